@@ -1,0 +1,1 @@
+"""Figures and notebooks; they read frames only."""

@@ -1,0 +1,1 @@
+"""fedabm: an agent-based laboratory for strategic behaviour in federated learning."""

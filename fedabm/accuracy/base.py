@@ -1,0 +1,168 @@
+"""What an oracle of accuracies must offer, closed form or trained.
+
+An oracle maps a profile of contributions to what the shared model is worth to each owner, a_i(s).  Mechanisms,
+strategies and the solver only ever ask an oracle:
+
+- `values(profiles)`: accuracies for many profiles at once, (k, n) -> (k, n);
+- `curves(profile)`: each owner's accuracy as a function of its own contribution, the others' fixed;
+- `marginals(profile)`: the full matrix d a_i / d s_j, for small games.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedabm.curves import Along, Array, Curve, Rows
+
+__all__ = ["Accuracy", "Exposure", "Probed"]
+
+
+class Accuracy(ABC):
+    """Accuracies a_i(s) of all owners at a profile s of contributions."""
+
+    #: a_i is concave in the own contribution between the kinks
+    concave: bool = False
+    #: a_i does not decrease in any contribution
+    monotone: bool = False
+
+    @abstractmethod
+    def values(self, profiles: Array) -> Array:
+        """Accuracies (k, n) of all owners at k profiles (k, n)."""
+
+    def curves(self, profile: Array) -> Curve:
+        """Each owner's accuracy as a function of its own contribution; the others stay at `profile`."""
+        return Probed(self, np.asarray(profile, dtype=float), np.arange(len(profile)))
+
+    def kinks(self, profile: Array) -> Array:
+        """Own contributions (n, b) between which the accuracy is as smooth and concave as promised."""
+        return np.empty((len(profile), 0))
+
+    def marginals(self, profile: Array) -> Array:
+        """The matrix d a_i / d s_j, by central differences unless a family knows better."""
+        profile = np.asarray(profile, dtype=float)
+        step = 1e-6 * np.maximum(1.0, np.abs(profile))
+        up, down = profile + np.diag(step), np.maximum(profile - np.diag(step), 0.0)
+        width = np.diagonal(up) - np.diagonal(down)
+        return ((self.values(up) - self.values(down)) / width[:, None]).T
+
+    def restrict(self, rows: Rows) -> Accuracy:
+        """The same accuracies when only the owners in `rows` take part."""
+        return Restricted(self, np.asarray(rows, dtype=np.intp))
+
+    def at_zero(self, owners: int) -> Array:
+        """What each owner gets from an empty coalition, a_i(0)."""
+        return self.values(np.zeros((1, owners)))[0]
+
+
+class Exposure(Accuracy):
+    """Accuracies that are one common curve of a weighted sum: a_i(s) = v(sum_j W_ij s_j)."""
+
+    @abstractmethod
+    def curve(self, exposure: Array) -> Array:
+        """v at each exposure."""
+
+    @abstractmethod
+    def curve_slope(self, exposure: Array) -> Array:
+        """v' at each exposure."""
+
+    def curve_curvature(self, exposure: Array) -> Array:
+        """v'' at each exposure, by central differences unless a family knows better."""
+        step = 1e-5 * np.maximum(1.0, np.abs(exposure))
+        return (self.curve_slope(exposure + step) - self.curve_slope(np.maximum(exposure - step, 0.0))) / (
+            exposure + step - np.maximum(exposure - step, 0.0)
+        )
+
+    @property
+    def viable(self) -> float:
+        """The exposure at which v leaves zero (0 where it is positive from the start)."""
+        return 0.0
+
+    def exposures(self, profiles: Array) -> Array:
+        """sum_j W_ij s_j for many profiles, (k, n) -> (k, n).  Here all weights are one."""
+        return np.broadcast_to(profiles.sum(axis=-1, keepdims=True), profiles.shape)
+
+    def own_weights(self, owners: int) -> Array:
+        """W_ii of every owner."""
+        return np.ones(owners)
+
+    def weight_matrix(self, owners: int) -> Array:
+        """W_ij: what one unit of owner j's data adds to owner i's exposure."""
+        return np.ones((owners, owners))
+
+    def marginals(self, profile: Array) -> Array:
+        """d a_i / d s_j = v'(exposure_i) W_ij."""
+        profile = np.asarray(profile, dtype=float)
+        return self.curve_slope(self.exposures(profile[None])[0])[:, None] * self.weight_matrix(len(profile))
+
+    def values(self, profiles: Array) -> Array:
+        """Accuracies (k, n) at k profiles (k, n)."""
+        return self.curve(self.exposures(np.asarray(profiles, dtype=float)))
+
+    def curves(self, profile: Array) -> Along:
+        """v(exposure from the others + own weight * own contribution)."""
+        profile = np.asarray(profile, dtype=float)
+        own = self.own_weights(len(profile))
+        others = np.maximum(self.exposures(profile[None])[0] - own * profile, 0.0)
+        return Along(self.curve, self.curve_slope, others, own)
+
+    def kinks(self, profile: Array) -> Array:
+        """The own contribution from which on the model is worth anything."""
+        if self.viable <= 0:
+            return np.empty((len(profile), 0))
+        along = self.curves(profile)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            needed = np.where(along.weight > 0, (self.viable - along.base) / along.weight, np.inf)
+        return np.maximum(needed, 0.0)[:, None]
+
+
+@dataclass(frozen=True)
+class Probed(Curve):
+    """Accuracy curves by asking the oracle at changed profiles; slopes by central differences."""
+
+    oracle: Accuracy
+    profile: Array
+    rows: Rows
+
+    def value(self, x: Array) -> Array:
+        rows, trials = np.asarray(self.rows), x.reshape(len(x), -1)
+        profiles = np.repeat(self.profile[None], trials.size, axis=0)
+        profiles[np.arange(trials.size), np.repeat(rows, trials.shape[1])] = trials.ravel()
+        answers = self.oracle.values(profiles)[np.arange(trials.size), np.repeat(rows, trials.shape[1])]
+        return answers.reshape(x.shape)
+
+    def slope(self, x: Array) -> Array:
+        step = 1e-6 * np.maximum(1.0, np.abs(x))
+        low = np.maximum(x - step, 0.0)
+        return (self.value(x + step) - self.value(low)) / (x + step - low)
+
+    def take(self, rows: Rows) -> Probed:
+        return Probed(self.oracle, self.profile, np.asarray(self.rows)[rows])
+
+
+@dataclass(frozen=True)
+class Restricted(Accuracy):
+    """An oracle in which everybody outside `rows` contributes nothing and is not asked."""
+
+    full: Accuracy
+    rows: Rows
+    owners: int | None = None
+
+    @property
+    def concave(self) -> bool:  # type: ignore[override]
+        """As the full oracle."""
+        return self.full.concave
+
+    @property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """As the full oracle."""
+        return self.full.monotone
+
+    def values(self, profiles: Array) -> Array:
+        """Accuracies of the owners in `rows`, the others at zero."""
+        width = getattr(self.full, "owners", None) or int(np.max(self.rows)) + 1
+        embedded = np.zeros((len(profiles), width))
+        embedded[:, self.rows] = profiles
+        return self.full.values(embedded)[:, self.rows]

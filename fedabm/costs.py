@@ -1,0 +1,105 @@
+"""What data costs its owner: c(s), private, non-decreasing and convex.
+
+Each family is a frozen dataclass whose numbers are floats for one owner, or arrays with one entry per owner after
+`stack`.  All are of the form
+
+    c(s) = fixed + rate * s^exponent,        rate, fixed >= 0, exponent >= 1.
+
+Murhekar et al. 2023 Section 4 and Murhekar et al. 2025 Theorem 4.9 use c(s) = rate * s + fixed; note that the fixed part
+is paid even at s = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedabm.curves import Array, Curve, Rows, beside
+from fedabm.errors import InputError, check_positive
+
+__all__ = ["Affine", "Cost", "Linear", "Power", "Quadratic", "stack"]
+
+
+@dataclass(frozen=True)
+class Cost(Curve):
+    """c(s) = fixed + rate * s^exponent; use `Linear`, `Affine`, `Power` or `Quadratic` to make one."""
+
+    rate: Any
+    exponent: Any = 1.0
+    fixed: Any = 0.0
+
+    def __post_init__(self) -> None:
+        check_positive("cost rate", self.rate, zero=True)
+        check_positive("fixed cost", self.fixed, zero=True)
+        if not np.all(np.isfinite(self.exponent) & (np.asarray(self.exponent) >= 1)):
+            raise InputError(f"cost exponent must be at least 1, got {self.exponent}; smaller ones are not convex")
+
+    @property
+    def linear(self) -> bool:
+        """Whether every owner's cost grows at a constant rate."""
+        return bool(np.all(np.asarray(self.exponent) == 1))
+
+    def value(self, x: Array) -> Array:
+        """c(x)."""
+        grown = x if self.linear else x ** beside(self.exponent, x)
+        return beside(self.fixed, x) + beside(self.rate, x) * grown
+
+    def slope(self, x: Array) -> Array:
+        """c'(x)."""
+        if self.linear:
+            return np.broadcast_to(beside(self.rate, x), x.shape).astype(float)
+        exponent = beside(self.exponent, x)
+        return beside(self.rate, x) * exponent * x ** (exponent - 1)
+
+    def curvature(self, x: Array) -> Array:
+        """c''(x); infinite at 0 for exponents between 1 and 2."""
+        if self.linear:
+            return np.zeros(x.shape)
+        exponent = beside(self.exponent, x)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bend = beside(self.rate, x) * exponent * (exponent - 1) * x ** (exponent - 2)
+        return np.where(np.isnan(bend), 0.0, bend)
+
+    def take(self, rows: Rows) -> Cost:
+        """The costs of some owners only (after `stack`)."""
+        return Cost(self.rate[rows], self.exponent[rows], self.fixed[rows])
+
+    def scaled(self, factor: Any) -> Cost:
+        """The cost multiplied by a factor, as a liar would state it."""
+        return Cost(self.rate * factor, self.exponent, self.fixed * factor)
+
+
+def Linear(rate: Any) -> Cost:
+    """c(s) = rate * s.  Karimireddy et al. 2022, eq. (2)."""
+    return Cost(rate)
+
+
+def Affine(rate: Any, fixed: Any) -> Cost:
+    """c(s) = rate * s + fixed.  Murhekar et al. 2023, Section 4."""
+    return Cost(rate, fixed=fixed)
+
+
+def Power(rate: Any, exponent: Any) -> Cost:
+    """c(s) = rate * s^exponent, exponent >= 1: growing marginal cost."""
+    return Cost(rate, exponent)
+
+
+def Quadratic(rate: Any) -> Cost:
+    """c(s) = rate * s^2."""
+    return Cost(rate, 2.0)
+
+
+def stack(costs: Sequence[Cost]) -> Cost:
+    """Put the costs of many owners into one `Cost` with arrays, one entry per owner.
+
+    >>> stack([Linear(0.1), Quadratic(0.25)]).value(np.array([2.0, 2.0]))
+    array([0.2, 1. ])
+    """
+    if not costs:
+        raise InputError("no owners: got an empty list of costs; give at least one owner")
+    columns = ((c.rate, c.exponent, c.fixed) for c in costs)
+    rate, exponent, fixed = (np.array(column, dtype=float) for column in zip(*columns, strict=True))
+    return Cost(rate, exponent, fixed)

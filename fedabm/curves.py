@@ -1,0 +1,122 @@
+"""Functions of an owner's own contribution, one per owner, evaluated for all owners at once.
+
+A curve has one row per owner.  `value(x)` and `slope(x)` take contributions of shape (n,), or (n, k) for k trial
+contributions of each owner, and return the same shape.  Row i of the result depends on row i of `x` only, so that the
+rows of one owner, `curve.take([i])`, are all that this owner needs to know.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp] | list[int]
+
+__all__ = ["Along", "Array", "Curve", "Line", "Rows", "beside"]
+
+
+def beside(rows: Any, x: Array) -> Any:
+    """Shape per-owner numbers (n,) so that they broadcast against x of shape (n,) or (n, k)."""
+    return rows if x.ndim == 1 or np.ndim(rows) == 0 else np.asarray(rows)[:, None]
+
+
+class Curve(ABC):
+    """One function of the own contribution per owner."""
+
+    @abstractmethod
+    def value(self, x: Array) -> Array:
+        """The function's value at each owner's contribution x."""
+
+    @abstractmethod
+    def slope(self, x: Array) -> Array:
+        """Its derivative there (from the right, where it has a kink)."""
+
+    @abstractmethod
+    def take(self, rows: Rows) -> Curve:
+        """The curves of some owners only."""
+
+    def __add__(self, other: Curve) -> Curve:
+        return Sum(self, other)
+
+    def __sub__(self, other: Curve) -> Curve:
+        return Sum(self, -1.0 * other)
+
+    def __rmul__(self, factor: float) -> Curve:
+        return Scaled(factor, self)
+
+
+@dataclass(frozen=True)
+class Line(Curve):
+    """intercept + gradient * x, with one intercept and gradient per owner."""
+
+    intercept: Array
+    gradient: Array
+
+    def value(self, x: Array) -> Array:
+        return beside(self.intercept, x) + beside(self.gradient, x) * x
+
+    def slope(self, x: Array) -> Array:
+        return np.broadcast_to(beside(self.gradient, x), x.shape).astype(float)
+
+    def take(self, rows: Rows) -> Line:
+        return Line(self.intercept[rows], self.gradient[rows])
+
+
+@dataclass(frozen=True)
+class Along(Curve):
+    """function(base + weight * x): a common function of an exposure that grows with the own contribution."""
+
+    function: Callable[[Array], Array]
+    derivative: Callable[[Array], Array]
+    base: Array
+    weight: Array
+
+    def value(self, x: Array) -> Array:
+        return self.function(beside(self.base, x) + beside(self.weight, x) * x)
+
+    def slope(self, x: Array) -> Array:
+        weight = beside(self.weight, x)
+        return weight * self.derivative(beside(self.base, x) + weight * x)
+
+    def take(self, rows: Rows) -> Along:
+        return Along(self.function, self.derivative, self.base[rows], self.weight[rows])
+
+
+@dataclass(frozen=True)
+class Sum(Curve):
+    """The sum of two curves."""
+
+    left: Curve
+    right: Curve
+
+    def value(self, x: Array) -> Array:
+        return self.left.value(x) + self.right.value(x)
+
+    def slope(self, x: Array) -> Array:
+        return self.left.slope(x) + self.right.slope(x)
+
+    def take(self, rows: Rows) -> Sum:
+        return Sum(self.left.take(rows), self.right.take(rows))
+
+
+@dataclass(frozen=True)
+class Scaled(Curve):
+    """A curve times a number."""
+
+    factor: float
+    part: Curve
+
+    def value(self, x: Array) -> Array:
+        return self.factor * self.part.value(x)
+
+    def slope(self, x: Array) -> Array:
+        return self.factor * self.part.slope(x)
+
+    def take(self, rows: Rows) -> Scaled:
+        return Scaled(self.factor, self.part.take(rows))

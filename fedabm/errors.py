@@ -1,0 +1,59 @@
+"""One kind of error for bad input: it says what, got and remedy in one line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["InputError", "check_positive", "check_range", "finite_vector", "nearest"]
+
+
+class InputError(ValueError):
+    """Bad input; the message is one line: what is wrong, what was given, what to do."""
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """Say which valid name was probably meant, or list them all.
+
+    >>> nearest("fre_riding", ["free_riding", "gpt3"])
+    "did you mean 'free_riding'?"
+    """
+    names = sorted(valid)
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"choose one of: {', '.join(names) or '(none)'}"
+
+
+def check_positive(what: str, value: Any, *, zero: bool = False) -> None:
+    """Raise unless every number in `value` is finite and positive (or zero, if allowed)."""
+    numbers = np.asarray(value, dtype=float)
+    good = np.isfinite(numbers) & ((numbers >= 0) if zero else (numbers > 0))
+    if not np.all(good):
+        wanted = "zero or a positive number" if zero else "a positive number"
+        bad = numbers[~good].flat[0] if numbers.ndim else numbers
+        raise InputError(f"{what} must be {wanted}, got {bad:g}; give {wanted}")
+
+
+def check_range(what: str, value: float, low: float, high: float) -> None:
+    """Raise unless low <= value <= high."""
+    if not low <= value <= high:
+        raise InputError(f"{what} must lie between {low:g} and {high:g}, got {value:g}; give a value in that range")
+
+
+def finite_vector(what: str, value: Any, length: int | None = None) -> np.ndarray:
+    """Return `value` as a vector of finite floats, or raise; a scalar is repeated to `length`."""
+    try:
+        vector = np.atleast_1d(np.asarray(value, dtype=float))
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be numbers, got {value!r}; give a list of numbers") from None
+    if vector.ndim != 1:
+        raise InputError(f"{what} must be one-dimensional, got shape {vector.shape}; give one number per owner")
+    if length is not None and vector.size == 1:
+        vector = np.repeat(vector, length)
+    if length is not None and vector.size != length:
+        raise InputError(f"{vector.size} values of {what} but {length} owners; give one per owner")
+    if not np.all(np.isfinite(vector)):
+        raise InputError(f"{what} must be finite, got {vector[~np.isfinite(vector)][0]}; remove NaN and infinity")
+    return vector

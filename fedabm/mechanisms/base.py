@@ -1,0 +1,56 @@
+"""What every mechanism shares: from offers to a settled outcome."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from fedabm.accuracy.base import Accuracy
+from fedabm.curves import Array
+from fedabm.offers import Offers
+from fedabm.views import Outcome, Reports, ServerView, Transfers
+
+__all__ = ["Mechanism", "mean_of_others"]
+
+
+class Mechanism(ABC):
+    """A rule from reports to models and money; pure: the same view gives the same outcome.
+
+    A subclass states the rule once, as `offers`; settling, best responses, equilibria and the certified gap follow.
+    """
+
+    #: payments sum to zero at every profile
+    budget_balanced: ClassVar[bool] = True
+    #: owners that are equal in every way are treated equally
+    equal_treatment: ClassVar[bool] = True
+    #: which private facts owners are asked to report besides their contribution
+    asks_cost: ClassVar[bool] = False
+
+    @abstractmethod
+    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The curves that each owner faces while the others' reports stay as they are."""
+
+    def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
+        """d(benefit slope of i) / d(contribution of j), (n, n), where the mechanism knows it; speeds up the solver."""
+        return None
+
+    def settle(self, view: ServerView) -> Outcome:
+        """Evaluate the offers at the reports."""
+        offers = self.offers(view.oracle, view.reports)
+        claimed = view.reports.contribution
+        payments = offers.payment.value(claimed)
+        full, received = offers.accuracy.value(claimed), offers.received.value(claimed)
+        access = np.divide(received, full, out=np.ones_like(full), where=full > 0)
+        transfers = Transfers.central(payments, reason=type(self).__name__)
+        return Outcome(np.clip(access, 0.0, 1.0), payments, transfers, offers)
+
+
+def mean_of_others(x: Array) -> Array:
+    """The mean of everybody else's value, 0 for an owner that is alone.
+
+    >>> mean_of_others(np.array([1.0, 2.0, 6.0]))
+    array([4. , 3.5, 1.5])
+    """
+    return (x.sum() - x) / max(len(x) - 1, 1)

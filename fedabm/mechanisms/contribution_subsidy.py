@@ -1,0 +1,37 @@
+"""Those who contribute more than the others are paid by those who contribute less."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedabm.accuracy.base import Accuracy
+from fedabm.curves import Line
+from fedabm.errors import check_positive
+from fedabm.mechanisms.base import Mechanism, mean_of_others
+from fedabm.offers import Offers, full_access
+from fedabm.views import Reports
+
+__all__ = ["ContributionSubsidy"]
+
+
+@dataclass(frozen=True)
+class ContributionSubsidy(Mechanism):
+    """Pay `rate` per unit contributed above the mean of the others.
+
+    p_i(s) = rate * (s_i - mean_{j != i} s_j), so payments sum to zero.  Doshi et al. 2025, eq. (7).
+    An owner that is alone neither pays nor is paid.
+    """
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        check_positive("subsidy rate", self.rate, zero=True)
+
+    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The full model, and a payment that is linear in the own contribution."""
+        claimed = reports.contribution
+        rate = self.rate if len(claimed) > 1 else 0.0
+        payment = Line(-rate * mean_of_others(claimed), np.full(len(claimed), rate))
+        return full_access(accuracy, claimed, payment)

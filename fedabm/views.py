@@ -1,0 +1,164 @@
+"""The frozen data that flows between owners, server and mechanism, and nothing else.
+
+Everything holds one entry (row) per owner.  A strategy is written elementwise, so the same `act` serves a single owner
+(one row) or a whole cohort of owners with equal strategies; it never sees a row that is not its own to decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.accuracy.base import Accuracy
+from fedabm.best import Best, best_response
+from fedabm.costs import Cost
+from fedabm.curves import Array, Rows
+from fedabm.offers import Offers
+from fedabm.random import Streams
+
+Flags = NDArray[np.bool_]
+
+__all__ = ["Action", "Experience", "Outcome", "OwnerView", "Payoff", "Reports", "ServerView", "Transfers"]
+
+#: the server's account in every ledger and frame
+SERVER = -1
+
+
+@dataclass(frozen=True)
+class Reports:
+    """What owners tell the server: claimed contribution, claimed data size, claimed cost function.
+
+    `cost` is None unless the mechanism asks for costs.
+    """
+
+    contribution: Array
+    size: Array
+    cost: Cost | None = None
+
+    def take(self, rows: Rows) -> Reports:
+        """The reports of some owners."""
+        cost = None if self.cost is None else self.cost.take(rows)
+        return Reports(self.contribution[rows], self.size[rows], cost)
+
+
+@dataclass(frozen=True)
+class Action:
+    """What owners really do: true contribution, what they report, and whether they stay.
+
+    `tamper` changes the owners' model updates (rows of a matrix) before they are sent; None leaves them alone.
+    """
+
+    contribution: Array
+    report: Reports
+    stay: Flags
+    tamper: Callable[[Any, Streams], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Experience:
+    """What an owner remembers of the last step: what it did, received, paid and gained."""
+
+    contribution: Array
+    accuracy: Array
+    payment: Array
+    utility: Array
+
+
+@dataclass(frozen=True)
+class Payoff:
+    """An owner's utility as a function of its own contribution, by its own cost and the public offer.
+
+    u_i(x) = received_i(x, s_-i) + p_i(x, s_-i) - c_i(x),      s_-i as last reported.
+    """
+
+    offers: Offers
+    cost: Cost
+    capacity: Array
+
+    def value(self, contribution: Array) -> Array:
+        """Utility if the owner contributed and reported this much."""
+        return self.offers.benefit.value(contribution) - self.cost.value(contribution)
+
+    def slope(self, contribution: Array) -> Array:
+        """Its derivative."""
+        return self.offers.benefit.slope(contribution) - self.cost.slope(contribution)
+
+    def best(self) -> Best:
+        """The best contribution in [0, capacity], over the whole range, with a certified bound."""
+        return best_response(self.offers, self.cost, self.capacity)
+
+
+@dataclass(frozen=True)
+class OwnerView:
+    """All that an owner (or a cohort, row by row) knows when it decides."""
+
+    step: int
+    capacity: Array
+    cost: Cost
+    last: Experience
+    payoff: Payoff
+    rng: Streams
+
+    def report(self, contribution: Array) -> Reports:
+        """The truthful report for a contribution."""
+        return Reports(contribution, self.capacity, self.cost)
+
+    def truthful(self, contribution: Array) -> Action:
+        """Contribute this much, say so, and stay."""
+        return Action(contribution, self.report(contribution), np.ones(len(contribution), dtype=bool))
+
+
+@dataclass(frozen=True)
+class ServerView:
+    """All that the server knows when it settles: reports, the accuracy oracle and the model updates."""
+
+    step: int
+    reports: Reports
+    oracle: Accuracy
+    updates: Any = None
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """Payments of one step, one entry each: who pays whom how much and why.  `SERVER` is the server's account."""
+
+    payer: NDArray[np.intp]
+    payee: NDArray[np.intp]
+    amount: Array
+    reason: str
+
+    def __len__(self) -> int:
+        return len(self.amount)
+
+    @classmethod
+    def central(cls, payments: Array, reason: str) -> Transfers:
+        """Payments through the server's account: negative ones are paid to it, positive ones come from it."""
+        rows = np.flatnonzero(payments)
+        gets = payments[rows] > 0
+        payer, payee = np.where(gets, SERVER, rows), np.where(gets, rows, SERVER)
+        return cls(payer, payee, np.abs(payments[rows]), reason)
+
+    def renumbered(self, rows: NDArray[np.intp]) -> Transfers:
+        """The same transfers, with entry k of `rows` as the account of participant k."""
+        book = np.append(rows, SERVER)
+        return Transfers(book[self.payer], book[self.payee], self.amount, self.reason)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the mechanism decided: who gets how good a model, who pays whom, who imports from whom.
+
+    `access` in [0, 1] is the share of the full model's accuracy that an owner is handed; `payments` is money to each
+    owner; `adjacency[i, j]` is how much of j's model goes into i's (None: everyone gets the one shared model).
+    """
+
+    access: Array
+    payments: Array
+    transfers: Transfers
+    offers: Offers
+    adjacency: Array | None = None
+    notes: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Short scripts, one per question; run one with `fedabm run NAME` or by itself."""
