@@ -97,7 +97,7 @@ def _climb(offers: Offers, cost: Cost, low: Array, high: Array) -> tuple[Array, 
 
 
 def _bracket(slope, left, right, steep_left, steep_right, rounds: int = 80):  # type: ignore[no-untyped-def]
-    """Shrink brackets slope(left) > 0 > slope(right) to rounding width: Illinois steps with bisection as a safeguard."""
+    """Shrink brackets slope(left) > 0 > slope(right) to rounding width: Illinois steps, bisection as a safeguard."""
     scale = np.maximum(np.abs(right), 1e-300)
     weight_left, weight_right = steep_left.copy(), steep_right.copy()
     for turn in range(rounds):

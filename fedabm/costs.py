@@ -5,7 +5,7 @@ Each family is a frozen dataclass whose numbers are floats for one owner, or arr
 
     c(s) = fixed + rate * s^exponent,        rate, fixed >= 0, exponent >= 1.
 
-Murhekar et al. 2023 Section 4 and Murhekar et al. 2025 Theorem 4.9 use c(s) = rate * s + fixed; note that the fixed part
+Murhekar et al. 2023 Section 4 and Murhekar et al. 2025 Theorem 4.9 use c(s) = rate * s + fixed; the fixed part
 is paid even at s = 0.
 """
 

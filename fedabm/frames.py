@@ -1,0 +1,173 @@
+"""Tidy frames of what happened: runs, steps, owners and transfers.
+
+`COLUMNS` says what every column means.  The frames of equal runs are equal bit for bit, except for `runs`, where
+whatever may differ between equal runs, such as wall time, has its place.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fedabm.population import Population
+
+__all__ = ["COLUMNS", "Frames", "Recorder"]
+
+COLUMNS: dict[str, dict[str, str]] = {
+    "runs": {
+        "run": "number of the run, the key of all frames",
+        "label": "what sets this run apart within its study",
+        "scenario": "name of the study",
+        "parameters": "the study's parameters, as JSON",
+        "seed": "seed of the run",
+        "mechanism": "the mechanism with its parameters",
+        "accuracy": "the accuracy oracle with its parameters",
+        "owners": "number of owners",
+        "steps": "steps that were run",
+        "status": "converged, stopped (steps used up) or interrupted",
+        "converged": "whether nothing moved any more",
+        "gap": "certified gap: the most any owner could still gain by changing its own contribution",
+        "fedabm": "version of fedabm",
+        "mesa": "version of mesa",
+        "numpy": "version of numpy",
+        "python": "version of Python",
+        "wall_time": "seconds the run took",
+    },
+    "steps": {
+        "run": "number of the run",
+        "step": "number of the step, from 1",
+        "contribution": "data contributed by all owners",
+        "accuracy": "mean accuracy received by the owners present",
+        "cost": "true cost of all contributions",
+        "transferred": "money that changed hands",
+        "welfare": "sum of all utilities",
+        "server_balance": "the server's account since the beginning",
+        "present": "owners that have not left",
+        "rejected": "owners whose report was unusable in this step",
+        "moved": "largest change of a contribution, as a share of the owner's capacity",
+    },
+    "owners": {
+        "run": "number of the run",
+        "step": "number of the step",
+        "owner": "number of the owner, from 0",
+        "strategy": "what the owner does",
+        "capacity": "all the data it has",
+        "contribution": "data it really used",
+        "reported_contribution": "data it said it used",
+        "reported_size": "data it said it has",
+        "reported_unit_cost": "cost per unit it stated (empty where the mechanism does not ask)",
+        "accuracy": "worth of the model it received",
+        "cost": "true cost of its contribution",
+        "payment": "money it received (negative: it paid)",
+        "utility": "accuracy - cost + payment",
+        "stayed": "whether it is in the federation",
+        "rejected": "whether its report was unusable and counted as nothing",
+    },
+    "transfers": {
+        "run": "number of the run",
+        "step": "number of the step",
+        "payer": "owner that pays (-1: the server)",
+        "payee": "owner that is paid (-1: the server)",
+        "amount": "money, never negative",
+        "reason": "the rule that demanded it",
+    },
+}
+
+
+class Recorder:
+    """Keeps the owners' rows of every k-th step (None: of the last step only)."""
+
+    def __init__(self, every: int | None, *, with_cost: bool) -> None:
+        self.every = every
+        self.with_cost = with_cost
+        self._kept: list[dict[str, np.ndarray]] = []
+        self._last_kept = 0
+
+    def wants(self, step: int) -> bool:
+        """Whether this step is to be kept."""
+        return self.every is not None and step % self.every == 0
+
+    def keep(self, step: int, population: Population) -> None:
+        """Keep the state of all owners."""
+        self._kept.append(self._columns(step, population))
+        self._last_kept = step
+
+    def frame(self, step: int, population: Population) -> pd.DataFrame:
+        """All rows kept, and those of the current step."""
+        kept = self._kept
+        if step and step != self._last_kept:
+            kept = [*kept, self._columns(step, population)]
+        names = [name for name in COLUMNS["owners"] if name not in ("run", "strategy")]
+        columns = {name: np.concatenate([part[name] for part in kept]) if kept else [] for name in names}
+        frame = pd.DataFrame(columns)
+        labels = np.array([strategy.label for strategy in population.strategies])
+        seen, codes = np.unique(labels, return_inverse=True)
+        chosen = codes[frame["owner"].to_numpy(dtype=np.intp)]
+        frame.insert(2, "strategy", pd.Categorical.from_codes(chosen, categories=pd.Index(seen)))
+        return frame
+
+    def _columns(self, step: int, people: Population) -> dict[str, np.ndarray]:
+        n = len(people)
+        return {
+            "step": np.full(n, step, dtype=np.int64),
+            "owner": np.arange(n),
+            "capacity": people.capacity,
+            "contribution": people.contribution.copy(),
+            "reported_contribution": people.claimed.copy(),
+            "reported_size": people.claimed_size.copy(),
+            "reported_unit_cost": people.claimed_cost.rate.copy() if self.with_cost else np.full(n, np.nan),
+            "accuracy": people.accuracy.copy(),
+            "cost": people.cost_paid.copy(),
+            "payment": people.payment.copy(),
+            "utility": people.utility.copy(),
+            "stayed": people.stayed.copy(),
+            "rejected": people.rejected.copy(),
+        }
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The four pandas frames of one or more runs."""
+
+    runs: pd.DataFrame
+    steps: pd.DataFrame
+    owners: pd.DataFrame
+    transfers: pd.DataFrame
+
+    @classmethod
+    def join(cls, parts: Sequence[Frames]) -> Frames:
+        """Several runs in one set of frames, numbered from 0."""
+        numbered: dict[str, list[pd.DataFrame]] = {name: [] for name in COLUMNS}
+        for number, part in enumerate(parts):
+            for name in COLUMNS:
+                numbered[name].append(getattr(part, name).assign(run=number))
+        return cls(**{name: _concatenate(name, frames) for name, frames in numbered.items()})
+
+
+def _concatenate(name: str, frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """One below the other, with strategies as one common category."""
+    if not frames:
+        return pd.DataFrame({column: [] for column in COLUMNS[name]})
+    if name == "owners":
+        labels = sorted({label for frame in frames for label in frame["strategy"].cat.categories})
+        frames = [frame.assign(strategy=frame["strategy"].cat.set_categories(labels)) for frame in frames]
+    kept = [frame for frame in frames if len(frame)] or frames[:1]
+    joined = pd.concat(kept, ignore_index=True)
+    return joined[list(COLUMNS[name])]
+
+
+def versions() -> dict[str, str]:
+    """The versions that a run depends on."""
+    packages = {name: version(name) for name in ("fedabm", "mesa", "numpy")}
+    return {**packages, "python": platform.python_version()}
+
+
+def run_frame(row: dict[str, Any]) -> pd.DataFrame:
+    """A `runs` frame of one row."""
+    return pd.DataFrame([{"run": 0, **row, **versions()}])[list(COLUMNS["runs"])]

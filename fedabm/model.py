@@ -1,0 +1,250 @@
+"""The Mesa model: a federation of strategic owners, one round at a time."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import mesa
+import numpy as np
+import pandas as pd
+
+from fedabm.accuracy.base import Accuracy
+from fedabm.agents import Owner, Server
+from fedabm.best import best_response
+from fedabm.curves import Array
+from fedabm.errors import InputError
+from fedabm.frames import Frames, Recorder, run_frame
+from fedabm.ledger import Ledger
+from fedabm.population import Members, Population
+from fedabm.random import generator
+from fedabm.scenario import Scenario
+from fedabm.views import Outcome, Reports, ServerView, Transfers
+
+__all__ = ["Federation"]
+
+
+class Federation(mesa.Model):
+    """Owners with private costs and strategies meet a server with a mechanism.
+
+    Each `step()` is one round as the papers describe it.  `running` turns False when nothing moves any more
+    (`converged`) or when the scenario's steps are over; `run()` steps until then.  `mesa.batch_run` works: give the
+    scenario and seeds as parameters, `batch_run(Federation, {"scenario": scenario, "seed": [1, 2]})`.
+    """
+
+    def __init__(self, scenario: Scenario, seed: int = 0) -> None:
+        super().__init__(seed=seed)
+        self.scenario = scenario
+        self.seed = int(seed)
+        self.population = Population(scenario.owners, self.seed)
+        self.server = Server(self, scenario.mechanism, scenario.accuracy)
+        self.owners = mesa.agent.AgentSet([Owner(self, row) for row in range(len(scenario.owners))], random=self.random)
+        self.ledger = Ledger(len(scenario.owners))
+        self.recorder = Recorder(scenario.record, with_cost=scenario.mechanism.asks_cost)
+        self.datacollector = mesa.DataCollector(model_reporters=_REPORTERS)
+        self.converged, self.moved = False, np.inf
+        self._quiet = np.zeros(len(scenario.owners), dtype=bool)
+        self._order = generator(self.seed, "activation")
+        self._oracles: tuple[Members, Accuracy] = (self.population.present, scenario.accuracy)
+        self._transfers = Transfers.central(np.zeros(0), "")
+        self._began = time.perf_counter()
+
+    def step(self) -> None:
+        """One round: owners decide on what was announced, the model is learned, the server settles, owners receive."""
+        acted, moved = self.decide()
+        present = self.population.present
+        accuracy = self.learn(present)
+        outcome = self.settle(present)
+        self.record(present, outcome)
+        self.receive(present, outcome, accuracy)
+        self.watch(acted, moved)
+        self.collect()
+
+    def run(self) -> Federation:
+        """Step until the run ends by itself."""
+        while self.running:
+            self.step()
+        return self
+
+    # The phases of a round
+
+    def announce(self, present: Members) -> tuple[Reports, Accuracy]:
+        """What is public before owners decide: the others' last reports and the accuracies they promise."""
+        reports = self.population.reports(present, with_cost=self.scenario.mechanism.asks_cost)
+        return reports, self.oracle(present)
+
+    def decide(self) -> tuple[Members, Array]:
+        """Let the owners act, batch by batch, each on its own view; say who acted and how far they moved."""
+        before, acted = self.population.contribution.copy(), []
+        for batch in self.scenario.activation.batches(self.population.present, self._order):
+            present = self.population.present
+            offers = self.server.announce(*self.announce(present))
+            for cohort in self.population.cohorts(batch):
+                everyone = len(cohort.members) == len(present)
+                mine = offers if everyone else offers.take(np.searchsorted(present, cohort.members))
+                view = cohort.view(self.steps, mine, self.population.experience(cohort.members))
+                self.population.apply(cohort.members, cohort.strategy.act(view))
+            acted.append(batch)
+        return np.concatenate(acted), np.abs(self.population.contribution - before)
+
+    def learn(self, present: Members) -> Array:
+        """What the model trained on the true contributions is worth to each owner; here in closed form."""
+        return self.oracle(present).values(self.population.contribution[present][None])[0]
+
+    def settle(self, present: Members) -> Outcome:
+        """The server applies its mechanism to the reports."""
+        reports, oracle = self.announce(present)
+        outcome = self.server.settle(ServerView(self.steps, reports, oracle))
+        volume = float(np.abs(outcome.payments).sum())
+        if self.scenario.mechanism.budget_balanced and abs(outcome.payments.sum()) > 1e-9 * max(volume, 1e-3):
+            raise InputError(
+                f"{type(self.scenario.mechanism).__name__} promises a balanced budget but its payments sum to "
+                f"{outcome.payments.sum():.3g}; mend the mechanism or set budget_balanced = False"
+            )
+        return outcome
+
+    def record(self, present: Members, outcome: Outcome) -> None:
+        """Book the transfers."""
+        transfers = outcome.transfers.renumbered(present)
+        self.ledger.record(self.steps, transfers, keep=self.recorder.wants(self.steps))
+        self._transfers = transfers
+
+    def receive(self, present: Members, outcome: Outcome, accuracy: Array) -> None:
+        """Owners get their models and money, and bear their true costs."""
+        self.population.receive(present, outcome.access * accuracy, outcome.payments)
+
+    def watch(self, acted: Members, moved: Array) -> None:
+        """Stop when everybody has acted since anybody last moved."""
+        self.moved = float(np.max(moved / self.population.capacity))
+        if self.moved > self.scenario.tolerance:
+            self._quiet[:] = False
+        else:
+            self._quiet[acted] = True
+        self.converged = bool(np.all(self._quiet | ~self.population.stayed))
+        self.running = not self.converged and self.steps < self.scenario.steps
+
+    def collect(self) -> None:
+        """Keep what the scenario asked to keep of this step."""
+        if self.recorder.wants(self.steps):
+            self.datacollector.collect(self)
+            self.recorder.keep(self.steps, self.population)
+
+    # What can be asked of a run
+
+    def oracle(self, present: Members) -> Accuracy:
+        """The accuracies when only these owners take part."""
+        if not np.array_equal(self._oracles[0], present):
+            self._oracles = (present, self.scenario.accuracy.restrict(present))
+        return self._oracles[1]
+
+    def regrets(self) -> Array:
+        """The most each owner could still gain by changing its own contribution, over its whole range, certified.
+
+        The game is the one of the true contributions with costs as reported; owners that left have no regret.
+        """
+        people, present = self.population, self.population.present
+        reports, oracle = self.announce(present)
+        truth = Reports(people.contribution[present], reports.size, reports.cost)
+        offers, cost = self.scenario.mechanism.offers(oracle, truth), people.cost.take(present)
+        best = best_response(offers, cost, people.capacity[present], certify=True)
+        now = offers.benefit.value(truth.contribution) - cost.value(truth.contribution)
+        regrets = np.zeros(len(people))
+        regrets[present] = np.maximum(best.bound - now, 0.0)
+        return regrets
+
+    @property
+    def gap(self) -> float:
+        """The certified gap: the largest regret of any owner; zero at a Nash equilibrium."""
+        return float(np.max(self.regrets()))
+
+    # The columns of the steps frame, as Mesa's DataCollector reads them
+
+    @property
+    def total_contribution(self) -> float:
+        """Data contributed by all owners."""
+        return float(self.population.contribution.sum())
+
+    @property
+    def mean_accuracy(self) -> float:
+        """Mean accuracy received by the owners present."""
+        present = self.population.present
+        return float(self.population.accuracy[present].mean()) if len(present) else 0.0
+
+    @property
+    def total_cost(self) -> float:
+        """True cost of all contributions."""
+        return float(self.population.cost_paid.sum())
+
+    @property
+    def transferred(self) -> float:
+        """Money that owners received in this step."""
+        return float(np.maximum(self.population.payment, 0.0).sum())
+
+    @property
+    def welfare(self) -> float:
+        """Sum of all utilities."""
+        return float(self.population.utility.sum())
+
+    @property
+    def server_balance(self) -> float:
+        """The server's account since the beginning."""
+        return self.ledger.balance()
+
+    @property
+    def present(self) -> int:
+        """Owners that have not left."""
+        return int(self.population.stayed.sum())
+
+    @property
+    def rejected(self) -> int:
+        """Owners whose report was unusable in this step."""
+        return int(self.population.rejected.sum())
+
+    # Results
+
+    @property
+    def status(self) -> str:
+        """converged, stopped (steps used up) or interrupted."""
+        return "converged" if self.converged else "interrupted" if self.running else "stopped"
+
+    def frames(self, label: str = "", parameters: dict[str, Any] | None = None) -> Frames:
+        """The run so far as tidy frames; the last step is always included."""
+        row = {
+            "label": label or type(self.scenario.mechanism).__name__,
+            "scenario": self.scenario.name,
+            "parameters": json.dumps(parameters or {}, sort_keys=True),
+            "seed": self.seed,
+            "mechanism": repr(self.scenario.mechanism),
+            "accuracy": _shorten(repr(self.scenario.accuracy)),
+            "owners": len(self.population),
+            "steps": self.steps,
+            "status": self.status,
+            "converged": self.converged,
+            "gap": self.gap if self.steps else np.nan,
+            "wall_time": time.perf_counter() - self._began,
+        }
+        owners = self.recorder.frame(self.steps, self.population)
+        latest = (self.steps, self._transfers) if self.steps and not self.recorder.wants(self.steps) else None
+        frames = Frames(run_frame(row), self._step_frame(), owners, self.ledger.frame(latest))
+        return Frames.join([frames])
+
+    def _step_frame(self) -> pd.DataFrame:
+        frame = self.datacollector.get_model_vars_dataframe()
+        if self.steps and not self.recorder.wants(self.steps):
+            frame.loc[len(frame)] = {name: getattr(self, attribute) for name, attribute in _REPORTERS.items()}
+        return frame.astype({"step": np.int64, "present": np.int64, "rejected": np.int64})
+
+
+#: columns of the steps frame and the attributes that fill them
+_REPORTERS = {
+    "step": "steps",
+    "contribution": "total_contribution",
+    "accuracy": "mean_accuracy",
+    "cost": "total_cost",
+    **{name: name for name in ("transferred", "welfare", "server_balance", "present", "rejected", "moved")},
+}
+
+
+def _shorten(text: str, most: int = 200) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."

@@ -1,0 +1,138 @@
+"""The state of all owners as arrays, one row per owner, so that thousands cost no more than a few array operations.
+
+An `Owner` agent is a handle on one row.  Rows are private: only the model hands out views, row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.costs import Cost, stack
+from fedabm.curves import Array
+from fedabm.offers import Offers
+from fedabm.random import Streams, owner_streams
+from fedabm.scenario import OwnerProfile
+from fedabm.strategies import Strategy
+from fedabm.views import Action, Experience, OwnerView, Payoff, Reports
+
+Members = NDArray[np.intp]
+
+__all__ = ["Cohort", "Population"]
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """Owners with equal strategies, which act together, each on its own row."""
+
+    strategy: Strategy
+    members: Members
+    capacity: Array
+    cost: Cost
+    rng: Streams
+
+    def narrow(self, keep: NDArray[np.bool_]) -> Cohort:
+        """Some members only."""
+        rows = np.flatnonzero(keep)
+        return Cohort(self.strategy, self.members[rows], self.capacity[rows], self.cost.take(rows), self.rng.take(rows))
+
+    def view(self, step: int, offers: Offers, last: Experience) -> OwnerView:
+        """What the members see; `offers` and `last` hold their rows only."""
+        payoff = Payoff(offers, self.cost, self.capacity)
+        return OwnerView(step, self.capacity, self.cost, last, payoff, self.rng)
+
+
+class Population:
+    """What every owner has, did, said and got."""
+
+    def __init__(self, profiles: Sequence[OwnerProfile], seed: int) -> None:
+        n = len(profiles)
+        self.cost = stack([profile.cost for profile in profiles])
+        self.capacity = np.array([profile.capacity for profile in profiles], dtype=float)
+        self.contribution = np.array([profile.start for profile in profiles], dtype=float)
+        self.claimed = self.contribution.copy()
+        self.claimed_size = self.capacity.copy()
+        self.claimed_cost = stack([profile.cost for profile in profiles])
+        self.accuracy, self.payment, self.cost_paid = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.utility = np.full(n, np.nan)
+        self.stayed, self.rejected = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
+        self.strategies = tuple(profile.strategy for profile in profiles)
+        self._cohorts = self._sort(seed)
+
+    def __len__(self) -> int:
+        return len(self.capacity)
+
+    def _sort(self, seed: int) -> list[Cohort]:
+        """Group the owners by strategy, in order of first appearance."""
+        groups: dict[Strategy, list[int]] = {}
+        for row, strategy in enumerate(self.strategies):
+            groups.setdefault(strategy, []).append(row)
+        streams = owner_streams(seed, len(self))
+        return [self._cohort(strategy, np.array(rows), streams) for strategy, rows in groups.items()]
+
+    def _cohort(self, strategy: Strategy, rows: Members, streams: Streams) -> Cohort:
+        return Cohort(strategy, rows, self.capacity[rows], self.cost.take(rows), streams.take(rows))
+
+    @property
+    def present(self) -> Members:
+        """The owners that have not left."""
+        return np.flatnonzero(self.stayed)
+
+    def cohorts(self, members: Members) -> list[Cohort]:
+        """The cohorts among some owners."""
+        if len(members) == len(self):
+            return self._cohorts
+        asked = np.zeros(len(self), dtype=bool)
+        asked[members] = True
+        return [cohort.narrow(asked[cohort.members]) for cohort in self._cohorts if np.any(asked[cohort.members])]
+
+    def experience(self, members: Members) -> Experience:
+        """What some owners remember of the last step."""
+        columns = (self.contribution, self.accuracy, self.payment, self.utility)
+        return Experience(*(column[members] for column in columns))
+
+    def reports(self, members: Members, *, with_cost: bool) -> Reports:
+        """What some owners have told the server; costs only if it asked for them."""
+        cost = self.claimed_cost.take(members) if with_cost else None
+        return Reports(self.claimed[members], self.claimed_size[members], cost)
+
+    def apply(self, members: Members, action: Action) -> None:
+        """Carry out what some owners decided.
+
+        A contribution cannot leave [0, capacity].  An action or report that is not finite and non-negative is
+        rejected: it counts as contributing nothing, so that it can hurt nobody else.
+        """
+        said = action.report
+        good = _sound(action.contribution) & _sound(said.contribution) & _sound(said.size) & _sound_cost(said.cost)
+        self.contribution[members] = np.where(good, np.clip(action.contribution, 0.0, self.capacity[members]), 0.0)
+        self.claimed[members] = np.where(good, said.contribution, 0.0)
+        self.claimed_size[members] = np.where(good, said.size, 0.0)
+        if said.cost is not None:
+            for name in ("rate", "exponent", "fixed"):
+                column = getattr(self.claimed_cost, name)
+                column[members] = np.where(good, getattr(said.cost, name), column[members])
+        self.rejected[members] = ~good
+        self._leave(members[~action.stay])
+
+    def _leave(self, members: Members) -> None:
+        self.stayed[members] = False
+        for column in (self.contribution, self.claimed, self.accuracy, self.payment, self.cost_paid, self.utility):
+            column[members] = 0.0
+
+    def receive(self, members: Members, accuracy: Array, payment: Array) -> None:
+        """Hand model and money to some owners and charge their true cost."""
+        self.cost_paid[:] = 0.0
+        self.cost_paid[members] = self.cost.value(self.contribution)[members]
+        self.accuracy[members], self.payment[members] = accuracy, payment
+        self.utility[members] = accuracy + payment - self.cost_paid[members]
+
+
+def _sound(x: Array) -> NDArray[np.bool_]:
+    return np.isfinite(x) & (np.asarray(x) >= 0)
+
+
+def _sound_cost(cost: Cost | None) -> NDArray[np.bool_] | bool:
+    return True if cost is None else _sound(cost.rate) & _sound(cost.fixed)

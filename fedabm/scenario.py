@@ -1,0 +1,97 @@
+"""One frozen, validated description of a study's run; vary it with `dataclasses.replace`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fedabm.accuracy.base import Accuracy
+from fedabm.activation import Activation, Simultaneous
+from fedabm.costs import Cost, Linear
+from fedabm.errors import InputError, check_positive, check_range, finite_vector
+from fedabm.mechanisms import Mechanism, NoPayments
+from fedabm.strategies import BestResponse, Strategy
+
+__all__ = ["OwnerProfile", "Scenario", "population"]
+
+
+@dataclass(frozen=True)
+class OwnerProfile:
+    """An owner's private facts: what its data costs, how much it has, what it does, and where it starts."""
+
+    cost: Cost
+    capacity: float
+    strategy: Strategy = field(default_factory=BestResponse)
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.cost, Cost):
+            raise InputError(f"an owner's cost must be a cost function, got {self.cost!r}; write Linear(0.1)")
+        if not isinstance(self.strategy, Strategy):
+            raise InputError(f"an owner's strategy must be a strategy, got {self.strategy!r}; write BestResponse()")
+        check_positive("capacity", self.capacity)
+        check_range("starting contribution", self.start, 0.0, self.capacity)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Who plays (owners), for what (accuracy), under which rule (mechanism), in which order, for how long.
+
+    A run ends after `steps`, or earlier when no owner that acted moved by more than `tolerance` times its capacity.
+    `record` keeps every k-th step in the frames (None: the last step only), so that memory stays bounded.
+    """
+
+    owners: tuple[OwnerProfile, ...]
+    accuracy: Accuracy
+    mechanism: Mechanism = field(default_factory=NoPayments)
+    activation: Activation = field(default_factory=Simultaneous)
+    steps: int = 200
+    tolerance: float = 1e-9
+    record: int | None = 1
+    name: str = "scenario"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "owners", tuple(self.owners))
+        if not self.owners:
+            raise InputError("a scenario needs owners, got none; give at least one OwnerProfile")
+        for what, value, kind in (
+            ("accuracy", self.accuracy, Accuracy),
+            ("mechanism", self.mechanism, Mechanism),
+            ("activation", self.activation, Activation),
+        ):
+            if not isinstance(value, kind):
+                raise InputError(f"{what} must be a {kind.__name__}, got {value!r}; give an object, not a name")
+        wanted = getattr(self.accuracy, "owners", None)
+        if wanted is not None and wanted != len(self.owners):
+            raise InputError(f"{len(self.owners)} owners but an accuracy for {wanted}; give the same number")
+        check_positive("steps", self.steps)
+        check_positive("tolerance", self.tolerance, zero=True)
+        if self.record is not None:
+            check_positive("record", self.record)
+
+
+def population(
+    costs: Sequence[Any],
+    capacities: Any,
+    strategies: Strategy | Sequence[Strategy] | None = None,
+    starts: Any = 0.0,
+) -> tuple[OwnerProfile, ...]:
+    """Make one owner per cost; numbers are linear rates, single values serve everybody.
+
+    >>> [owner.capacity for owner in population([0.1, 0.2], 10.0)]
+    [10.0, 10.0]
+    """
+    n = len(costs)
+    if n == 0:
+        raise InputError("a population needs owners, got an empty list of costs; give one cost per owner")
+    made = [cost if isinstance(cost, Cost) else Linear(float(cost)) for cost in costs]
+    size, start = finite_vector("capacities", capacities, n), finite_vector("starts", starts, n)
+    shared = strategies if isinstance(strategies, Strategy) else BestResponse()
+    chosen = list(strategies) if isinstance(strategies, Sequence) else [shared] * n
+    if len(chosen) != n:
+        raise InputError(f"{len(chosen)} strategies but {n} costs; give one strategy per owner")
+    columns = zip(made, size.tolist(), chosen, np.minimum(start, size).tolist(), strict=True)
+    return tuple(OwnerProfile(*column) for column in columns)

@@ -1,0 +1,56 @@
+"""Owners that improve their own utility against the others' last reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedabm.errors import check_positive, check_range
+from fedabm.strategies.base import Strategy
+from fedabm.views import Action, OwnerView
+
+__all__ = ["BestResponse", "GradientResponse"]
+
+
+@dataclass(frozen=True)
+class BestResponse(Strategy):
+    """Move to the contribution that is best against the others' last reports, or part of the way.
+
+        s_i <- s_i + rationality * (argmax_x u_i(x, s_-i) - s_i)
+
+    rationality = 1 is the exact best response (Murhekar et al. 2023, Proposition 1); less is a bounded step, which
+    also damps the overshooting of owners that all respond at once.
+    """
+
+    rationality: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive("rationality", self.rationality)
+        check_range("rationality", self.rationality, 0.0, 1.0)
+
+    def act(self, view: OwnerView) -> Action:
+        """Towards the best response."""
+        best = view.payoff.best().contribution
+        if self.rationality < 1:
+            best = view.last.contribution + self.rationality * (best - view.last.contribution)
+        return view.truthful(best)
+
+
+@dataclass(frozen=True)
+class GradientResponse(Strategy):
+    """Take one projected gradient step: s_i <- clip(s_i + step * du_i/ds_i, 0, capacity).
+
+    The best-response dynamics of Murhekar et al. 2023, eq. (4), and Murhekar et al. 2025, eq. (8), with the
+    projection that the former omits; Doshi et al. 2025, eq. (3), calls `step` the owner's degree of rationality.
+    """
+
+    step: float
+
+    def __post_init__(self) -> None:
+        check_positive("gradient step", self.step)
+
+    def act(self, view: OwnerView) -> Action:
+        """One step uphill."""
+        now = view.last.contribution
+        return view.truthful(np.clip(now + self.step * view.payoff.slope(now), 0.0, view.capacity))

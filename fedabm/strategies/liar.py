@@ -1,0 +1,43 @@
+"""Owners that misreport, whatever they really do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fedabm.errors import InputError, check_positive
+from fedabm.strategies.base import Strategy
+from fedabm.views import Action, OwnerView
+
+__all__ = ["Liar"]
+
+
+@dataclass(frozen=True)
+class Liar(Strategy):
+    """Do what `truth` does, but misstate cost, data size or contribution by a factor.
+
+    Factors above one overstate, below one understate; 1 is the truth.
+    """
+
+    truth: Strategy
+    cost_factor: float = 1.0
+    size_factor: float = 1.0
+    contribution_factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.truth, Strategy):
+            raise InputError(f"a liar wraps a strategy, got {self.truth!r}; write Liar(truth=BestResponse(), ...)")
+        for name in ("cost_factor", "size_factor", "contribution_factor"):
+            check_positive(name, getattr(self, name), zero=True)
+
+    def act(self, view: OwnerView) -> Action:
+        """The wrapped strategy's deed with another story."""
+        action = self.truth.act(view)
+        said = action.report
+        cost = None if said.cost is None else said.cost.scaled(self.cost_factor)
+        lie = replace(
+            said,
+            contribution=self.contribution_factor * said.contribution,
+            size=self.size_factor * said.size,
+            cost=cost,
+        )
+        return replace(action, report=lie)

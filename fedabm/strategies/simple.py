@@ -1,0 +1,61 @@
+"""Owners that do not calculate: all, a fixed share, nothing, or anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedabm.errors import check_range
+from fedabm.strategies.base import Strategy
+from fedabm.views import Action, OwnerView
+
+__all__ = ["FixedShare", "FreeRider", "Honest", "Random"]
+
+
+@dataclass(frozen=True)
+class Honest(Strategy):
+    """Contribute all data and say so, whatever it costs: s_i = capacity.  What plain FedAvg assumes of everyone."""
+
+    def act(self, view: OwnerView) -> Action:
+        """Everything."""
+        return view.truthful(view.capacity)
+
+
+@dataclass(frozen=True)
+class FixedShare(Strategy):
+    """Contribute the same share of the data every step: s_i = share * capacity."""
+
+    share: float
+
+    def __post_init__(self) -> None:
+        check_range("contributed share", self.share, 0.0, 1.0)
+
+    def act(self, view: OwnerView) -> Action:
+        """The share."""
+        return view.truthful(self.share * view.capacity)
+
+
+@dataclass(frozen=True)
+class FreeRider(Strategy):
+    """Contribute nothing and take the model: s_i = 0.  Karimireddy et al. 2022, Section 3.2."""
+
+    def act(self, view: OwnerView) -> Action:
+        """Nothing."""
+        return view.truthful(np.zeros_like(view.capacity))
+
+
+@dataclass(frozen=True)
+class Random(Strategy):
+    """Contribute a share of the data drawn anew each step: s_i ~ U[low, high] * capacity."""
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_range("lowest share", self.low, 0.0, 1.0)
+        check_range("highest share", self.high, self.low, 1.0)
+
+    def act(self, view: OwnerView) -> Action:
+        """A random share."""
+        return view.truthful(view.rng.uniform(self.low, self.high) * view.capacity)
