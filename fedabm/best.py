@@ -44,12 +44,18 @@ def best_response(
     intervals branch and bound may look at; the bound stays valid when it runs out, only less tight.
     """
     low, high = _pieces(offers.kinks, capacity)
-    if offers.shape == "concave":
+    if offers.shape == "concave" or (offers.refund is not None and _outweighs(cost, offers.refund)):
         return _choose(*_climb(offers, cost, low, high))
     best = _choose(*_scan(offers, cost, low, high))
     if offers.shape == "monotone" and certify:
         return _branch_and_bound(offers, cost, low, high, best, tolerance, budget)
     return Best(best.contribution, best.utility, np.full(len(capacity), np.inf))
+
+
+def _outweighs(cost: Cost, refund: Cost) -> bool:
+    """Whether cost - refund is convex for every owner, so that a refunded utility is still concave."""
+    alike = (cost.exponent == refund.exponent) & (np.asarray(cost.rate) >= refund.rate)
+    return bool(np.all(alike | (np.asarray(refund.exponent) == 1) | (np.asarray(refund.rate) == 0)))
 
 
 def _pieces(kinks: Array, capacity: Array) -> tuple[Array, Array]:

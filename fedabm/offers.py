@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 
 from fedabm.accuracy.base import Accuracy
+from fedabm.costs import Cost
 from fedabm.curves import Array, Curve, Line, Rows
 
 Shape = Literal["concave", "monotone", "unknown"]
@@ -31,7 +32,8 @@ class Offers:
     """The curves that owners face.
 
     Between two neighbouring `kinks` (n, b) of an owner its benefit received + payment has the `shape`: "concave",
-    "monotone" (non-decreasing) or "unknown".  The certified gap relies on it.
+    "monotone" (non-decreasing) or "unknown".  The certified gap relies on it.  Where a payment refunds part of a
+    strictly convex cost, `refund` is that part, and the benefit without it is concave.
     """
 
     accuracy: Curve
@@ -39,6 +41,7 @@ class Offers:
     payment: Curve
     kinks: Array
     shape: Shape
+    refund: Cost | None = None
 
     @property
     def benefit(self) -> Curve:
@@ -48,7 +51,8 @@ class Offers:
     def take(self, rows: Rows) -> Offers:
         """What some owners are offered."""
         accuracy, received, payment = (part.take(rows) for part in (self.accuracy, self.received, self.payment))
-        return Offers(accuracy, received, payment, self.kinks[rows], self.shape)
+        refund = None if self.refund is None else self.refund.take(rows)
+        return Offers(accuracy, received, payment, self.kinks[rows], self.shape, refund)
 
 
 def nothing(owners: int) -> Line:

@@ -55,7 +55,9 @@ def save(frames: Frames, folder: str | Path, manifest: dict[str, Any] | None = N
         for leftover in (*parts, note, *wanted):
             with contextlib.suppress(OSError):
                 leftover.unlink()
-        raise InputError(f"cannot write to {folder}: {error.strerror or error}; free some space and run again") from None
+        raise InputError(
+            f"cannot write to {folder}: {error.strerror or error}; free some space and run again"
+        ) from None
     return [*wanted, folder / MANIFEST]
 
 

@@ -1,6 +1,19 @@
 """Closed forms of what the shared model is worth: the oracles that answer in microseconds."""
 
 from fedabm.accuracy.base import Accuracy, Exposure
+from fedabm.accuracy.custom import Custom
 from fedabm.accuracy.power_law import GroupWeighted, PowerLaw
+from fedabm.accuracy.random_coverage import RandomCoverage
+from fedabm.accuracy.random_discovery import RandomDiscovery
+from fedabm.accuracy.separable import Separable
 
-__all__ = ["Accuracy", "Exposure", "GroupWeighted", "PowerLaw"]
+__all__ = [
+    "Accuracy",
+    "Custom",
+    "Exposure",
+    "GroupWeighted",
+    "PowerLaw",
+    "RandomCoverage",
+    "RandomDiscovery",
+    "Separable",
+]

@@ -11,11 +11,13 @@ strategies and the solver only ever ask an oracle:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedabm.curves import Along, Array, Curve, Rows
+from fedabm.accuracy.table import Table
+from fedabm.curves import Along, Array, Curve, Rows, beside
 
 __all__ = ["Accuracy", "Exposure", "Probed"]
 
@@ -34,7 +36,8 @@ class Accuracy(ABC):
 
     def curves(self, profile: Array) -> Curve:
         """Each owner's accuracy as a function of its own contribution; the others stay at `profile`."""
-        return Probed(self, np.asarray(profile, dtype=float), np.arange(len(profile)))
+        profile = np.asarray(profile, dtype=float)
+        return Probed(self, profile, np.arange(len(profile)), self.kinks(profile))
 
     def kinks(self, profile: Array) -> Array:
         """Own contributions (n, b) between which the accuracy is as smooth and concave as promised."""
@@ -50,7 +53,7 @@ class Accuracy(ABC):
 
     def restrict(self, rows: Rows) -> Accuracy:
         """The same accuracies when only the owners in `rows` take part."""
-        return Restricted(self, np.asarray(rows, dtype=np.intp))
+        return Restricted(self, Table(np.asarray(rows, dtype=np.intp)))
 
     def at_zero(self, owners: int) -> Array:
         """What each owner gets from an empty coalition, a_i(0)."""
@@ -120,26 +123,40 @@ class Exposure(Accuracy):
 
 @dataclass(frozen=True)
 class Probed(Curve):
-    """Accuracy curves by asking the oracle at changed profiles; slopes by central differences."""
+    """Accuracy curves by asking the oracle at changed profiles.
+
+    Slopes are central differences whose two points stay between the same two `kinks` (n, b) of the owner.
+    """
 
     oracle: Accuracy
     profile: Array
     rows: Rows
+    kinks: Array
 
     def value(self, x: Array) -> Array:
-        rows, trials = np.asarray(self.rows), x.reshape(len(x), -1)
-        profiles = np.repeat(self.profile[None], trials.size, axis=0)
-        profiles[np.arange(trials.size), np.repeat(rows, trials.shape[1])] = trials.ravel()
-        answers = self.oracle.values(profiles)[np.arange(trials.size), np.repeat(rows, trials.shape[1])]
-        return answers.reshape(x.shape)
+        return self.ask(self.oracle.values, x)
 
     def slope(self, x: Array) -> Array:
         step = 1e-6 * np.maximum(1.0, np.abs(x))
-        low = np.maximum(x - step, 0.0)
-        return (self.value(x + step) - self.value(low)) / (x + step - low)
+        low, high = np.maximum(x - step, 0.0), x + step
+        for kink in self.kinks.T:
+            kink = beside(kink, x)
+            low, high = (
+                np.where(kink <= x, np.maximum(low, kink), low),
+                np.where(kink > x, np.minimum(high, kink), high),
+            )
+        return (self.value(high) - self.value(low)) / (high - low)
+
+    def ask(self, question: Callable[[Array], Array], x: Array) -> Array:
+        """Each owner's own answer to a question about profiles, (k, n) -> (k, n), at its contributions x."""
+        trials = x.reshape(len(x), -1)
+        turns, owner = np.arange(trials.size), np.repeat(np.asarray(self.rows), trials.shape[1])
+        profiles = np.repeat(self.profile[None], trials.size, axis=0)
+        profiles[turns, owner] = trials.ravel()
+        return question(profiles)[turns, owner].reshape(x.shape)
 
     def take(self, rows: Rows) -> Probed:
-        return Probed(self.oracle, self.profile, np.asarray(self.rows)[rows])
+        return replace(self, rows=np.asarray(self.rows)[rows], kinks=self.kinks[rows])
 
 
 @dataclass(frozen=True)
@@ -147,8 +164,12 @@ class Restricted(Accuracy):
     """An oracle in which everybody outside `rows` contributes nothing and is not asked."""
 
     full: Accuracy
-    rows: Rows
-    owners: int | None = None
+    rows: Table
+
+    @property
+    def owners(self) -> int:
+        """For how many owners this accuracy is defined."""
+        return len(self.rows)
 
     @property
     def concave(self) -> bool:  # type: ignore[override]
@@ -162,7 +183,23 @@ class Restricted(Accuracy):
 
     def values(self, profiles: Array) -> Array:
         """Accuracies of the owners in `rows`, the others at zero."""
-        width = getattr(self.full, "owners", None) or int(np.max(self.rows)) + 1
-        embedded = np.zeros((len(profiles), width))
-        embedded[:, self.rows] = profiles
-        return self.full.values(embedded)[:, self.rows]
+        return self.full.values(self._embed(profiles))[:, self.rows.array]
+
+    def curves(self, profile: Array) -> Curve:
+        """The full oracle's curves of the owners in `rows`."""
+        return self.full.curves(self._embed(profile)).take(self.rows.array)
+
+    def kinks(self, profile: Array) -> Array:
+        """The full oracle's kinks of the owners in `rows`."""
+        return self.full.kinks(self._embed(profile))[self.rows.array]
+
+    def marginals(self, profile: Array) -> Array:
+        """The full oracle's marginals among the owners in `rows`."""
+        return self.full.marginals(self._embed(profile))[np.ix_(self.rows.array, self.rows.array)]
+
+    def _embed(self, profiles: Array) -> Array:
+        """Profiles of all owners, zero outside `rows`."""
+        width = getattr(self.full, "owners", None) or int(np.max(self.rows.array, initial=-1)) + 1
+        embedded = np.zeros((*np.shape(profiles)[:-1], width))
+        embedded[..., self.rows.array] = profiles
+        return embedded

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fedabm.accuracy.base import Exposure
+from fedabm.accuracy.table import Table
 from fedabm.curves import Array, Rows
 from fedabm.errors import InputError, check_positive
 
@@ -82,26 +84,24 @@ class GroupWeighted(PowerLaw):
     array([[0.66666667, 0.66666667]])
     """
 
-    weights: tuple[tuple[float, ...], ...] = ((1.0,),)
-    groups: tuple[int, ...] = (0,)
+    weights: Any = ((1.0,),)
+    groups: Any = (0,)
 
     def __init__(
         self,
-        weights: object,
-        groups: object,
+        weights: Any,
+        groups: Any,
         scale: float = 1.0,
         exponent: float = 1.0,
         offset: float = 1.0,
         ceiling: float = 1.0,
     ) -> None:
-        table = np.atleast_2d(np.asarray(weights, dtype=float))
-        members = np.asarray(groups)
-        _check_groups(table, members)
-        values = (scale, exponent, offset, ceiling, tuple(map(tuple, table.tolist())), tuple(members.tolist()))
+        weights, groups = Table(weights, "group weights"), Table(groups, "groups")
+        weights = Table(np.atleast_2d(weights.array).astype(float))
+        _check_groups(weights.array, groups.array)
+        values = (scale, exponent, offset, ceiling, weights, groups)
         for name, value in zip(("scale", "exponent", "offset", "ceiling", "weights", "groups"), values, strict=True):
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "_table", table)
-        object.__setattr__(self, "_members", members.astype(np.intp))
         self.__post_init__()
 
     @property
@@ -112,12 +112,12 @@ class GroupWeighted(PowerLaw):
     @property
     def table(self) -> Array:
         """`weights` as an array."""
-        return self._table  # type: ignore[attr-defined]
+        return self.weights.array
 
     @property
     def members(self) -> Array:
         """`groups` as an array."""
-        return self._members  # type: ignore[attr-defined]
+        return self.groups.array
 
     def exposures(self, profiles: Array) -> Array:
         """sum_j weights[g_i, g_j] s_j, through the totals of the groups."""

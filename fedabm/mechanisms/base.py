@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from fedabm.accuracy.base import Accuracy
+from fedabm.accuracy.base import Accuracy, Exposure
 from fedabm.curves import Array
 from fedabm.offers import Offers
 from fedabm.views import Outcome, Reports, ServerView, Transfers
 
-__all__ = ["Mechanism", "mean_of_others"]
+__all__ = ["Mechanism", "full_access_jacobian", "mean_of_others"]
 
 
 class Mechanism(ABC):
@@ -54,3 +54,12 @@ def mean_of_others(x: Array) -> Array:
     array([4. , 3.5, 1.5])
     """
     return (x.sum() - x) / max(len(x) - 1, 1)
+
+
+def full_access_jacobian(accuracy: Accuracy, profile: Array) -> Array | None:
+    """d^2 a_i / d s_i d s_j = W_ii v''(exposure_i) W_ij: the Jacobian where payments are affine in each contribution."""
+    if not isinstance(accuracy, Exposure):
+        return None
+    owners = len(profile)
+    bend = accuracy.own_weights(owners) * accuracy.curve_curvature(accuracy.exposures(profile[None])[0])
+    return bend[:, None] * accuracy.weight_matrix(owners)

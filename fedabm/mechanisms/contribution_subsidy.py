@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedabm.accuracy.base import Accuracy
-from fedabm.curves import Line
+from fedabm.curves import Array, Line
 from fedabm.errors import check_positive
-from fedabm.mechanisms.base import Mechanism, mean_of_others
+from fedabm.mechanisms.base import Mechanism, full_access_jacobian, mean_of_others
 from fedabm.offers import Offers, full_access
 from fedabm.views import Reports
 
@@ -35,3 +35,7 @@ class ContributionSubsidy(Mechanism):
         rate = self.rate if len(claimed) > 1 else 0.0
         payment = Line(-rate * mean_of_others(claimed), np.full(len(claimed), rate))
         return full_access(accuracy, claimed, payment)
+
+    def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
+        """The accuracies' own: payments are linear."""
+        return full_access_jacobian(accuracy, reports.contribution)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fedabm.accuracy.base import Accuracy
-from fedabm.mechanisms.base import Mechanism
+from fedabm.curves import Array
+from fedabm.mechanisms.base import Mechanism, full_access_jacobian
 from fedabm.offers import Offers, full_access, nothing
 from fedabm.views import Reports
 
@@ -22,3 +23,7 @@ class NoPayments(Mechanism):
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """a_i(x, s_-i) and no payment."""
         return full_access(accuracy, reports.contribution, nothing(len(reports.contribution)))
+
+    def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
+        """The accuracies' own."""
+        return full_access_jacobian(accuracy, reports.contribution)

@@ -1,0 +1,132 @@
+"""The `fedabm` command."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from rich.console import Console
+from rich.table import Table
+
+import fedabm
+from fedabm.errors import InputError
+from fedabm.library import find, names
+from fedabm.store import claim
+from fedabm.study import Interrupted, Study
+
+__all__ = ["main", "run_script"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; bad input gets one line and exit code 2."""
+    try:
+        options = _parser().parse_args(arguments)
+        return int(options.command(options) or 0)
+    except InputError as error:
+        print(f"fedabm: {error}", file=sys.stderr)
+        return 2
+    except Interrupted:
+        return 130
+    except KeyboardInterrupt:
+        print("fedabm: interrupted, nothing was recorded yet", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 0
+
+
+def run_script(file: str) -> NoReturn:
+    """What a scenario script calls when it is run by itself: `run_script(__file__)`."""
+    sys.exit(main(["run", Path(file).stem, *sys.argv[1:]]))
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports wrong arguments in one line, like any other bad input."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the usage."""
+        raise InputError(f"{message}; see {self.prog} --help")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="fedabm", description="Strategic behaviour in federated learning.")
+    parser.add_argument("--version", action="version", version=f"fedabm {fedabm.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    shown = commands.add_parser("list", help="the scenarios, their questions and parameters")
+    shown.add_argument("name", nargs="?", help="show the parameters of one scenario")
+    shown.set_defaults(command=_list)
+    run = commands.add_parser("run", help="run a scenario and save frames and pictures")
+    run.add_argument("name", help="which scenario; see `fedabm list`")
+    run.add_argument("--seed", type=int, default=0, help="all randomness comes from it (default 0)")
+    run.add_argument("--steps", type=int, help="at most this many steps per run")
+    run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change a parameter; repeatable")
+    run.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: a new folder in results/)")
+    run.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    run.set_defaults(command=_run)
+    return parser
+
+
+def _list(options: argparse.Namespace) -> None:
+    console = Console()
+    if options.name:
+        script = find(options.name)
+        console.print(f"{script.name}: {script.question}", highlight=False)
+        for key, value in script.defaults.items():
+            console.print(f"  --set {key}={_plain(value)}", highlight=False)
+        return
+    table = Table("scenario", "question", box=None)
+    for name in names():
+        table.add_row(name, find(name).question)
+    console.print(table)
+
+
+def _run(options: argparse.Namespace) -> None:
+    script = find(options.name)
+    parameters = script.parameters(options.set)
+    folder = claim(options.out or _fresh(Path("results") / f"{script.name}-{options.seed}"))
+    study = Study(script.name, options.seed, options.steps, parameters, options.quiet)
+    try:
+        script.run(study, **parameters)
+    except Interrupted:
+        paths = study.save(folder, _command(options))
+        print(f"fedabm: interrupted; what was recorded is in {folder}: fedabm.load({str(folder)!r})", file=sys.stderr)
+        raise
+    except InputError:
+        _discard(folder)
+        raise
+    paths = study.save(folder, _command(options))
+    study.note("\nWritten:")
+    for path in paths:
+        study.note(f"  {path}")
+
+
+def _discard(folder: Path) -> None:
+    """Remove the folder again if this run made it and nothing is in it."""
+    if not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _fresh(folder: Path) -> Path:
+    """The folder, or the next free one: results/x-0, results/x-0-2, ..."""
+    candidates = itertools.chain([folder], (Path(f"{folder}-{k}") for k in itertools.count(2)))
+    return next(path for path in candidates if not path.exists())
+
+
+def _command(options: argparse.Namespace) -> str:
+    """The command that repeats this run."""
+    words = ["fedabm", "run", options.name, "--seed", str(options.seed)]
+    words += ["--steps", str(options.steps)] if options.steps else []
+    words += [word for setting in options.set for word in ("--set", setting)]
+    return shlex.join(words)
+
+
+def _plain(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

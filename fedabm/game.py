@@ -1,0 +1,178 @@
+"""A game of contributions: accuracies, private costs, capacities and a mechanism.
+
+Owner i chooses s_i in [0, capacity_i] and reports truthfully; its utility is
+
+    u_i(s) = received_i(s) + p_i(s) - c_i(s_i).
+
+Murhekar et al. 2023, Section 2; Murhekar et al. 2025, Section 2.  A profile is a Nash equilibrium if no owner gains by
+changing its own contribution; `gap` is a proven upper bound on the largest such gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedabm.accuracy.base import Accuracy
+from fedabm.best import Best, best_response
+from fedabm.costs import Cost, Linear, stack
+from fedabm.curves import Array
+from fedabm.errors import InputError, check_positive, finite_vector
+from fedabm.mechanisms.base import Mechanism
+from fedabm.offers import Offers
+from fedabm.views import Reports
+
+__all__ = ["Game"]
+
+
+@dataclass(frozen=True, eq=False)
+class Game:
+    """Owners with costs and capacities under one mechanism; all methods take a profile, one contribution per owner.
+
+    `costs` is one `Cost` per owner, one stacked `Cost`, or numbers: the rates of linear costs.  `capacities` is one
+    number per owner, or one for all.
+
+    >>> from fedabm.accuracy import PowerLaw
+    >>> from fedabm.mechanisms import NoPayments
+    >>> game = Game(PowerLaw(), [0.1, 0.25], 100, NoPayments())
+    >>> game.utilities([1.0, 1.0]).round(4)
+    array([0.5667, 0.4167])
+    >>> bool(game.gap([10**0.5 - 1, 0.0]) < 1e-12)
+    True
+    """
+
+    accuracy: Accuracy
+    costs: Any
+    capacities: Any
+    mechanism: Mechanism
+
+    def __post_init__(self) -> None:
+        given = finite_vector("capacities", self.capacities)
+        check_positive("capacity", given)
+        costs = _stacked(self.costs, len(given))
+        owners = len(costs.rate)
+        if np.ndim(self.capacities) and len(given) != owners:
+            raise InputError(f"{len(given)} capacities but {owners} costs; give one of each per owner")
+        capacities = np.broadcast_to(given, owners).copy()
+        known = getattr(self.accuracy, "owners", None)
+        if known is not None and known != owners:
+            raise InputError(f"{owners} owners with costs but an accuracy of {known} owners; give one cost per owner")
+        object.__setattr__(self, "costs", costs)
+        object.__setattr__(self, "capacities", capacities)
+
+    @property
+    def owners(self) -> int:
+        """How many owners play."""
+        return len(self.capacities)
+
+    def profile(self, contributions: Any) -> Array:
+        """Check a profile: one finite contribution per owner, each within [0, capacity]."""
+        vector = finite_vector("contributions", contributions)
+        if len(vector) != self.owners:
+            raise InputError(f"{len(vector)} contributions but {self.owners} owners; give one per owner")
+        outside = (vector < 0) | (vector > self.capacities * (1 + 1e-12))
+        if np.any(outside):
+            owner = int(np.argmax(outside))
+            room = f"between 0 and {self.capacities[owner]:g}"
+            raise InputError(f"contribution of owner {owner} must lie {room}, got {vector[owner]:g}; move it there")
+        return np.minimum(vector, self.capacities)
+
+    def reports(self, contributions: Array) -> Reports:
+        """What truthful owners report."""
+        return Reports(contributions, self.capacities, self.costs if self.mechanism.asks_cost else None)
+
+    def offers(self, contributions: Any) -> Offers:
+        """The curves that owners face."""
+        return self.mechanism.offers(self.accuracy, self.reports(np.asarray(contributions, dtype=float)))
+
+    def utilities(self, contributions: Any) -> Array:
+        """u_i at the profile."""
+        profile = self.profile(contributions)
+        return self.offers(profile).benefit.value(profile) - self.costs.value(profile)
+
+    def payments(self, contributions: Any) -> Array:
+        """Money to each owner at the profile."""
+        profile = self.profile(contributions)
+        return self.offers(profile).payment.value(profile)
+
+    def accuracies(self, contributions: Any) -> Array:
+        """The accuracy that each owner receives at the profile."""
+        profile = self.profile(contributions)
+        return self.offers(profile).received.value(profile)
+
+    def welfare(self, contributions: Any) -> float:
+        """The sum of utilities."""
+        return float(self.utilities(contributions).sum())
+
+    def slopes(self, contributions: Any) -> Array:
+        """d u_i / d s_i at the profile."""
+        profile = np.asarray(contributions, dtype=float)
+        return self.offers(profile).benefit.slope(profile) - self.costs.slope(profile)
+
+    def jacobian(self, contributions: Any) -> Array:
+        """d^2 u_i / d s_i d s_j, exact where the mechanism knows it, else by differences of the slopes."""
+        profile = np.asarray(contributions, dtype=float)
+        known = self.mechanism.jacobian(self.accuracy, self.reports(profile))
+        if known is None:
+            return self._differences(profile)
+        # c'' may be infinite at zero (exponents below two); just above zero it is only large.
+        return known - np.diag(self.costs.curvature(np.maximum(profile, 1e-9 * self.capacities)))
+
+    def _differences(self, profile: Array) -> Array:
+        """The Jacobian column by column; a column is another profile, so this loops over owners."""
+        step = 1e-6 * np.maximum(1e-3, np.abs(profile))
+        low = np.maximum(profile - step, 0.0)
+        columns = []
+        for owner, (up, down) in enumerate(zip(profile + step, low, strict=True)):
+            above, below = profile.copy(), profile.copy()
+            above[owner], below[owner] = up, down
+            columns.append((self.slopes(above) - self.slopes(below)) / (up - down))
+        return np.column_stack(columns)
+
+    def best_responses(self, contributions: Any) -> Array:
+        """Each owner's best contribution against the others' in the profile."""
+        return self.replies(self.offers(self.profile(contributions))).contribution
+
+    def replies(self, offers: Offers, *, certify: bool = False, tolerance: float = 1e-10) -> Best:
+        """Best responses to offers, with their utilities and (certified) bounds."""
+        return best_response(offers, self.costs, self.capacities, certify=certify, tolerance=tolerance)
+
+    def gains(self, contributions: Any, tolerance: float = 1e-10) -> Array:
+        """A proven upper bound on what each owner could gain by any unilateral change over its whole range.
+
+        Infinite where the mechanism promises nothing about the shape of its offers.
+        """
+        profile = self.profile(contributions)
+        offers = self.offers(profile)
+        utility = offers.benefit.value(profile) - self.costs.value(profile)
+        return np.maximum(self.replies(offers, certify=True, tolerance=tolerance).bound - utility, 0.0)
+
+    def gap(self, contributions: Any, tolerance: float = 1e-10) -> float:
+        """The certified Nash gap: the largest of the owners' `gains`."""
+        return float(np.max(self.gains(contributions, tolerance)))
+
+
+def _stacked(costs: Any, owners: int) -> Cost:
+    """Costs of all owners with arrays throughout; a single cost is everyone's."""
+    if not isinstance(costs, Cost):
+        several = isinstance(costs, (Sequence, np.ndarray)) and not isinstance(costs, str)
+        items = list(costs) if several else [costs] * owners
+        return stack([item if isinstance(item, Cost) else Linear(_rate(item)) for item in items])
+    parts = [np.asarray(part, dtype=float) for part in (costs.rate, costs.exponent, costs.fixed)]
+    sizes = {part.size for part in parts if part.ndim}
+    if len(sizes) > 1:
+        raise InputError(f"cost rates, exponents and fixed costs have lengths {sorted(sizes)}; give one per owner")
+    return Cost(*(np.broadcast_to(part, max(sizes, default=owners)).copy() for part in parts))
+
+
+def _rate(item: Any) -> float:
+    """One number as the rate of a linear cost."""
+    try:
+        return float(item)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"a cost must be a number or a Cost, got {item!r}; give the cost of one unit of data"
+        ) from None

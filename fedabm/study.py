@@ -1,0 +1,130 @@
+"""What a scenario script works with: it runs models, keeps frames, tables and pictures, and saves them in one folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from fedabm.errors import InputError
+from fedabm.frames import Frames, versions
+from fedabm.model import Federation
+from fedabm.scenario import Scenario
+from fedabm.store import claim, save
+
+__all__ = ["Interrupted", "Study"]
+
+
+class Interrupted(Exception):
+    """The user pressed Ctrl-C; what was recorded until then is in the study."""
+
+
+class Study:
+    """The runs, tables and pictures of one scenario script."""
+
+    def __init__(
+        self,
+        name: str,
+        seed: int = 0,
+        steps: int | None = None,
+        parameters: dict[str, Any] | None = None,
+        quiet: bool = False,
+    ) -> None:
+        if seed < 0:
+            raise InputError(f"seed must be zero or a positive whole number, got {seed}; give for instance --seed 7")
+        if steps is not None and steps < 1:
+            raise InputError(f"steps must be a positive whole number, got {steps}; give for instance --steps 100")
+        self.name, self.seed, self.steps, self.parameters = name, seed, steps, parameters or {}
+        terminal = Console(quiet=quiet)
+        self.console = terminal if terminal.is_terminal else Console(quiet=quiet, width=160)
+        self.quiet = quiet
+        self._frames: list[Frames] = []
+        self._tables: dict[str, pd.DataFrame] = {}
+        self._pictures: dict[str, Figure] = {}
+
+    def simulate(self, scenario: Scenario, label: str = "", seed: int | None = None) -> Federation:
+        """Run a scenario to its end, with a progress bar, and keep its frames."""
+        steps = self.steps or scenario.steps
+        scenario = replace(scenario, name=self.name, steps=steps)
+        model = Federation(scenario, self.seed if seed is None else seed)
+        label = label or type(scenario.mechanism).__name__
+        try:
+            with self._progress() as bar:
+                task = bar.add_task(label, total=steps)
+                while model.running:
+                    model.step()
+                    bar.advance(task)
+                bar.update(task, completed=steps)
+        except KeyboardInterrupt:
+            self.add(model.frames(label, self.parameters))
+            raise Interrupted from None
+        self.add(model.frames(label, self.parameters))
+        return model
+
+    def _progress(self) -> Progress:
+        columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        return Progress(*columns, console=self.console, transient=True, disable=self.quiet)
+
+    def add(self, frames: Frames) -> None:
+        """Keep the frames of a run."""
+        self._frames.append(frames)
+
+    @property
+    def frames(self) -> Frames:
+        """The frames of all runs so far."""
+        return Frames.join(self._frames)
+
+    def note(self, text: str) -> None:
+        """Print a line."""
+        self.console.print(text, highlight=False)
+
+    def table(self, frame: pd.DataFrame, title: str, name: str = "summary") -> None:
+        """Print a table and keep it, to be saved as NAME.csv."""
+        self._tables[name] = frame
+        shown = Table(title=title, title_justify="left", title_style="bold")
+        for column in frame.columns:
+            number = pd.api.types.is_numeric_dtype(frame[column])
+            shown.add_column(str(column), justify="right" if number else "left", overflow="fold")
+        for row in frame.itertuples(index=False):
+            shown.add_row(*map(_format, row))
+        self.console.print(shown)
+
+    def picture(self, figure: Figure, name: str = "figure") -> None:
+        """Keep a figure, to be saved as NAME.png."""
+        self._pictures[name] = figure
+
+    def save(self, folder: str | Path, command: str = "") -> list[Path]:
+        """Write frames, manifest, tables and pictures into a folder; return the paths, pictures last."""
+        folder = claim(folder)
+        manifest = {
+            "scenario": self.name,
+            "parameters": self.parameters,
+            "seed": self.seed,
+            "steps": self.steps,
+            "repeat": command,
+            "versions": versions(),
+        }
+        paths = []
+        try:
+            for name, frame in self._tables.items():
+                paths.append(folder / f"{name}.csv")
+                frame.to_csv(paths[-1], index=False)
+            pictures = []
+            for name, figure in self._pictures.items():
+                pictures.append(folder / f"{name}.png")
+                figure.savefig(pictures[-1], dpi=150, bbox_inches="tight")
+        except OSError as error:
+            raise InputError(f"cannot write to {folder}: {error.strerror or error}; free some space first") from None
+        return [*save(self.frames, folder, manifest), *paths, *pictures]
+
+
+def _format(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)
