@@ -1,4 +1,4 @@
-"""Figures that take frames and return axes: one palette by strategy and by mechanism, readable without colour vision."""
+"""Figures that take frames and return axes: one palette by strategy and mechanism, readable without colour vision."""
 
 from __future__ import annotations
 
@@ -39,12 +39,13 @@ def owner_bars(frames: Frames, columns: dict[str, str], axis: str = "owner") -> 
     sns.set_theme(style="whitegrid", context="paper")
     size = (3.4 * len(columns), 2.3 * len(frames.runs))
     figure, axes = plt.subplots(len(frames.runs), len(columns), figsize=size, sharex=True, sharey="col", squeeze=False)
+    for panel, title in zip(axes[0], columns.values(), strict=True):
+        panel.set_title(title)
     for panels, run in zip(axes, frames.runs.itertuples(), strict=True):
         rows = final[final["run"] == run.run].set_index("owner")
-        for panel, (column, title) in zip(panels, columns.items(), strict=True):
+        for panel, column in zip(panels, columns, strict=True):
             panel.bar(np.arange(len(rows)), rows[column], color=[colours[label] for label in rows["strategy"]])
             panel.axhline(0, color="0.3", linewidth=0.8)
-            panel.set_title(f"{title}" if panels is axes[0] else "")
             panel.set_xticks(np.arange(len(rows)), rows.index)
         panels[0].set_ylabel(run.label)
     for panel in axes[-1]:

@@ -20,7 +20,7 @@ from itertools import count
 import numpy as np
 
 from fedabm.best import best_response as maximise
-from fedabm.curves import Array
+from fedabm.curves import Array, Rows
 from fedabm.errors import InputError, check_positive
 from fedabm.game import Game
 
@@ -32,6 +32,7 @@ __all__ = [
     "direction",
     "iteration_bound",
     "projected_gradient",
+    "replies",
     "sequential_best_response",
     "step_size",
     "stochastic_gradient",
@@ -57,7 +58,7 @@ def projected_gradient(game: Game, start: Array, step: Step) -> Iterator[Array]:
     ...     print(profile.round(4))
     [1. 1.]
     [1.0111 0.8611]
-    [1.0324 0.7324]
+    [1.0323 0.7323]
     """
     profile = game.profile(start)
     for turn in count():
@@ -86,7 +87,7 @@ def best_response(game: Game, start: Array, damping: float = 1.0) -> Iterator[Ar
         raise InputError(f"damping must be above 0 and at most 1, got {damping}; 1 is the full best response")
     while True:
         yield profile.copy()
-        profile = profile + damping * (game.best_responses(profile) - profile)
+        profile = profile + damping * (replies(game, profile, np.arange(game.owners)) - profile)
 
 
 def sequential_best_response(game: Game, start: Array) -> Iterator[Array]:
@@ -95,15 +96,14 @@ def sequential_best_response(game: Game, start: Array) -> Iterator[Array]:
     yield profile.copy()
     for turn in count():
         owner = [turn % game.owners]
-        reply = _reply(game, profile, owner)
-        profile[owner] = reply
+        profile[owner] = replies(game, profile, owner)
         yield profile.copy()
 
 
-def _reply(game: Game, profile: Array, owner: list[int]) -> Array:
-    """One owner's best reply; it stays where it is if moving gains nothing."""
-    offers, cost, capacity = game.offers(profile).take(owner), game.costs.take(owner), game.capacities[owner]
-    here = profile[owner]
+def replies(game: Game, profile: Array, rows: Rows) -> Array:
+    """Exact best replies of the owners in `rows`; an owner stays where it is if moving gains nothing."""
+    offers, cost, capacity = game.offers(profile).take(rows), game.costs.take(rows), game.capacities[rows]
+    here = profile[rows]
     best = maximise(offers, cost, capacity)
     stays = offers.benefit.value(here) - cost.value(here)
     return np.where(best.utility > stays, best.contribution, here)

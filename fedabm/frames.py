@@ -104,7 +104,9 @@ class Recorder:
         if step and step != self._last_kept:
             kept = [*kept, self._columns(step, population)]
         names = [name for name in COLUMNS["owners"] if name not in ("run", "strategy")]
-        columns = {name: np.concatenate([part[name] for part in kept]) if kept else [] for name in names}
+        columns: dict[str, np.ndarray | list] = {
+            name: np.concatenate([part[name] for part in kept]) if kept else [] for name in names
+        }
         frame = pd.DataFrame(columns)
         labels = np.array([strategy.label for strategy in population.strategies])
         seen, codes = np.unique(labels, return_inverse=True)

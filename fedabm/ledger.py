@@ -65,7 +65,7 @@ def payment_graph(transfers: pd.DataFrame, step: int | None = None) -> nx.DiGrap
         return graph
     sums = chosen.groupby(["payer", "payee"])
     table = sums.agg(amount=("amount", "sum"), reason=("reason", lambda r: ", ".join(sorted(set(r)))))
-    for (payer, payee), row in table.iterrows():  # type: ignore[misc]
+    for (payer, payee), row in table.iterrows():
         graph.add_edge(_node(payer), _node(payee), amount=float(row["amount"]), reason=str(row["reason"]))
     return graph
 

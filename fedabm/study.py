@@ -1,4 +1,4 @@
-"""What a scenario script works with: it runs models, keeps frames, tables and pictures, and saves them in one folder."""
+"""What a scenario script works with: it runs models, keeps frames, tables and pictures, and saves them together."""
 
 from __future__ import annotations
 

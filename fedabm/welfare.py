@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.stats import qmc
 
 from fedabm.accuracy.base import Accuracy
 from fedabm.costs import Cost, stack
@@ -89,43 +88,105 @@ def welfare_optimum(
     check_positive("capacities", top)
     _checked(np.zeros(1), p)
     problem = _Problem(accuracy, cost, top, p)
-    candidates = np.concatenate([screened := _screen(problem, starts), [problem.climb(x) for x in screened]])
-    found = [problem.welfare(np.clip(x, 0.0, 1.0)) for x in candidates]
-    best = int(np.argmax(found))
-    if found[best] == -np.inf:
+    start = problem.screen(starts)
+    profiles = np.concatenate([start, [problem.climb(profile) for profile in start]])
+    welfare = problem.welfare(profiles)
+    best = int(np.argmax(welfare))
+    if welfare[best] == -np.inf:
         raise InputError(f"no profile with utilities of at least 0 was found for the {p:g}-mean; use p=1 for losses")
-    return Optimum(np.clip(candidates[best], 0.0, 1.0) * top, found[best])
-
-
-def _screen(problem: _Problem, starts: int) -> Array:
-    """The best of many profiles (as shares of capacity) spread over the box on all scales."""
-    owners = len(problem.top)
-    # Sobol points exist in at most 21201 dimensions; more owners share coordinates.
-    spread = qmc.Sobol(min(owners, 21201), scramble=False).random(64)[:, np.arange(owners) % 21201]
-    scales = np.repeat(2.0 ** -np.arange(0, 32, 2), 4)
-    shares = np.concatenate([np.outer(2.0 ** -np.arange(32.0), np.ones(owners)), scales[:, None] * spread])
-    shares = np.concatenate([np.zeros((1, owners)), shares])
-    rank = np.argsort([-problem.objective(x)[0] for x in shares], kind="stable")
-    return shares[rank[:starts]]
+    return Optimum(profiles[best], float(welfare[best]))
 
 
 class _Problem:
-    """Welfare as a function of the shares x of capacity."""
+    """Maximise the p-mean of a_i(s) - c_i(s_i) over the box [0, top]."""
 
     def __init__(self, accuracy: Accuracy, cost: Cost, top: Array, p: float) -> None:
         self.accuracy, self.cost, self.top, self.p = accuracy, cost, top, p
-        self.scale = max(float(np.max(np.abs(self.utilities(np.ones(len(top)))))), 1e-300)
+        self.scale = float(np.max(np.abs(accuracy.values(top[None])))) or 1.0
 
-    def utilities(self, x: Array) -> Array:
-        s = x * self.top
-        return self.accuracy.values(s[None])[0] - self.cost.value(s)
+    def utilities(self, profiles: Array) -> Array:
+        return self.accuracy.values(profiles) - self.cost.value(profiles.T).T
 
-    def jacobian(self, x: Array) -> Array:
-        """d u_i / d x_j."""
-        s = x * self.top
-        return (self.accuracy.marginals(s) - np.diag(self.cost.slope(s))) * self.top
+    def welfare(self, profiles: Array) -> Array:
+        """The p-mean at k profiles; minus infinity where a utility is negative, unless p = 1."""
+        utilities = self.utilities(profiles)
+        if self.p == 1:
+            return utilities.mean(axis=1)
+        rounded = np.where(np.abs(utilities) < 1e-12 * self.scale, 0.0, utilities)
+        return np.array([-np.inf if np.any(u < 0) else p_mean_welfare(u, self.p) for u in rounded])
 
-    def welfare(self, x: Array) -> float:
-        u = self.utilities(x)
-        u = np.where((u < 0) & (u > -1e-10 * self.scale), 0.0, u) if self.p < 1 else u
-        return -np.inf if self.p < 1 and np.any(u < 0) else p_mean_welfare(u, self.p)
+    def screen(self, count: int) -> Array:
+        """The best of many profiles spread over the box on all scales."""
+        owners = len(self.top)
+        turns, columns = np.arange(1.0, 65.0), np.arange(1.0, owners + 1)
+        spread = np.outer(turns, (columns * 0.6180339887498949) % 1.0) % 1.0
+        ladder = np.outer(2.0 ** -np.arange(32.0), np.ones(owners))
+        shares = [np.zeros((1, owners)), ladder, spread * 2.0 ** -(turns[:, None] % 16)]
+        profiles = np.concatenate(shares) * self.top
+        order = np.lexsort((-self.utilities(profiles).min(axis=1), -self.welfare(profiles)))
+        return profiles[order[:count]]
+
+    def climb(self, profile: Array) -> Array:
+        """A local maximum above a start; the second climb has variables scaled by what the first one found."""
+        method = self._climb_mean if self.p == 1 else self._climb_minimum if self.p == -np.inf else self._climb_p_mean
+        for _ in range(2):
+            unit = self.top * (np.max(profile / self.top) or 1.0)
+            profile = np.clip(method(np.minimum(profile / unit, self.top / unit), unit), 0.0, self.top)
+        return profile
+
+    def _climb_mean(self, start: Array, unit: Array) -> Array:
+        def objective(y: Array) -> tuple[float, Array]:
+            u, jacobian = self._local(y, unit)
+            return -float(u.mean()), -jacobian.mean(axis=0)
+
+        options = {"ftol": 1e-15, "gtol": 1e-12, "maxiter": 2000}
+        return minimize(objective, start, jac=True, bounds=self._box(unit), method="L-BFGS-B", options=options).x * unit
+
+    def _climb_p_mean(self, start: Array, unit: Array) -> Array:
+        def objective(y: Array) -> tuple[float, Array]:
+            u, jacobian = self._local(y, unit)
+            logs, steep = _extended_log(u)
+            weight = np.exp(self.p * (logs - (logs.min() if self.p < 0 else logs.max())))
+            return -_log_mean(logs, self.p), -(weight / weight.sum() * steep) @ jacobian
+
+        rational = {
+            "type": "ineq",
+            "fun": lambda y: self._local(y, unit)[0],
+            "jac": lambda y: self._local(y, unit)[1],
+        }
+        return self._programme(objective, start, rational, self._box(unit)) * unit
+
+    def _climb_minimum(self, start: Array, unit: Array) -> Array:
+        """Maximise t with u_i >= t."""
+        floor = self.utilities((start * unit)[None]).min() / self.scale
+        above = {
+            "type": "ineq",
+            "fun": lambda z: self._local(z[:-1], unit)[0] - z[-1],
+            "jac": lambda z: np.hstack([self._local(z[:-1], unit)[1], -np.ones((len(unit), 1))]),
+        }
+        down = np.append(np.zeros(len(unit)), -1.0)
+        bounds = [*self._box(unit), (None, None)]
+        return self._programme(lambda z: (-z[-1], down), np.append(start, floor), above, bounds)[:-1] * unit
+
+    def _local(self, y: Array, unit: Array) -> tuple[Array, Array]:
+        """Utilities and d u_i / d y_j at the profile y * unit, over the scale of accuracies."""
+        s = y * unit
+        jacobian = self.accuracy.marginals(s) - np.diag(self.cost.slope(s))
+        return self.utilities(s[None])[0] / self.scale, jacobian * unit / self.scale
+
+    def _box(self, unit: Array) -> list[tuple[Any, Any]]:
+        return [(0.0, high) for high in self.top / unit]
+
+    def _programme(self, objective: Any, start: Array, constraint: Any, bounds: Any) -> Array:
+        options = {"ftol": 1e-15, "maxiter": 500}
+        solution = minimize(
+            objective, start, jac=True, bounds=bounds, constraints=constraint, method="SLSQP", options=options
+        )
+        return solution.x
+
+
+def _extended_log(u: Array, edge: float = 1e-6) -> tuple[Array, Array]:
+    """log u and its slope, continued below `edge` by a parabola, so that a step may leave the feasible region."""
+    short = np.minimum(u / edge - 1.0, 0.0)
+    safe = np.maximum(u, edge)
+    return np.log(safe) + short - 0.5 * short**2, (1.0 - short) / safe

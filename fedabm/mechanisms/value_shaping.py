@@ -1,0 +1,157 @@
+"""Beyond what it would collect alone, an owner gets exactly what each further unit costs it, and full value in the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fedabm.accuracy.base import Accuracy, Exposure
+from fedabm.costs import Cost
+from fedabm.curves import Array, Curve, Rows, beside
+from fedabm.errors import InputError, check_positive
+from fedabm.individual import individual_optimum
+from fedabm.mechanisms.base import Mechanism
+from fedabm.offers import Offers, full_access, nothing
+from fedabm.roots import falling_root
+from fedabm.views import Reports
+
+__all__ = ["TILT", "Lowest", "Ramp", "ValueShaping", "last_crossing", "shaped_equilibrium"]
+
+#: The limit slack -> 0+ in floating point: gradients exceed the unit cost by this share, so that an owner who would be
+#: indifferent between all contributions on a ramp prefers its upper end by more than rounding.
+TILT = 1e-10
+
+
+@dataclass(frozen=True)
+class Ramp(Curve):
+    """A curve up to `start`, from there a straight line with its own gradient."""
+
+    curve: Curve
+    start: Array
+    gradient: Array
+
+    def value(self, x: Array) -> Array:
+        start = beside(self.start, x)
+        return self.curve.value(np.minimum(x, start)) + beside(self.gradient, x) * np.maximum(x - start, 0.0)
+
+    def slope(self, x: Array) -> Array:
+        return np.where(x < beside(self.start, x), self.curve.slope(x), beside(self.gradient, x))
+
+    def take(self, rows: Rows) -> Ramp:
+        return Ramp(self.curve.take(rows), self.start[rows], self.gradient[rows])
+
+
+@dataclass(frozen=True)
+class Lowest(Curve):
+    """The lowest of several curves; concave wherever all of them are."""
+
+    parts: tuple[Curve, ...]
+
+    def value(self, x: Array) -> Array:
+        return np.min([part.value(x) for part in self.parts], axis=0)
+
+    def slope(self, x: Array) -> Array:
+        values = np.array([part.value(x) for part in self.parts])
+        slopes = np.array([part.slope(x) for part in self.parts])
+        return np.min(np.where(values == values.min(axis=0), slopes, np.inf), axis=0)
+
+    def take(self, rows: Rows) -> Lowest:
+        return Lowest(tuple(part.take(rows) for part in self.parts))
+
+
+def last_crossing(full: Offers, ramp: Ramp, high: Array) -> Array:
+    """The largest x in [start, high] up to which the full model is worth as much as the ramp promises.
+
+    `full.accuracy` minus the ramp is concave beyond the kinks, so its top is found first and the crossing after it.
+    Where the full model never reaches the ramp the answer is the ramp's start.
+    """
+    needed = np.max(np.where(np.isfinite(full.kinks), full.kinks, 0.0), axis=1, initial=0.0)
+    low = np.minimum(np.maximum(ramp.start, needed), high)
+    low = low + 1e-12 * (high - low)
+    top = falling_root(lambda x: full.accuracy.slope(x) - ramp.gradient, low, high)
+
+    def margin(x: Array) -> Array:
+        return full.accuracy.value(x) - ramp.value(x)
+
+    return np.where(margin(top) >= 0, falling_root(margin, top, high), np.minimum(ramp.start, high))
+
+
+@dataclass(frozen=True)
+class ValueShaping(Mechanism):
+    """Hand out a model that is worth what the owner could reach alone, plus a little more than its extra cost.
+
+        received_i(x) = v(x)                               for x <= m_i*
+                        v(m_i*) + (c_i + slack)(x - m_i*)  for m_i* <= x <= m_i^max
+                        v(x + sum_{j != i} s_j)            for x >= m_i^max
+
+    Karimireddy et al. 2022, eq. (11): m_i* is the individual optimum at the reported unit cost c_i (costs must be
+    verifiable) and m_i^max is where the line meets the full model.  No feasible and rational mechanism collects more data as
+    slack -> 0+ (Theorem IV); slack=0 means that limit.  Owners gain nothing over being alone (Theorem V).
+
+    As printed the line can promise more than v(sum_j s_j) while the others' data are not viable (m_i* = 0); it is
+    capped there.  Owners whose accuracies differ are treated by their own: v(x) is a_i with the others at zero.
+    """
+
+    slack: float = 0.0
+    asks_cost = True
+
+    def __post_init__(self) -> None:
+        check_positive("slack", self.slack, zero=True)
+
+    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The lower of the full model and the ramp that starts at the individual optimum."""
+        claimed, cost = reports.contribution, _linear(reports.cost)
+        nobody = np.zeros(len(claimed))
+        full = full_access(accuracy, claimed, nothing(len(claimed)))
+        alone, _ = individual_optimum(accuracy, cost, reports.size)
+        ramp = Ramp(accuracy.curves(nobody), alone, (1.0 + TILT) * cost.rate + self.slack)
+        most = last_crossing(full, ramp, np.maximum(reports.size, claimed))
+        kinks = np.column_stack([full.kinks, accuracy.kinks(nobody), alone, most])
+        return replace(full, received=Lowest((full.accuracy, ramp)), kinks=kinks)
+
+
+def shaped_equilibrium(accuracy: Exposure, cost: Cost, capacity: Array | None = None) -> Array:
+    """What every owner contributes in the equilibrium of value shaping with the most data, for slack -> 0+.
+
+    There v(S) = v(m_i*) + c_i (m_i - m_i*) for every owner below its capacity, so that the total is the largest root of
+
+        S = sum_i min(capacity_i, m_i* + (v(S) - v(m_i*)) / c_i),        v a function of the total.
+
+    The difference is concave beyond the viable total, so Newton's method from above falls on that root without ever
+    passing it.  Without a root nobody contributes more than alone.  Karimireddy et al. 2022, Remark 3 and Figure 4.
+    """
+    rate = np.atleast_1d(_linear(cost).rate)
+    check_positive("unit costs", rate)
+    best, nothing_ = _ends(accuracy)
+    most = (best - nothing_) / rate if capacity is None else np.asarray(capacity, dtype=float)
+    alone, _ = individual_optimum(accuracy, Cost(rate), most)
+    at_alone = accuracy.curve(alone)
+
+    def asked(value: float) -> Array:
+        return np.minimum(most, alone + np.maximum(value - at_alone, 0.0) / rate)
+
+    total = float(asked(best).sum())
+    for _ in range(500):
+        given = asked(float(accuracy.curve(np.array(total))))
+        fall = 1.0 - float(accuracy.curve_slope(np.array(total))) * float(np.sum(1.0 / rate[given < most]))
+        if fall <= 0 or total <= accuracy.viable:
+            return alone
+        lower = total - (total - float(given.sum())) / fall
+        if not lower < total * (1.0 - 1e-15):
+            break
+        total = lower
+    return given
+
+
+def _ends(accuracy: Exposure) -> tuple[float, float]:
+    """v with unlimited data and with none."""
+    return float(accuracy.curve(np.array(1e200))), float(accuracy.curve(np.array(0.0)))
+
+
+def _linear(cost: Cost | None) -> Cost:
+    if cost is None:
+        raise InputError("value shaping needs the owners' reported costs, got none; report them")
+    if not cost.linear:
+        raise InputError("value shaping needs linear costs, got a cost with exponent above 1; use Linear or Affine")
+    return cost

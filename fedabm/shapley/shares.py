@@ -1,0 +1,42 @@
+"""Shares that behave as a plain array and remember how they were found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fedabm.curves import Array
+
+__all__ = ["Shares"]
+
+
+class Shares(np.ndarray):
+    """One number per owner, with the `method` that found it.
+
+    Sampled shares carry their `standard_errors` and the number of `permutations`; both are None for exact ones.
+    Arithmetic gives plain arrays back: a sum of shares no longer comes from one method.
+    """
+
+    method: str
+    standard_errors: Array | None
+    permutations: int | None
+
+    def __new__(
+        cls, values: Array, method: str, standard_errors: Array | None = None, permutations: int | None = None
+    ) -> Shares:
+        shares = np.asarray(values, dtype=float).view(cls)
+        shares.method, shares.standard_errors, shares.permutations = method, standard_errors, permutations
+        return shares
+
+    def __array_finalize__(self, source: Any) -> None:
+        self.method = getattr(source, "method", "")
+        self.standard_errors = getattr(source, "standard_errors", None)
+        self.permutations = getattr(source, "permutations", None)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        plain = np.asarray(array)
+        return plain[()] if return_scalar else plain
+
+    def __reduce__(self) -> Any:
+        return Shares, (np.asarray(self), self.method, self.standard_errors, self.permutations)
