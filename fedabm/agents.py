@@ -83,22 +83,22 @@ class Owner(_Agent):
 class Server(_Agent):
     """The neutral server: it announces offers, settles by its mechanism, and sees reports only."""
 
-    def __init__(self, model: Federation, mechanism: Mechanism, oracle: Accuracy) -> None:
+    def __init__(self, model: Federation, mechanism: Mechanism) -> None:
         super().__init__(model, -1)
         self.mechanism = mechanism
-        self.oracle = oracle
-        self._standing: tuple[Reports, Offers] | None = None
+        self._standing: tuple[Reports, Accuracy, Offers] | None = None
 
     def announce(self, reports: Reports, oracle: Accuracy) -> Offers:
         """What each owner would get for its own contribution, if the other reports stand."""
-        if self._standing is None or not _same(self._standing[0], reports):
-            self._standing = (reports, self.mechanism.offers(oracle, reports))
-        return self._standing[1]
+        standing = self._standing
+        if standing is None or standing[1] is not oracle or not _same(standing[0], reports):
+            standing = self._standing = (reports, oracle, self.mechanism.offers(oracle, reports))
+        return standing[2]
 
     def settle(self, view: ServerView) -> Outcome:
         """Apply the mechanism; the offers that come with it stand until the next reports."""
         outcome = self.mechanism.settle(view)
-        self._standing = (view.reports, outcome.offers)
+        self._standing = (view.reports, view.oracle, outcome.offers)
         return outcome
 
 

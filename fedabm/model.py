@@ -38,7 +38,7 @@ class Federation(mesa.Model):
         self.scenario = scenario
         self.seed = int(seed)
         self.population = Population(scenario.owners, self.seed)
-        self.server = Server(self, scenario.mechanism, scenario.accuracy)
+        self.server = Server(self, scenario.mechanism)
         self.owners = mesa.agent.AgentSet([Owner(self, row) for row in range(len(scenario.owners))], random=self.random)
         self.ledger = Ledger(len(scenario.owners))
         self.recorder = Recorder(scenario.record, with_cost=scenario.mechanism.asks_cost)
@@ -46,19 +46,21 @@ class Federation(mesa.Model):
         self.converged, self.moved = False, np.inf
         self._quiet = np.zeros(len(scenario.owners), dtype=bool)
         self._order = generator(self.seed, "activation")
-        self._oracles: tuple[Members, Accuracy] = (self.population.present, scenario.accuracy)
+        self.accuracy = scenario.accuracy
+        self._restricted: tuple[Members, Accuracy, Accuracy] | None = None
         self._transfers = Transfers.central(np.zeros(0), "")
         self._began = time.perf_counter()
 
     def step(self) -> None:
         """One round: owners decide on what was announced, the model is learned, the server settles, owners receive."""
-        acted, moved = self.decide()
+        before = self.population.contribution.copy()
+        acted = self.decide()
         present = self.population.present
-        accuracy = self.learn(present)
+        accuracy = self.learn(present, before)
         outcome = self.settle(present)
         self.record(present, outcome)
         self.receive(present, outcome, accuracy)
-        self.watch(acted, moved)
+        self.watch(acted, np.abs(self.population.contribution - before))
         self.collect()
 
     def run(self) -> Federation:
@@ -74,9 +76,9 @@ class Federation(mesa.Model):
         reports = self.population.reports(present, with_cost=self.scenario.mechanism.asks_cost)
         return reports, self.oracle(present)
 
-    def decide(self) -> tuple[Members, Array]:
-        """Let the owners act, batch by batch, each on its own view; say who acted and how far they moved."""
-        before, acted = self.population.contribution.copy(), []
+    def decide(self) -> Members:
+        """Let the owners act, batch by batch, each on its own view; say who acted."""
+        acted = []
         for batch in self.scenario.activation.batches(self.population.present, self._order):
             present = self.population.present
             offers = self.server.announce(*self.announce(present))
@@ -86,10 +88,15 @@ class Federation(mesa.Model):
                 view = cohort.view(self.steps, mine, self.population.experience(cohort.members))
                 self.population.apply(cohort.members, cohort.strategy.act(view))
             acted.append(batch)
-        return np.concatenate(acted), np.abs(self.population.contribution - before)
+        return np.concatenate(acted)
 
-    def learn(self, present: Members) -> Array:
-        """What the model trained on the true contributions is worth to each owner; here in closed form."""
+    def learn(self, present: Members, before: Array) -> Array:
+        """What the model is worth to each owner on the true contributions.
+
+        Contributions and model weights advance together (Doshi et al. 2025, eq. 3 and 4): the weights take their step
+        on the contributions that were announced before the owners decided.
+        """
+        self.accuracy = self.accuracy.advance(before)
         return self.oracle(present).values(self.population.contribution[present][None])[0]
 
     def settle(self, present: Members) -> Outcome:
@@ -134,9 +141,12 @@ class Federation(mesa.Model):
 
     def oracle(self, present: Members) -> Accuracy:
         """The accuracies when only these owners take part."""
-        if not np.array_equal(self._oracles[0], present):
-            self._oracles = (present, self.scenario.accuracy.restrict(present))
-        return self._oracles[1]
+        if len(present) == len(self.population):
+            return self.accuracy
+        known = self._restricted
+        if known is None or known[1] is not self.accuracy or not np.array_equal(known[0], present):
+            known = self._restricted = (present, self.accuracy, self.accuracy.restrict(present))
+        return known[2]
 
     def regrets(self) -> Array:
         """The most each owner could still gain by changing its own contribution, over its whole range, certified.

@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from fedabm.accuracy.base import Accuracy
-from fedabm.accuracy.power_law import GroupWeighted, PowerLaw
+from fedabm.accuracy.power_law import PowerLaw
+from fedabm.accuracy.random_coverage import RandomCoverage
 from fedabm.curves import Array
+from fedabm.shapley.groups import exposure_groups
 
-__all__ = ["Mixture", "is_mixture", "mixture_of"]
+__all__ = ["Mixture", "is_mixture", "lost", "mixture_of"]
 
 #: stands in for the infinite rate of an owner that covers a point with its first sample
 _CERTAIN = 1e30
@@ -43,6 +45,11 @@ class Mixture:
         return self.intensity[atoms, None] * self.patterns[self.row[atoms]]
 
 
+def lost(rates: Array, contribution: Array) -> Array:
+    """-d/ds exp(-rate s) = rate exp(-rate s); 0 for an infinite rate, as just above s = 0."""
+    return np.where(rates < _CERTAIN, rates, 0.0) * np.exp(-rates * contribution)
+
+
 def is_mixture(accuracy: Accuracy) -> bool:
     """Whether `mixture_of` applies.
 
@@ -50,44 +57,30 @@ def is_mixture(accuracy: Accuracy) -> bool:
     """
     if isinstance(accuracy, PowerLaw):
         return accuracy.viable <= 1e-12 * accuracy.offset
-    return _is_coverage(accuracy)
+    return isinstance(accuracy, RandomCoverage)
 
 
-def mixture_of(accuracy: Accuracy, reach: Array, precision: float = 1e-15, order: int = 1) -> Mixture:
+def mixture_of(accuracy: PowerLaw | RandomCoverage, reach: Array, precision: float = 1e-15, order: int = 1) -> Mixture:
     """The mixture of an accuracy, for contributions up to `reach`, as precise as asked.
 
     `order` is the highest derivative that will be taken.
     """
     if isinstance(accuracy, PowerLaw):
         return _power_law(accuracy, reach, precision, order)
-    table = np.asarray(accuracy.table)  # type: ignore[attr-defined]
-    with np.errstate(divide="ignore"):
-        rates = np.minimum(-np.log1p(-table.T), _CERTAIN)
+    rates = np.where(accuracy.sure, _CERTAIN, -accuracy.logs).T
     points = len(rates)
-    return Mixture(0.5 * table.sum(axis=0), np.ones(points), np.arange(points), rates)
-
-
-def _is_coverage(accuracy: Accuracy) -> bool:
-    return type(accuracy).__name__ == "RandomCoverage" and hasattr(accuracy, "table")
+    return Mixture(0.5 * accuracy.table.sum(axis=0), np.ones(points), np.arange(points), rates)
 
 
 def _power_law(accuracy: PowerLaw, reach: Array, precision: float, order: int) -> Mixture:
     """n_g scale (offset + x)^-b by nodes in ln z; in units of the offset, so that it becomes (1 + x)^-b."""
-    patterns, counts = _groups(accuracy, len(reach))
-    patterns = patterns / accuracy.offset
+    groups = exposure_groups(accuracy, len(reach))
+    patterns, counts = groups.patterns / accuracy.offset, groups.counts
     y, step = _log_nodes(accuracy.exponent, float(np.max(patterns @ reach, initial=0.0)), precision, order)
     density = np.exp(accuracy.exponent * y - np.exp(y) - gammaln(accuracy.exponent))
     density *= step * accuracy.scale * accuracy.offset**-accuracy.exponent
     row = np.repeat(np.arange(len(counts)), len(y))
     return Mixture(np.outer(counts, density).ravel(), np.tile(np.exp(y), len(counts)), row, patterns)
-
-
-def _groups(accuracy: PowerLaw, owners: int) -> tuple[Array, Array]:
-    """How much each owner's data weighs in each group (G, n), and how many owners each group has (G,)."""
-    if not isinstance(accuracy, GroupWeighted):
-        return np.ones((1, owners)), np.array([float(owners)])
-    counts = np.bincount(accuracy.members, minlength=len(accuracy.table)).astype(float)
-    return accuracy.table[counts > 0][:, accuracy.members], counts[counts > 0]
 
 
 def _log_nodes(exponent: float, exposure: float, precision: float, order: int) -> tuple[Array, float]:

@@ -1,0 +1,137 @@
+"""Value shaping when nobody can check costs: a menu from which low-cost and high-cost owners choose for themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fedabm.accuracy.base import Accuracy
+from fedabm.costs import Cost
+from fedabm.curves import Array, Curve, Line
+from fedabm.errors import InputError, check_positive, check_range
+from fedabm.individual import individual_optimum
+from fedabm.mechanisms.base import Mechanism
+from fedabm.mechanisms.value_shaping import TILT, Lowest, Ramp, last_crossing
+from fedabm.offers import Offers, full_access, nothing
+from fedabm.roots import falling_root
+from fedabm.views import Reports
+
+__all__ = ["Menu", "Screening"]
+
+
+@dataclass(frozen=True)
+class Menu:
+    """The corners of what is offered to each owner, given the others' contributions.
+
+    `high_most` and `low_most` are what value shaping would collect from a known high-cost or low-cost owner; `up` is
+    meant for an owner with high cost, `down` for one with low cost: high_alone <= up <= high_most <= down <= low_most.
+    """
+
+    high_alone: Array
+    high_most: Array
+    low_most: Array
+    up: Array
+    down: Array
+
+
+@dataclass(frozen=True)
+class Screening(Mechanism):
+    """Offer everyone the same menu, which makes owners with low and high unit cost choose different contributions.
+
+        received_i(x) = v(x)                             for x <= m*, the individual optimum at the high cost
+                        v(m*) + (high + slack)(x - m*)   for m* <= x <= up
+                        v(down + D) - (low + slack)(down - x)   for up <= x <= down,    D = sum_{j != i} s_j
+                        v(x + D)                         for x >= down
+
+    Karimireddy et al. 2022, eq. (15)-(17), capped at v(x + D) as in `ValueShaping`.  An owner has low cost with
+    probability p = `probability_low`; expected data (1 - p) up + p down is largest for
+
+        v'(down + D) = low - p/(1-p) (high - low),      down between what known high and low costs would give.
+
+    Eq. (16), (21) print high in place of (high - low), which collects less; printed=True follows them.  With the
+    correct formula a low-cost owner gives all it would under known costs for p >= low/high (printed in Remark 5 as
+    low/(low + high)).
+    """
+
+    low: float
+    high: float
+    probability_low: float
+    printed: bool = False
+    slack: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_positive("low unit cost", self.low)
+        check_positive("high unit cost", self.high)
+        check_range("probability of low cost", self.probability_low, 0.0, 1.0)
+        check_positive("slack", self.slack, zero=True)
+        if not self.low < self.high:
+            raise InputError(f"low unit cost {self.low:g} is not below the high one {self.high:g}; swap them")
+
+    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The lowest of the full model, the ramp for high costs and the line for low costs."""
+        nobody, full = np.zeros(len(reports.contribution)), _full(accuracy, reports)
+        menu = self.menu(accuracy, reports)
+        steep = self._gradient(self.low, len(nobody))
+        line = Line(full.accuracy.value(menu.down) - steep * menu.down, steep)
+        received = Lowest((full.accuracy, self._ramp(accuracy, self.high, menu.high_alone), line))
+        corners = [menu.high_alone, menu.up, menu.down]
+        return replace(full, received=received, kinks=np.column_stack([full.kinks, accuracy.kinks(nobody), *corners]))
+
+    def menu(self, accuracy: Accuracy, reports: Reports) -> Menu:
+        """The corners of the offers.  Karimireddy et al. 2022, eq. (16) corrected, and eq. (17)."""
+        full = _full(accuracy, reports)
+        range_ = np.maximum(reports.size, reports.contribution)
+        high = self._ramp(accuracy, self.high, _alone(accuracy, self.high, reports))
+        low = self._ramp(accuracy, self.low, _alone(accuracy, self.low, reports))
+        high_most, low_most = (last_crossing(full, ramp, range_) for ramp in (high, low))
+        down = self._down(full, high_most, np.maximum(low_most, high_most))
+        up = _meeting(full.accuracy, down, low.gradient, high)
+        return Menu(high.start, high_most, low_most, np.clip(up, np.minimum(high.start, down), down), down)
+
+    def information_rent(self, accuracy: Accuracy, reports: Reports) -> Array:
+        """What an owner with low cost gains over being alone because its cost is its secret.
+
+        low (low_most - down) - v(low_most + D) + v(down + D) >= 0.  Karimireddy et al. 2022, Theorem VIII.
+        """
+        menu, value = self.menu(accuracy, reports), _full(accuracy, reports).accuracy.value
+        return self.low * (menu.low_most - menu.down) - value(menu.low_most) + value(menu.down)
+
+    @property
+    def target(self) -> float:
+        """The slope of the full model at `down`, before the bounds on `down`."""
+        if self.probability_low == 1:
+            return -np.inf
+        odds = self.probability_low / (1.0 - self.probability_low)
+        return self.low - odds * (self.high if self.printed else self.high - self.low)
+
+    def _down(self, full: Offers, least: Array, most: Array) -> Array:
+        # Slopes are never negative, so that a target of at most zero is met nowhere and leaves the upper bound.
+        if self.target <= 0:
+            return most
+        inside = least + 1e-12 * (most - least)
+        needed = np.where(np.isfinite(full.kinks), full.kinks, 0.0).max(axis=1, initial=0.0)
+        inside = np.minimum(np.maximum(inside, needed * (1 + 1e-12)), most)
+        return falling_root(lambda x: full.accuracy.slope(x) - self.target, inside, most)
+
+    def _ramp(self, accuracy: Accuracy, unit_cost: float, start: Array) -> Ramp:
+        return Ramp(accuracy.curves(np.zeros(len(start))), start, self._gradient(unit_cost, len(start)))
+
+    def _gradient(self, unit_cost: float, owners: int) -> Array:
+        return np.full(owners, (1.0 + TILT) * unit_cost + self.slack)
+
+
+def _full(accuracy: Accuracy, reports: Reports) -> Offers:
+    return full_access(accuracy, reports.contribution, nothing(len(reports.contribution)))
+
+
+def _alone(accuracy: Accuracy, unit_cost: float, reports: Reports) -> Array:
+    """The individual optimum of every owner if its unit cost were this."""
+    return individual_optimum(accuracy, Cost(np.full(len(reports.size), unit_cost)), reports.size)[0]
+
+
+def _meeting(full: Curve, down: Array, shallow: Array, ramp: Ramp) -> Array:
+    """Where the line through (down, full(down)) meets the straight part of the ramp: eq. (17)."""
+    at_start = ramp.curve.value(ramp.start)
+    rise = full.value(down) - shallow * down - at_start + ramp.gradient * ramp.start
+    return rise / (ramp.gradient - shallow)
