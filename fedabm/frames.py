@@ -6,18 +6,25 @@ whatever may differ between equal runs, such as wall time, has its place.
 
 from __future__ import annotations
 
+import json
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from fedabm.ledger import Ledger
 from fedabm.population import Population
+from fedabm.views import Transfers
 
-__all__ = ["COLUMNS", "Frames", "Recorder"]
+if TYPE_CHECKING:
+    from fedabm.equilibrium import Equilibrium
+    from fedabm.game import Game
+
+__all__ = ["COLUMNS", "Frames", "Recorder", "equilibrium_frames"]
 
 COLUMNS: dict[str, dict[str, str]] = {
     "runs": {
@@ -150,6 +157,71 @@ class Frames:
             for name in COLUMNS:
                 numbered[name].append(getattr(part, name).assign(run=number))
         return cls(**{name: _concatenate(name, frames) for name, frames in numbered.items()})
+
+
+def equilibrium_frames(
+    game: Game,
+    found: Equilibrium,
+    label: str,
+    scenario: str = "",
+    parameters: dict[str, Any] | None = None,
+    seed: int = 0,
+) -> Frames:
+    """An equilibrium as a run of one step, number 0: the same frames as those of a simulated run."""
+    n, kept = game.owners, found.profile
+    row = {
+        "label": label,
+        "scenario": scenario,
+        "parameters": json.dumps(parameters or {}, sort_keys=True),
+        "seed": seed,
+        "mechanism": shorten(repr(game.mechanism)),
+        "accuracy": shorten(repr(game.accuracy)),
+        "owners": n,
+        "steps": found.iterations,
+        "status": "converged" if found.converged else "stopped",
+        "converged": found.converged,
+        "gap": found.gap,
+        "wall_time": np.nan,
+    }
+    costs = game.costs.value(kept)
+    owners = pd.DataFrame(
+        {
+            "step": 0,
+            "owner": np.arange(n),
+            "strategy": pd.Categorical(["equilibrium"] * n),
+            "capacity": game.capacities,
+            "contribution": kept,
+            "reported_contribution": kept,
+            "reported_size": game.capacities,
+            "reported_unit_cost": game.costs.rate if game.mechanism.asks_cost else np.nan,
+            "accuracy": found.accuracies,
+            "cost": costs,
+            "payment": found.payments,
+            "utility": found.utilities,
+            "stayed": True,
+            "rejected": False,
+        }
+    )
+    step = {
+        "step": 0,
+        "contribution": kept.sum(),
+        "accuracy": found.accuracies.mean(),
+        "cost": costs.sum(),
+        "transferred": np.maximum(found.payments, 0).sum(),
+        "welfare": found.utilities.sum(),
+        "server_balance": -found.payments.sum(),
+        "present": n,
+        "rejected": 0,
+        "moved": 0.0,
+    }
+    ledger = Ledger(n)
+    ledger.record(0, Transfers.central(found.payments, type(game.mechanism).__name__))
+    return Frames.join([Frames(run_frame(row), pd.DataFrame([step]), owners, ledger.frame())])
+
+
+def shorten(text: str, most: int = 200) -> str:
+    """Cut a long text."""
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def _concatenate(name: str, frames: list[pd.DataFrame]) -> pd.DataFrame:

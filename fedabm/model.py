@@ -15,7 +15,7 @@ from fedabm.agents import Owner, Server
 from fedabm.best import best_response
 from fedabm.curves import Array
 from fedabm.errors import InputError
-from fedabm.frames import Frames, Recorder, run_frame
+from fedabm.frames import Frames, Recorder, run_frame, shorten
 from fedabm.ledger import Ledger
 from fedabm.population import Members, Population
 from fedabm.random import generator
@@ -225,8 +225,8 @@ class Federation(mesa.Model):
             "scenario": self.scenario.name,
             "parameters": json.dumps(parameters or {}, sort_keys=True),
             "seed": self.seed,
-            "mechanism": repr(self.scenario.mechanism),
-            "accuracy": _shorten(repr(self.scenario.accuracy)),
+            "mechanism": shorten(repr(self.scenario.mechanism)),
+            "accuracy": shorten(repr(self.scenario.accuracy)),
             "owners": len(self.population),
             "steps": self.steps,
             "status": self.status,
@@ -254,7 +254,3 @@ _REPORTERS = {
     "cost": "total_cost",
     **{name: name for name in ("transferred", "welfare", "server_balance", "present", "rejected", "moved")},
 }
-
-
-def _shorten(text: str, most: int = 200) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."

@@ -13,7 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from fedabm.errors import InputError
-from fedabm.frames import Frames, versions
+from fedabm.frames import Frames, equilibrium_frames, versions
+from fedabm.game import Game
 from fedabm.model import Federation
 from fedabm.scenario import Scenario
 from fedabm.store import claim, save
@@ -66,6 +67,15 @@ class Study:
             raise Interrupted from None
         self.add(model.frames(label, self.parameters))
         return model
+
+    def solve(self, game: Game, label: str = "", **options: Any) -> Any:
+        """Solve a game (see `fedabm.equilibrium.solve`) and keep the equilibrium's frames."""
+        from fedabm.equilibrium import solve
+
+        found = solve(game, **options)
+        label = label or type(game.mechanism).__name__
+        self.add(equilibrium_frames(game, found, label, self.name, self.parameters, self.seed))
+        return found
 
     def _progress(self) -> Progress:
         columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
