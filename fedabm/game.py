@@ -115,11 +115,15 @@ class Game:
     def jacobian(self, contributions: Any) -> Array:
         """d^2 u_i / d s_i d s_j, exact where the mechanism knows it, else by differences of the slopes."""
         profile = np.asarray(contributions, dtype=float)
+        exact = self.exact_jacobian(profile)
+        return self._differences(profile) if exact is None else exact
+
+    def exact_jacobian(self, profile: Array) -> Array | None:
+        """The Jacobian if the mechanism knows it."""
         known = self.mechanism.jacobian(self.accuracy, self.reports(profile))
-        if known is None:
-            return self._differences(profile)
         # c'' may be infinite at zero (exponents below two); just above zero it is only large.
-        return known - np.diag(self.costs.curvature(np.maximum(profile, 1e-9 * self.capacities)))
+        curvature = self.costs.curvature(np.maximum(profile, 1e-9 * self.capacities))
+        return None if known is None else known - np.diag(curvature)
 
     def _differences(self, profile: Array) -> Array:
         """The Jacobian column by column; a column is another profile, so this loops over owners."""

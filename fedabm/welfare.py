@@ -139,8 +139,7 @@ class _Problem:
             u, jacobian = self._local(y, unit)
             return -float(u.mean()), -jacobian.mean(axis=0)
 
-        options = {"ftol": 1e-15, "gtol": 1e-12, "maxiter": 2000}
-        return minimize(objective, start, jac=True, bounds=self._box(unit), method="L-BFGS-B", options=options).x * unit
+        return self._ascend(objective, start, self._box(unit)) * unit
 
     def _climb_p_mean(self, start: Array, unit: Array) -> Array:
         def objective(y: Array) -> tuple[float, Array]:
@@ -149,6 +148,8 @@ class _Problem:
             weight = np.exp(self.p * (logs - (logs.min() if self.p < 0 else logs.max())))
             return -_log_mean(logs, self.p), -(weight / weight.sum() * steep) @ jacobian
 
+        if self.p <= 0:  # the objective itself keeps utilities positive
+            return self._ascend(objective, start, self._box(unit)) * unit
         rational = {
             "type": "ineq",
             "fun": lambda y: self._local(y, unit)[0],
@@ -176,6 +177,10 @@ class _Problem:
 
     def _box(self, unit: Array) -> list[tuple[Any, Any]]:
         return [(0.0, high) for high in self.top / unit]
+
+    def _ascend(self, objective: Any, start: Array, bounds: Any) -> Array:
+        options = {"ftol": 1e-15, "gtol": 1e-12, "maxiter": 2000}
+        return minimize(objective, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
 
     def _programme(self, objective: Any, start: Array, constraint: Any, bounds: Any) -> Array:
         options = {"ftol": 1e-15, "maxiter": 500}

@@ -1,0 +1,171 @@
+"""Those who contribute less than the best contributor get a model that is worse in proportion.
+
+All three rules have the form
+
+    received_i(x) = (psi_i / max_j psi_j)^power * a_i(x, s_-i),       0 <= power <= 1,
+
+with a merit psi: the data (PD, eq. 12), their value alone (PV, eq. 13) or the Shapley value (PS, eq. 14, in
+`proportional_shapley`) of Karimireddy et al. 2022, Appendix C.2.  power = 0 is `NoPayments`.  Where nobody has any merit
+(0/0) everyone gets the full model.
+
+Theorem VI, corrected: with n identical owners every common contribution m with
+
+    -power * psi'(m)/psi(m) * v(n m)  <=  v'(n m) - c  <=  0
+
+withstands small deviations, so there is a whole interval of equilibria.  m*/n is the one with the least data; as
+n v'(m*) > c, more data would give everyone more utility, so it is not the one with the most utility as printed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fedabm.accuracy.base import Accuracy
+from fedabm.curves import Array, Curve, Line, Rows, beside
+from fedabm.errors import check_range
+from fedabm.mechanisms.base import Mechanism
+from fedabm.offers import Offers, Shape, full_access, nothing
+from fedabm.roots import falling_root
+from fedabm.views import Reports
+
+__all__ = ["AgainstFixed", "Merits", "Proportional", "ProportionalData", "ProportionalValue", "Rationed", "best_other"]
+
+
+class Merits(ABC):
+    """Each owner's merit and that of its best rival, as functions of the own contribution."""
+
+    @abstractmethod
+    def value(self, x: Array) -> tuple[Array, Array]:
+        """Own and best other merit."""
+
+    @abstractmethod
+    def slope(self, x: Array) -> tuple[Array, Array]:
+        """Their derivatives."""
+
+    @abstractmethod
+    def take(self, rows: Rows) -> Merits:
+        """The merits of some owners only."""
+
+
+@dataclass(frozen=True)
+class AgainstFixed(Merits):
+    """A merit of its own against rivals whose merit does not depend on it."""
+
+    own: Curve
+    rival: Array
+
+    def value(self, x: Array) -> tuple[Array, Array]:
+        return self.own.value(x), np.broadcast_to(beside(self.rival, x), x.shape)
+
+    def slope(self, x: Array) -> tuple[Array, Array]:
+        return self.own.slope(x), np.zeros(x.shape)
+
+    def take(self, rows: Rows) -> AgainstFixed:
+        return AgainstFixed(self.own.take(rows), self.rival[rows])
+
+
+@dataclass(frozen=True)
+class Rationed(Curve):
+    """The full model times (own merit / best merit)^power."""
+
+    full: Curve
+    merits: Merits
+    power: float
+
+    def value(self, x: Array) -> Array:
+        return _ratio(*self.merits.value(x)) ** self.power * self.full.value(x)
+
+    def slope(self, x: Array) -> Array:
+        own, rival = self.merits.value(x)
+        ratio, full = _ratio(own, rival), self.full.value(x)
+        grown = np.zeros_like(ratio)
+        if self.power > 0:
+            rise = _ratio_slope(own, rival, *self.merits.slope(x))
+            # Infinite where a first bit of merit opens access to a model that the others' data made good.
+            with np.errstate(divide="ignore"):
+                steep = self.power * np.where(rise > 0, ratio, 1.0) ** (self.power - 1.0)
+            grown = np.where((rise > 0) & (full > 0), steep, 0.0) * np.where(full > 0, rise * full, 1.0)
+        return ratio**self.power * self.full.slope(x) + grown
+
+    def take(self, rows: Rows) -> Rationed:
+        return Rationed(self.full.take(rows), self.merits.take(rows), self.power)
+
+
+@dataclass(frozen=True)
+class Proportional(Mechanism):
+    """What the three proportional rules share; a subclass says what merit is and where it equals the best rival's."""
+
+    power: float
+
+    def __post_init__(self) -> None:
+        check_range("power", self.power, 0.0, 1.0)
+
+    @abstractmethod
+    def merits(self, accuracy: Accuracy, reports: Reports) -> tuple[Merits, Array]:
+        """The merits, and the own contributions (n, b) at which they have a kink or catch up with the best rival."""
+
+    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The full model, rationed by relative merit."""
+        full = full_access(accuracy, reports.contribution, nothing(len(reports.contribution)))
+        if self.power == 0:
+            return full
+        merits, kinks = self.merits(accuracy, reports)
+        shape: Shape = "monotone" if accuracy.monotone else "unknown"
+        received = Rationed(full.accuracy, merits, self.power)
+        return replace(full, received=received, kinks=np.column_stack([full.kinks, kinks]), shape=shape)
+
+
+@dataclass(frozen=True)
+class ProportionalData(Proportional):
+    """Ration by data: psi_i = s_i.  PD of Karimireddy et al. 2022, eq. (12)."""
+
+    def merits(self, accuracy: Accuracy, reports: Reports) -> tuple[Merits, Array]:
+        """The contributions themselves."""
+        rival = best_other(reports.contribution)
+        return AgainstFixed(Line(np.zeros(len(rival)), np.ones(len(rival))), rival), rival[:, None]
+
+
+@dataclass(frozen=True)
+class ProportionalValue(Proportional):
+    """Ration by what the data are worth alone: psi_i = v(s_i).  PV of Karimireddy et al. 2022, eq. (13).
+
+    Where accuracies differ between owners, v(s_i) is a_i with the others at zero.
+    """
+
+    def merits(self, accuracy: Accuracy, reports: Reports) -> tuple[Merits, Array]:
+        """Everyone's accuracy with the others at zero."""
+        claimed, nobody = reports.contribution, np.zeros(len(reports.contribution))
+        alone = accuracy.curves(nobody)
+        rival = best_other(alone.value(claimed))
+        level = falling_root(lambda x: rival - alone.value(x), nobody, np.maximum(reports.size, claimed))
+        # Owners with the best rival's merit are exactly level with it.
+        level = np.where(alone.value(claimed) == rival, claimed, level)
+        return AgainstFixed(alone, rival), np.column_stack([accuracy.kinks(nobody), level])
+
+
+def best_other(merit: Array) -> Array:
+    """The largest of everybody else's merits, 0 for an owner that is alone.
+
+    >>> best_other(np.array([1.0, 5.0, 3.0]))
+    array([5., 3., 5.])
+    """
+    if len(merit) < 2:
+        return np.zeros(len(merit))
+    second, first = np.sort(merit)[-2:]
+    others = np.full(len(merit), first)
+    others[np.argmax(merit)] = second
+    return others
+
+
+def _ratio(own: Array, rival: Array) -> Array:
+    best = np.maximum(own, rival)
+    return np.clip(np.divide(own, best, out=np.ones_like(best), where=best > 0), 0.0, 1.0)
+
+
+def _ratio_slope(own: Array, rival: Array, own_slope: Array, rival_slope: Array) -> Array:
+    """Derivative of own / rival below 1, zero above."""
+    change = own_slope * rival - own * rival_slope
+    return np.divide(change, rival * rival, out=np.zeros_like(change), where=own < rival)

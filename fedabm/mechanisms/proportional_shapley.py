@@ -1,0 +1,173 @@
+"""Ration models by Shapley values, which change for everyone when one owner contributes more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+from fedabm import shapley
+from fedabm.accuracy.base import Accuracy, Exposure
+from fedabm.curves import Array, Rows
+from fedabm.mechanisms.proportional import Merits, Proportional, best_other
+from fedabm.offers import Offers
+from fedabm.shapley.groups import is_total
+from fedabm.views import Reports
+
+__all__ = ["ProportionalShapley"]
+
+#: the largest table of coalitions, and the most numbers held at a time while it is evaluated
+_TABLE = 2**16
+_BLOCK = 2**21
+
+
+@dataclass(frozen=True)
+class ProportionalShapley(Proportional):
+    """Ration by Shapley value: psi_i = phi_i(s).  PS of Karimireddy et al. 2022, eq. (14); Sim et al. 2020.
+
+    The others' values move with the own contribution x, too.  Yet phi_i / phi_j never falls in x where it is below 1:
+    phi_i - phi_j is a positive combination of v(S + i) - v(S + j), which cannot fall, so either phi_j falls while phi_i
+    does not, or phi_i gains at least what the larger phi_j gains.
+
+    For a common function of the total both values are exact sums over the coalitions of the others, counted by level of
+    contribution, e.g. phi_i(x) = 1/n sum_{k=0}^{n-1} [v(k m + x) - v(k m)] if all others contribute m (the printed sum
+    starts at k = 1).  Otherwise `fedabm.shapley` is asked at each trial.
+    """
+
+    def merits(self, accuracy: Accuracy, reports: Reports) -> tuple[Merits, Array]:
+        """Shapley values at the changed profiles."""
+        profile = np.asarray(reports.contribution, dtype=float)
+        levels, group = np.unique(profile, return_inverse=True)
+        kinks = best_other(profile)[:, None]
+        rows = np.arange(len(profile))
+        if is_total(accuracy):
+            tables = _tables(profile, levels)
+            if tables is not None:
+                return Counted(accuracy, tables, group), kinks
+        return Asked(accuracy, profile, rows), kinks
+
+    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """As for every proportional rule; sampled Shapley values prove nothing about the shape."""
+        offers = super().offers(accuracy, reports)
+        received = getattr(offers.received, "merits", None)
+        if isinstance(received, Asked) and not received.exact:
+            return Offers(offers.accuracy, offers.received, offers.payment, offers.kinks, "unknown")
+        return offers
+
+
+@dataclass(frozen=True)
+class Coalitions:
+    """The coalitions of the others without the best rival, for owners of one level of contribution.
+
+    Entry k has data `sums[k]`; `before[k]` is the chance that exactly such a coalition precedes the owner and the rival
+    comes after, `between[k]` that the rival precedes it as well.  Both are the same with owner and rival swapped.
+    """
+
+    rival: float
+    sums: Array
+    before: Array
+    between: Array
+
+
+@dataclass(frozen=True)
+class Counted(Merits):
+    """Shapley values of each owner and its best rival for a common function of the total, by counting coalitions."""
+
+    accuracy: Exposure
+    tables: tuple[Coalitions, ...]
+    group: Rows
+
+    def value(self, x: Array) -> tuple[Array, Array]:
+        return self._each(x, self._values)
+
+    def slope(self, x: Array) -> tuple[Array, Array]:
+        return self._each(x, self._slopes)
+
+    def take(self, rows: Rows) -> Counted:
+        return Counted(self.accuracy, self.tables, np.asarray(self.group)[rows])
+
+    def _each(self, x: Array, question) -> tuple[Array, Array]:  # type: ignore[no-untyped-def]
+        """Answer once for each level and distinct contribution, however many owners share it."""
+        own, rival, group = np.empty(x.shape), np.empty(x.shape), np.asarray(self.group)
+        for index in np.unique(group):
+            table, rows = self.tables[index], group == index
+            trials, where = np.unique(x[rows], return_inverse=True)
+            parts = np.array_split(trials, 1 + trials.size * table.sums.size // _BLOCK)
+            answers = np.concatenate([question(table, part[:, None]) for part in parts], axis=1)
+            own[rows], rival[rows] = (answer[where].reshape(x[rows].shape) for answer in answers)
+        return own, rival
+
+    def _values(self, table: Coalitions, x: Array) -> Array:
+        v, sums = self.accuracy.curve, table.sums
+        none, mine, theirs, both = v(sums), v(sums + x), v(sums + table.rival), v(sums + (x + table.rival))
+        own = (mine - none) @ table.before + (both - theirs) @ table.between
+        return np.stack([own, (theirs - none) @ table.before + (both - mine) @ table.between])
+
+    def _slopes(self, table: Coalitions, x: Array) -> Array:
+        steep, sums = self.accuracy.curve_slope, table.sums
+        mine, both = steep(sums + x), steep(sums + (x + table.rival))
+        return np.stack([mine @ table.before + both @ table.between, (both - mine) @ table.between])
+
+
+@dataclass(frozen=True)
+class Asked(Merits):
+    """Shapley values by asking `fedabm.shapley` at every changed profile; slopes by central differences."""
+
+    accuracy: Accuracy
+    profile: Array
+    rows: Rows
+
+    @property
+    def exact(self) -> bool:
+        """Whether these values are computed, not sampled."""
+        return shapley.shapley(self.accuracy, self.profile).standard_errors is None
+
+    def value(self, x: Array) -> tuple[Array, Array]:
+        trials, rows = x.reshape(len(x), -1), np.asarray(self.rows)
+        answers = np.array([self._pair(row, trial) for row, line in zip(rows, trials, strict=True) for trial in line])
+        return answers[:, 0].reshape(x.shape), answers[:, 1].reshape(x.shape)
+
+    def slope(self, x: Array) -> tuple[Array, Array]:
+        step = 1e-6 * np.maximum(1.0, np.abs(x))
+        low, high = np.maximum(x - step, 0.0), x + step
+        (own, rival), (own_low, rival_low) = self.value(high), self.value(low)
+        return (own - own_low) / (high - low), (rival - rival_low) / (high - low)
+
+    def take(self, rows: Rows) -> Asked:
+        return Asked(self.accuracy, self.profile, np.asarray(self.rows)[rows])
+
+    def _pair(self, row: int, trial: float) -> tuple[float, float]:
+        profile = self.profile.copy()
+        profile[row] = trial
+        values = np.asarray(shapley.shapley(self.accuracy, profile))
+        return float(values[row]), float(best_other(values)[row])
+
+
+def _tables(profile: Array, levels: Array) -> tuple[Coalitions, ...] | None:
+    """One table of coalitions per level of contribution, or None if one of them would be too large."""
+    ordered = np.sort(profile)
+    others = [np.delete(ordered, np.searchsorted(ordered, level)) for level in levels]
+    sizes = [np.prod(np.unique(rest[:-1], return_counts=True)[1] + 1.0) for rest in others]
+    return None if max(sizes) > _TABLE else tuple(_coalitions(rest) for rest in others)
+
+
+def _coalitions(others: Array) -> Coalitions:
+    """Coalitions of `others` (sorted) without the largest, by how many of each level are in."""
+    if others.size == 0:
+        return Coalitions(0.0, np.zeros(1), np.ones(1), np.zeros(1))
+    # Owners without data change nobody's Shapley value.
+    rest = others[:-1][others[:-1] > 0]
+    sums, sizes, ways = np.zeros(1), np.zeros(1), np.zeros(1)
+    for level, count in zip(*np.unique(rest, return_counts=True), strict=True):
+        inside = np.arange(count + 1.0)
+        sums = np.add.outer(sums, level * inside).ravel()
+        sizes = np.add.outer(sizes, inside).ravel()
+        ways = np.add.outer(ways, _log_choose(count, inside)).ravel()
+    players = rest.size + 2
+    share = np.exp(ways - _log_choose(rest.size, sizes)) / (players * (players - 1))
+    return Coalitions(float(others[-1]), sums, share * (players - 1 - sizes), share * (sizes + 1))
+
+
+def _log_choose(count: float, inside: Array) -> Array:
+    return gammaln(count + 1.0) - gammaln(inside + 1.0) - gammaln(count - inside + 1.0)

@@ -1,0 +1,142 @@
+"""Shapley shares as functions of the own contribution, the others' fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.accuracy.base import Accuracy, Exposure
+from fedabm.curves import Array, Curve, Rows
+from fedabm.shapley.mixture import Mixture, lost
+from fedabm.shapley.quadrature import leave_one_out
+from fedabm.shapley.worth import difference, worth
+
+__all__ = ["CoalitionCurve", "Coalitions", "ExposureCurve", "MixtureCurve", "coalition_curve", "mixture_curve"]
+
+#: numbers in one block of owners x trials x terms
+_BLOCK = 2**19
+
+
+@dataclass(frozen=True)
+class MixtureCurve(Curve):
+    """phi_i(x) = sum_k weight_k M_ki (1 - exp(-rate_ki x)); `means` holds weight_k M_ki, (n, K)."""
+
+    means: Array
+    intensity: Array
+    row: NDArray[np.intp]
+    patterns: Array
+
+    def value(self, x: Array) -> Array:
+        return self._sum(lambda rates, trial: -np.expm1(-rates * trial), x)
+
+    def slope(self, x: Array) -> Array:
+        return self._sum(lost, x)
+
+    def take(self, rows: Rows) -> MixtureCurve:
+        return MixtureCurve(self.means[rows], self.intensity, self.row, self.patterns[rows])
+
+    def _sum(self, term: Callable[[Array, Array], Array], x: Array) -> Array:
+        trials = x.reshape(len(x), -1)
+        result = np.empty(trials.shape)
+        for rows in _chunks(len(x), trials.shape[1] * len(self.intensity)):
+            rates = self.intensity * self.patterns[rows][:, self.row]
+            terms = term(rates[:, None, :], trials[rows][:, :, None])
+            result[rows] = np.einsum("rmk,rk->rm", terms, self.means[rows])
+        return result.reshape(x.shape)
+
+
+def mixture_curve(mixture: Mixture, profile: Array, precision: float = 1e-15) -> MixtureCurve:
+    """The curves of an exponential mixture at a profile."""
+    means = leave_one_out(mixture, profile, precision)
+    return MixtureCurve(means, mixture.intensity, mixture.row, np.ascontiguousarray(mixture.patterns.T))
+
+
+@dataclass(frozen=True)
+class ExposureCurve(Curve):
+    """phi_i(x) = sum_g counts_g mean_c [v(before_igc + own_ig x) - v(before_igc)].
+
+    `before` (n, G, C) is what each group is exposed to before owner i comes, in each of C equally likely cases; `own`
+    (n, G) is what a unit of owner i's data is worth to each group.
+    """
+
+    accuracy: Exposure
+    counts: Array
+    before: Array
+    own: Array
+
+    def value(self, x: Array) -> Array:
+        floor = self._mean(self.accuracy.curve, np.zeros(len(x)), self.counts)
+        return self._mean(self.accuracy.curve, x, self.counts) - (floor if x.ndim == 1 else floor[:, None])
+
+    def slope(self, x: Array) -> Array:
+        return self._mean(self.accuracy.curve_slope, x, self.counts * self.own)
+
+    def take(self, rows: Rows) -> ExposureCurve:
+        return ExposureCurve(self.accuracy, self.counts, self.before[rows], self.own[rows])
+
+    def _mean(self, function: Callable[[Array], Array], x: Array, weights: Array) -> Array:
+        trials, weights = x.reshape(len(x), -1), np.broadcast_to(weights, self.own.shape)
+        result = np.empty(trials.shape)
+        for rows in _chunks(len(x), trials.shape[1] * self.before[0].size):
+            added = trials[rows][:, :, None] * self.own[rows][:, None, :]
+            means = function(self.before[rows][:, None] + added[..., None]).mean(axis=-1)
+            result[rows] = np.einsum("rmg,rg->rm", means, weights[rows])
+        return result.reshape(x.shape)
+
+
+class Coalitions(Protocol):
+    """Coalitions of the others for every owner, with their chances."""
+
+    @property
+    def weights(self) -> Array:
+        """The chance of each coalition, (C,)."""
+
+    def before(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Who is in each of them, (rows, C, n)."""
+
+
+@dataclass(frozen=True)
+class CoalitionCurve(Curve):
+    """phi_i(x) = mean over coalitions X of the others of A(X + i at x) - A(X), by asking the oracle."""
+
+    accuracy: Accuracy
+    profile: Array
+    coalitions: Coalitions
+    rows: NDArray[np.intp]
+    floor: Array
+
+    def value(self, x: Array) -> Array:
+        return self._mean(x) - (self.floor if x.ndim == 1 else self.floor[:, None])
+
+    def slope(self, x: Array) -> Array:
+        return difference(self._mean, x)
+
+    def take(self, rows: Rows) -> CoalitionCurve:
+        return CoalitionCurve(self.accuracy, self.profile, self.coalitions, self.rows[rows], self.floor[rows])
+
+    def _mean(self, x: Array) -> Array:
+        trials, weights = x.reshape(len(x), -1), self.coalitions.weights
+        result = np.empty(trials.shape)
+        for rows in _chunks(len(x), trials.shape[1] * len(weights) * len(self.profile)):
+            owner = self.rows[rows]
+            before = self.coalitions.before(owner)[:, None] * self.profile
+            joined = np.repeat(before, trials.shape[1], axis=1)
+            joined[np.arange(len(owner)), :, :, owner] = trials[rows][:, :, None]
+            result[rows] = worth(self.accuracy, joined) @ weights
+        return result.reshape(x.shape)
+
+
+def coalition_curve(accuracy: Accuracy, profile: Array, coalitions: Coalitions) -> CoalitionCurve:
+    """The curves over some coalitions, for any oracle."""
+    empty = CoalitionCurve(accuracy, profile, coalitions, np.arange(len(profile)), np.zeros(len(profile)))
+    return CoalitionCurve(accuracy, profile, coalitions, empty.rows, empty.value(np.zeros(len(profile))))
+
+
+def _chunks(rows: int, numbers_per_row: int) -> list[slice]:
+    """Slices of rows with a bounded number of numbers each."""
+    together = max(1, _BLOCK // max(numbers_per_row, 1))
+    return [slice(start, min(start + together, rows)) for start in range(0, rows, together)]

@@ -1,0 +1,68 @@
+"""Shapley values by looking at every coalition: the definition itself, for few owners.
+
+    phi_i = sum_{X without i} |X|! (n - |X| - 1)! / n! (A(X + i) - A(X))         Murhekar et al. 2025, eq. (3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import comb
+
+from fedabm.accuracy.base import Accuracy, Exposure
+from fedabm.curves import Array
+from fedabm.shapley.worth import worth
+
+__all__ = ["EveryCoalition", "MOST_OWNERS", "marginals", "shares"]
+
+#: 2^16 coalitions are still a matter of a second
+MOST_OWNERS = 16
+
+
+def shares(accuracy: Accuracy, profile: Array) -> Array:
+    """phi_i, from the worth of all 2^n coalitions."""
+    members = _members(len(profile))
+    size, entering = members.sum(axis=1), _entering(len(profile))
+    signed = np.where(members.T, entering[np.maximum(size - 1, 0)], -entering[np.minimum(size, len(profile) - 1)])
+    return signed @ worth(accuracy, members * profile)
+
+
+def marginals(accuracy: Accuracy, profile: Array, slopes: Callable[[], Array]) -> Array:
+    """d phi_i / d s_i: exact for a curve of exposures, else what `slopes` finds by differences."""
+    if not isinstance(accuracy, Exposure):
+        return slopes()
+    members = _members(len(profile))
+    weight = members * _entering(len(profile))[np.maximum(members.sum(axis=1) - 1, 0)][:, None]
+    steep = accuracy.curve_slope(accuracy.exposures(members * profile))
+    return (weight * (steep @ accuracy.weight_matrix(len(profile)))).sum(axis=0)
+
+
+@dataclass(frozen=True)
+class EveryCoalition:
+    """For each owner all coalitions of the others, with the chance that exactly these come before it."""
+
+    owners: int
+
+    @property
+    def weights(self) -> Array:
+        """The chance of each coalition, (2^(n-1),)."""
+        return _entering(self.owners)[_members(self.owners - 1).sum(axis=1)]
+
+    def before(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Who is in each coalition, (rows, 2^(n-1), n); never the owner of the row itself."""
+        code, row = np.arange(2 ** (self.owners - 1))[None, :], rows[:, None]
+        without = (code & ((1 << row) - 1)) | ((code >> row) << (row + 1))
+        return (without[:, :, None] >> np.arange(self.owners)) & 1 == 1
+
+
+def _members(owners: int) -> NDArray[np.bool_]:
+    """All coalitions, (2^n, n)."""
+    return (np.arange(2**owners)[:, None] >> np.arange(owners)) & 1 == 1
+
+
+def _entering(owners: int) -> Array:
+    """k! (n - k - 1)! / n!: the chance that a given coalition of k others comes before a given owner."""
+    return 1.0 / (owners * comb(owners - 1, np.arange(owners)))

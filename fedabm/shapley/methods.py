@@ -1,0 +1,162 @@
+"""Shapley shares of the sum of all owners' accuracies, by the best method that applies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedabm.accuracy.base import Accuracy
+from fedabm.accuracy.random_discovery import RandomDiscovery
+from fedabm.curves import Array, Curve, Line
+from fedabm.errors import InputError, check_positive, finite_vector, nearest
+from fedabm.shapley import counting, enumeration, quadrature
+from fedabm.shapley.curves import coalition_curve, mixture_curve
+from fedabm.shapley.groups import is_total
+from fedabm.shapley.mixture import is_mixture, mixture_of
+from fedabm.shapley.monte_carlo import Orders, sampled_curve, sampled_shares
+from fedabm.shapley.shares import Shares
+
+__all__ = ["METHODS", "choose_method", "shapley", "shapley_curves", "shapley_jacobian", "shapley_marginals"]
+
+METHODS = ("linear", "quadrature", "counting", "enumeration", "monte_carlo")
+
+_NEEDS = {
+    "linear": "an accuracy that is linear in all contributions, as random discovery",
+    "quadrature": "a power law without minimum viability (plain or group-weighted) or random coverage",
+    "counting": "an accuracy of the total only and few different contributions",
+    "enumeration": f"at most {enumeration.MOST_OWNERS} owners",
+}
+
+
+def shapley(
+    accuracy: Accuracy,
+    profile: Array,
+    method: str = "auto",
+    *,
+    permutations: int | None = None,
+    rng: np.random.Generator | None = None,
+    antithetic: bool = False,
+    precision: float = 1e-15,
+) -> Shares:
+    """Shapley shares phi_i of A(s) = sum_i a_i(s) over what an empty coalition gets.
+
+        phi_i = sum_{X without i} |X|! (n - |X| - 1)! / n! (A(s_X, s_i) - A(s_X)),     sum_i phi_i = A(s) - A(0)
+
+    Murhekar et al. 2025, eq. (3).  `method` "auto" takes an exact one if there is one and Monte Carlo otherwise; the
+    answer's `.method` says which.  `permutations`, `rng` (None: the stream of seed 0) and `antithetic` steer Monte
+    Carlo, whose answer carries `.standard_errors`; `precision` is the relative error of the quadrature.
+
+    >>> from fedabm.accuracy import PowerLaw
+    >>> shares = shapley(PowerLaw(), np.array([3.98115436, 2.46263961]))
+    >>> print(shares.round(6), shares.method)
+    [0.9537  0.77762] quadrature
+    """
+    profile, method = _checked(accuracy, profile, method)
+    if method == "quadrature":
+        mixture = mixture_of(accuracy, profile, precision)  # type: ignore[arg-type]
+        return Shares(quadrature.shares(mixture, profile, precision), method)
+    if method == "enumeration":
+        return Shares(enumeration.shares(accuracy, profile), method)
+    if method == "monte_carlo":
+        return sampled_shares(accuracy, profile, Orders(len(profile), permutations, rng, antithetic))
+    return Shares(shapley_curves(accuracy, profile, method).value(profile), method)
+
+
+def shapley_marginals(
+    accuracy: Accuracy,
+    profile: Array,
+    method: str = "auto",
+    *,
+    permutations: int | None = None,
+    rng: np.random.Generator | None = None,
+    antithetic: bool = False,
+    precision: float = 1e-15,
+) -> Shares:
+    """d phi_i / d s_i of every owner; arguments as for `shapley`.
+
+    Slopes are exact, but for accuracies that are no curve of exposures enumeration and Monte Carlo take differences.
+    """
+    profile, method = _checked(accuracy, profile, method)
+    if method == "quadrature":
+        mixture = mixture_of(accuracy, profile, precision)  # type: ignore[arg-type]
+        return Shares(quadrature.marginals(mixture, profile, precision), method)
+    if method == "monte_carlo":
+        return sampled_shares(accuracy, profile, Orders(len(profile), permutations, rng, antithetic), slopes=True)
+
+    def slopes() -> Array:
+        return shapley_curves(accuracy, profile, method).slope(profile)
+
+    return Shares(enumeration.marginals(accuracy, profile, slopes) if method == "enumeration" else slopes(), method)
+
+
+def shapley_curves(
+    accuracy: Accuracy,
+    profile: Array,
+    method: str = "auto",
+    *,
+    reach: Array | None = None,
+    permutations: int | None = None,
+    rng: np.random.Generator | None = None,
+    antithetic: bool = False,
+    precision: float = 1e-15,
+) -> Curve:
+    """phi_i as a function of owner i's own contribution, the others at `profile`.
+
+    `reach` is the largest own contribution that will be asked for (by default that of the profile); beyond it the
+    quadrature slowly loses relative precision.
+    """
+    profile, method = _checked(accuracy, profile, method)
+    if method == "linear":
+        return Line(np.zeros(len(profile)), accuracy.weight_matrix(len(profile)).sum(axis=0))  # type: ignore[attr-defined]
+    if method == "quadrature":
+        far = profile if reach is None else np.maximum(profile, reach)
+        return mixture_curve(mixture_of(accuracy, far, precision), profile, precision)  # type: ignore[arg-type]
+    if method == "counting":
+        return counting.counting_curve(accuracy, profile)  # type: ignore[arg-type]
+    if method == "enumeration":
+        return coalition_curve(accuracy, profile, enumeration.EveryCoalition(len(profile)))
+    return sampled_curve(accuracy, profile, Orders(len(profile), permutations, rng, antithetic))
+
+
+def shapley_jacobian(accuracy: Accuracy, profile: Array, precision: float = 1e-15) -> Array:
+    """d(d phi_i / d s_i) / d s_j, (n, n), where quadrature or linearity gives it exactly.
+
+    Newton's method is content with a `precision` of 1e-8, which is several times faster.
+    """
+    profile, method = _checked(accuracy, profile, "linear" if isinstance(accuracy, RandomDiscovery) else "quadrature")
+    if method == "linear":
+        return np.zeros((len(profile), len(profile)))
+    mixture = mixture_of(accuracy, profile, precision, order=2)  # type: ignore[arg-type]
+    return quadrature.jacobian(mixture, profile, precision)
+
+
+def choose_method(accuracy: Accuracy, profile: Array) -> str:
+    """What "auto" stands for: the first exact method that applies, Monte Carlo if there is none."""
+    if len(profile) > 12 and not _applies("counting", accuracy, profile):
+        return next((name for name in ("linear", "quadrature") if _applies(name, accuracy, profile)), "monte_carlo")
+    return next(name for name in METHODS if _applies(name, accuracy, profile))
+
+
+def _applies(method: str, accuracy: Accuracy, profile: Array) -> bool:
+    if method == "linear":
+        return isinstance(accuracy, RandomDiscovery)
+    if method == "quadrature":
+        return is_mixture(accuracy)
+    if method == "counting":
+        return is_total(accuracy) and counting.terms(profile) <= counting.MOST_TERMS
+    return method == "monte_carlo" or len(profile) <= enumeration.MOST_OWNERS
+
+
+def _checked(accuracy: Accuracy, profile: Array, method: str) -> tuple[Array, str]:
+    """A valid profile and a method that applies to it."""
+    profile = finite_vector("contributions", profile)
+    check_positive("contributions", profile, zero=True)
+    if method == "auto":
+        return profile, choose_method(accuracy, profile)
+    if method not in METHODS:
+        raise InputError(f"unknown Shapley method {method!r}; {nearest(method, ('auto', *METHODS))}")
+    if not _applies(method, accuracy, profile):
+        raise InputError(
+            f"Shapley method {method!r} needs {_NEEDS[method]}, got {type(accuracy).__name__} with {len(profile)} "
+            f"owners; use {choose_method(accuracy, profile)!r} or 'auto'"
+        )
+    return profile, method

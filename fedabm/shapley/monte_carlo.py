@@ -1,0 +1,160 @@
+"""Shapley values by sampling the order in which owners come, with standard errors.
+
+phi_i is the mean, over all orders, of what owner i adds to those before it (Murhekar et al. 2025, eq. (3)); here over a
+random sample of orders.  In every single order the gains add up to A(s) - A(0), so sampled shares do too.  Antithetic
+pairs (an order and its reverse) have opposite errors where the gain falls with the data that is already there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.accuracy.base import Accuracy, Exposure
+from fedabm.curves import Array, Curve
+from fedabm.shapley.curves import ExposureCurve, coalition_curve
+from fedabm.shapley.groups import exposure_groups, has_groups
+from fedabm.shapley.shares import Shares
+from fedabm.shapley.worth import difference, worth
+
+__all__ = ["Orders", "sampled_curve", "sampled_shares"]
+
+Order = NDArray[np.intp]
+
+#: numbers in one block of orders x owners
+_BLOCK = 2**18
+
+
+@dataclass(frozen=True)
+class Orders:
+    """How many random orders to draw, in reversed pairs or not, from which generator.
+
+    Without a number, n log n orders are drawn, at least 64 and at most 2^24 / n.
+    """
+
+    owners: int
+    permutations: int | None = None
+    rng: np.random.Generator | None = None
+    antithetic: bool = False
+
+    @property
+    def total(self) -> int:
+        """How many orders are drawn; pairs need an even number."""
+        n = self.owners
+        usual = max(64, min(int(np.ceil(n * np.log(max(n, 2)))), 2**24 // n))
+        total = self.permutations or usual
+        return total + total % 2 if self.antithetic else total
+
+    def draw(self) -> Iterator[Order]:
+        """The orders (k, n), in blocks; pairs stand next to each other.  Without generator: the stream of seed 0."""
+        rng = np.random.default_rng(0) if self.rng is None else self.rng
+        pair = 2 if self.antithetic else 1
+        left, together = self.total // pair, max(1, _BLOCK // self.owners)
+        while left > 0:
+            some = min(left, together)
+            order = rng.permuted(np.tile(np.arange(self.owners), (some, 1)), axis=1)
+            yield np.stack([order, order[:, ::-1]], axis=1).reshape(-1, self.owners) if self.antithetic else order
+            left -= some
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """For each owner who came before it in each sampled order; `rank` (orders, n) is everyone's place."""
+
+    rank: Order
+
+    @property
+    def weights(self) -> Array:
+        """All orders count the same."""
+        return np.full(len(self.rank), 1.0 / len(self.rank))
+
+    def before(self, rows: Order) -> NDArray[np.bool_]:
+        """Who came before the owners in `rows`, (rows, orders, n)."""
+        return self.rank[None] < self.rank[:, rows].T[:, :, None]
+
+
+def sampled_shares(accuracy: Accuracy, profile: Array, orders: Orders, slopes: bool = False) -> Shares:
+    """Mean gains (or their slopes in the own contribution) over the orders, with standard errors."""
+    total, square, samples = np.zeros(len(profile)), np.zeros(len(profile)), 0
+    centre: Array | None = None
+    for order in orders.draw():
+        gains = _by_owner(order, _gains(accuracy, profile, order, slopes))
+        if orders.antithetic:
+            gains = 0.5 * (gains[0::2] + gains[1::2])
+        centre = gains.mean(axis=0) if centre is None else centre
+        total += (gains - centre).sum(axis=0)
+        square += ((gains - centre) ** 2).sum(axis=0)
+        samples += len(gains)
+    spread = np.maximum(square - total**2 / samples, 0.0) / max(samples - 1, 1)
+    errors = np.sqrt(spread / samples) if samples > 1 else np.full(len(profile), np.inf)
+    return Shares(centre + total / samples, "monte_carlo", errors, orders.total)
+
+
+def sampled_curve(accuracy: Accuracy, profile: Array, orders: Orders) -> Curve:
+    """The same means as functions of the own contribution, all over common orders."""
+    if not has_groups(accuracy):
+        rank = np.concatenate([np.argsort(order, axis=1) for order in orders.draw()])
+        return coalition_curve(accuracy, profile, Sampled(rank))
+    groups = exposure_groups(accuracy, len(profile))
+    blocks = [_before(groups.patterns * profile, order) for order in orders.draw()]
+    before = np.ascontiguousarray(np.concatenate(blocks, axis=1).transpose(2, 0, 1))
+    return ExposureCurve(accuracy, groups.counts, before, groups.patterns.T)
+
+
+def _before(exposed: Array, order: Order) -> Array:
+    """What each group is exposed to before each owner comes, (G, k, n)."""
+    sums = np.cumsum(exposed[:, order], axis=2)
+    sums = np.concatenate([np.zeros((*sums.shape[:2], 1)), sums[..., :-1]], axis=2)
+    return np.stack([_by_owner(order, part) for part in sums])
+
+
+def _by_owner(order: Order, placed: Array) -> Array:
+    """From places in the order to owners, both (k, n)."""
+    result = np.empty(placed.shape)
+    np.put_along_axis(result, order, placed, axis=1)
+    return result
+
+
+def _gains(accuracy: Accuracy, profile: Array, order: Order, slopes: bool) -> Array:
+    """What the owner at each place adds (or the slope of it), (k, n)."""
+    if has_groups(accuracy):
+        return _group_gains(accuracy, profile, order, slopes)
+    return _asked_gains(accuracy, profile, order, slopes)
+
+
+def _group_gains(accuracy: Exposure, profile: Array, order: Order, slopes: bool) -> Array:
+    """One running sum per group is all that is needed."""
+    groups = exposure_groups(accuracy, len(profile))
+    gains, start = np.zeros(order.shape), np.zeros((len(order), 1))
+    for pattern, count in zip(groups.patterns, groups.counts, strict=True):
+        exposure = np.cumsum((pattern * profile)[order], axis=1)
+        if slopes:
+            gains += count * pattern[order] * accuracy.curve_slope(exposure)
+        else:
+            gains += count * np.diff(accuracy.curve(np.hstack([start, exposure])), axis=1)
+    return gains
+
+
+def _asked_gains(accuracy: Accuracy, profile: Array, order: Order, slopes: bool) -> Array:
+    """Ask the oracle about everyone up to each place of each order."""
+    places = np.arange(order.shape[1] + 1)[:, None]
+    rank = np.argsort(order, axis=1)
+
+    def gains(some: slice) -> Array:
+        prefixes = (rank[some, None, :] < places) * profile
+        if not slopes:
+            return np.diff(worth(accuracy, prefixes), axis=1)
+        return difference(lambda x: worth(accuracy, _with(prefixes[:, 1:], order[some], x)), profile[order[some]])
+
+    together = max(1, _BLOCK // order.shape[1] ** 2)
+    return np.concatenate([gains(slice(i, i + together)) for i in range(0, len(order), together)])
+
+
+def _with(prefixes: Array, order: Order, x: Array) -> Array:
+    """The prefixes, with the contribution of the last to come replaced by x."""
+    changed = prefixes.copy()
+    np.put_along_axis(changed, order[:, :, None], x[:, :, None], axis=2)
+    return changed
