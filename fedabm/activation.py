@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.errors import InputError
+from fedabm.errors import check_whole
+from fedabm.views import Flags
 
 Members = NDArray[np.intp]
 
@@ -17,20 +18,23 @@ __all__ = ["Activation", "RandomSubset", "Sequential", "Simultaneous"]
 
 
 class Activation(ABC):
-    """Yields batches of owners; a batch acts at once, on what the batches before it have reported."""
+    """Yields batches of owners; a batch acts at once, on what the batches before it have reported.
+
+    Draws are made for all owners and then used for those that stayed, so that an owner that leaves changes no draw.
+    """
 
     @abstractmethod
-    def batches(self, present: Members, rng: np.random.Generator) -> Iterator[Members]:
-        """The batches of one step."""
+    def batches(self, stayed: Flags, rng: np.random.Generator) -> Iterator[Members]:
+        """The batches of one step, among the owners that have stayed."""
 
 
 @dataclass(frozen=True)
 class Simultaneous(Activation):
     """Everyone acts on the reports of the step before."""
 
-    def batches(self, present: Members, rng: np.random.Generator) -> Iterator[Members]:
+    def batches(self, stayed: Flags, rng: np.random.Generator) -> Iterator[Members]:
         """One batch of all."""
-        yield present
+        yield np.flatnonzero(stayed)
 
 
 @dataclass(frozen=True)
@@ -39,10 +43,10 @@ class Sequential(Activation):
 
     shuffle: bool = False
 
-    def batches(self, present: Members, rng: np.random.Generator) -> Iterator[Members]:
+    def batches(self, stayed: Flags, rng: np.random.Generator) -> Iterator[Members]:
         """One batch each."""
-        order = rng.permutation(present) if self.shuffle else present
-        for owner in order:
+        order = rng.permutation(len(stayed)) if self.shuffle else np.arange(len(stayed))
+        for owner in order[stayed[order]]:
             yield np.array([owner])
 
 
@@ -56,9 +60,9 @@ class RandomSubset(Activation):
     k: int
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise InputError(f"a random subset needs at least one owner, got k={self.k}; give k >= 1")
+        check_whole("k, the size of a random subset,", self.k)
 
-    def batches(self, present: Members, rng: np.random.Generator) -> Iterator[Members]:
+    def batches(self, stayed: Flags, rng: np.random.Generator) -> Iterator[Members]:
         """One batch of k (or of all, if fewer are left)."""
-        yield np.sort(rng.choice(present, size=min(self.k, len(present)), replace=False))
+        order = rng.permutation(len(stayed))
+        yield np.sort(order[stayed[order]][: self.k])

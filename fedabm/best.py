@@ -12,7 +12,9 @@ The gap of a profile, bound - u(profile), is the largest gain any owner could st
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,7 @@ from fedabm.offers import Offers
 __all__ = ["Best", "best_response"]
 
 _GRID = np.linspace(0.0, 1.0, 33)
+_ROUNDS = 80
 
 
 @dataclass(frozen=True)
@@ -44,23 +47,41 @@ def best_response(
     intervals branch and bound may look at; the bound stays valid when it runs out, only less tight.
     """
     low, high = _pieces(offers.kinks, capacity)
-    if offers.shape == "concave" or (offers.refund is not None and _outweighs(cost, offers.refund)):
+    easy = _concave(offers, cost, len(capacity))
+    if np.all(easy):
         return _choose(*_climb(offers, cost, low, high))
+    if np.any(easy):
+        again = partial(best_response, certify=certify, tolerance=tolerance, budget=budget)
+        return _apart(easy, lambda rows: again(offers.take(rows), cost.take(rows), capacity[rows]))
     best = _choose(*_scan(offers, cost, low, high))
     if offers.shape == "monotone" and certify:
         return _branch_and_bound(offers, cost, low, high, best, tolerance, budget)
     return Best(best.contribution, best.utility, np.full(len(capacity), np.inf))
 
 
-def _outweighs(cost: Cost, refund: Cost) -> bool:
-    """Whether cost - refund is convex for every owner, so that a refunded utility is still concave."""
+def _concave(offers: Offers, cost: Cost, owners: int) -> NDArray[np.bool_]:
+    """Whose utility is concave: everybody's, or that of owners whose cost less the refund is still convex."""
+    refund = offers.refund
+    if refund is None:
+        return np.full(owners, offers.shape == "concave")
     alike = (cost.exponent == refund.exponent) & (np.asarray(cost.rate) >= refund.rate)
-    return bool(np.all(alike | (np.asarray(refund.exponent) == 1) | (np.asarray(refund.rate) == 0)))
+    convex = alike | (np.asarray(refund.exponent) == 1) | (np.asarray(refund.rate) == 0)
+    return np.broadcast_to(convex | (offers.shape == "concave"), owners)
+
+
+def _apart(first: NDArray[np.bool_], answer: Callable[[NDArray[np.intp]], Best]) -> Best:
+    """Ask for two groups of owners one after the other and put the answers together."""
+    groups = np.flatnonzero(first), np.flatnonzero(~first)
+    parts, order = [answer(rows) for rows in groups], np.argsort(np.concatenate(groups))
+    columns = ((part.contribution, part.utility, part.bound) for part in parts)
+    return Best(*(np.concatenate(column)[order] for column in zip(*columns, strict=True)))
 
 
 def _pieces(kinks: Array, capacity: Array) -> tuple[Array, Array]:
     """Lower and upper ends (n, p) of the intervals between 0, the kinks and the capacity."""
     top = capacity[:, None]
+    if not kinks.shape[1]:
+        return np.zeros_like(top), top
     edges = np.sort(np.hstack([np.zeros_like(top), np.clip(kinks, 0.0, top), top]), axis=1)
     return edges[:, :-1], edges[:, 1:]
 
@@ -73,10 +94,7 @@ def _choose(x: Array, utility: Array, bound: Array) -> Best:
 
 def _climb(offers: Offers, cost: Cost, low: Array, high: Array) -> tuple[Array, Array, Array]:
     """The maximum of a concave function on each interval, with its bound from tangents."""
-    benefit = offers.benefit
-
-    def slope(x: Array) -> Array:
-        return benefit.slope(x) - cost.slope(x)
+    benefit, slope = offers.benefit, _slope(offers, cost)
 
     def utility(x: Array) -> Array:
         return benefit.value(x) - cost.value(x)
@@ -88,7 +106,14 @@ def _climb(offers: Offers, cost: Cost, low: Array, high: Array) -> tuple[Array, 
     falls, rises = steep_left <= 0, steep_right >= 0
     right, steep_right = np.where(falls, left, right), np.where(falls, steep_left, steep_right)
     left, steep_left = np.where(rises & ~falls, right, left), np.where(rises & ~falls, steep_right, steep_left)
-    left, right, steep_left, steep_right = _bracket(slope, left, right, steep_left, steep_right)
+    # Most owners of a large federation are at an end; only the others need a search.
+    inner = np.flatnonzero(~np.all(falls | rises, axis=1))
+    if len(inner):
+        brackets = (left, right, steep_left, steep_right)
+        left_, right_, steep_left_, steep_right_ = (ends[inner] for ends in brackets)
+        found = _bracket(_slope(offers.take(inner), cost.take(inner)), left_, right_, steep_left_, steep_right_)
+        for ends, sharpened in zip(brackets, found, strict=True):
+            ends[inner] = sharpened
     value_left, value_right = utility(left), utility(right)
     bound = np.minimum(
         value_left + np.abs(steep_left) * (right - left), value_right + np.abs(steep_right) * (right - left)
@@ -102,11 +127,19 @@ def _climb(offers: Offers, cost: Cost, low: Array, high: Array) -> tuple[Array, 
     return ends, values, np.concatenate([values[:, : 2 * low.shape[1]], bound], axis=1)
 
 
-def _bracket(slope, left, right, steep_left, steep_right, rounds: int = 80):  # type: ignore[no-untyped-def]
+def _slope(offers: Offers, cost: Cost) -> Callable[[Array], Array]:
+    """The derivative of received + payment - cost."""
+    benefit = offers.benefit
+    return lambda x: benefit.slope(x) - cost.slope(x)
+
+
+def _bracket(
+    slope: Callable[[Array], Array], left: Array, right: Array, steep_left: Array, steep_right: Array
+) -> tuple[Array, Array, Array, Array]:
     """Shrink brackets slope(left) > 0 > slope(right) to rounding width: Illinois steps, bisection as a safeguard."""
     scale = np.maximum(np.abs(right), 1e-300)
     weight_left, weight_right = steep_left.copy(), steep_right.copy()
-    for turn in range(rounds):
+    for turn in range(_ROUNDS):
         # What could still be gained inside a bracket is at most its width times the smaller end slope.
         width = right - left
         open_ = (width > 4e-16 * scale) & (width * np.minimum(np.abs(steep_left), np.abs(steep_right)) > 1e-17)
@@ -117,13 +150,13 @@ def _bracket(slope, left, right, steep_left, steep_right, rounds: int = 80):  # 
         inside = np.isfinite(trial) & (trial > left) & (trial < right)
         trial = np.where(inside & (turn % 3 != 2), trial, 0.5 * (left + right))
         steep = slope(trial)
-        up = steep > 0
-        weight_right = np.where(up, 0.5 * weight_right, steep)
+        # A bracket that is closed stays as it is, so that no owner's result depends on how long another one takes.
+        up, down = (steep > 0) & open_, (steep <= 0) & open_
         weight_left = np.where(up, steep, 0.5 * weight_left)
+        weight_right = np.where(down, steep, 0.5 * weight_right)
         left, steep_left = np.where(up, trial, left), np.where(up, steep, steep_left)
-        right, steep_right = np.where(up, right, trial), np.where(up, steep_right, steep)
-        flat = steep == 0
-        left, right = np.where(flat, trial, left), np.where(flat, trial, right)
+        right, steep_right = np.where(down, trial, right), np.where(down, steep, steep_right)
+        left = np.where(down & (steep == 0), trial, left)
     return left, right, steep_left, steep_right
 
 

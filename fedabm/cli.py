@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
+import json
+import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -14,8 +17,10 @@ from rich.console import Console
 from rich.table import Table
 
 import fedabm
+from fedabm.equilibrium import solve
 from fedabm.errors import InputError
 from fedabm.library import find, names
+from fedabm.spec import read_game
 from fedabm.store import claim
 from fedabm.study import Interrupted, Study
 
@@ -33,8 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Interrupted:
         return 130
     except KeyboardInterrupt:
-        print("fedabm: interrupted, nothing was recorded yet", file=sys.stderr)
+        print("fedabm: interrupted; nothing was recorded", file=sys.stderr)
         return 130
+    except MemoryError:
+        print("fedabm: not enough memory; take fewer owners or steps, or record less", file=sys.stderr)
+        return 2
     except BrokenPipeError:
         return 0
 
@@ -67,6 +75,11 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: a new folder in results/)")
     run.add_argument("--quiet", action="store_true", help="print nothing but errors")
     run.set_defaults(command=_run)
+    solving = commands.add_parser("solve", help="the Nash equilibrium of a game written in TOML")
+    solving.add_argument("spec", type=Path, metavar="SPEC.toml", help="accuracy, owners and mechanism of the game")
+    solving.add_argument("--mechanism", metavar="NAME", help="another mechanism than the one in the file")
+    solving.add_argument("--json", action="store_true", help="print all fields of the equilibrium as JSON")
+    solving.set_defaults(command=_solve)
     return parser
 
 
@@ -87,33 +100,58 @@ def _list(options: argparse.Namespace) -> None:
 def _run(options: argparse.Namespace) -> None:
     script = find(options.name)
     parameters = script.parameters(options.set)
-    folder = claim(options.out or _fresh(Path("results") / f"{script.name}-{options.seed}"))
     study = Study(script.name, options.seed, options.steps, parameters, options.quiet)
-    try:
-        script.run(study, **parameters)
-    except Interrupted:
+    folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}")
+    with _claimed(folder):
+        try:
+            script.run(study, **parameters)
+        except (Interrupted, KeyboardInterrupt):
+            if study.empty:
+                raise KeyboardInterrupt from None
+            study.save(folder, _command(options), complete=False)
+            print(f"fedabm: interrupted; see what was recorded with fedabm.load({str(folder)!r})", file=sys.stderr)
+            raise Interrupted from None
         paths = study.save(folder, _command(options))
-        print(f"fedabm: interrupted; what was recorded is in {folder}: fedabm.load({str(folder)!r})", file=sys.stderr)
-        raise
-    except InputError:
-        _discard(folder)
-        raise
-    paths = study.save(folder, _command(options))
     study.note("\nWritten:")
     for path in paths:
         study.note(f"  {path}")
 
 
-def _discard(folder: Path) -> None:
-    """Remove the folder again if this run made it and nothing is in it."""
-    if not any(folder.iterdir()):
-        folder.rmdir()
+@contextlib.contextmanager
+def _claimed(folder: Path) -> Iterator[None]:
+    """Claim the folder before any work is done; if nothing comes of it and it is new, remove it again."""
+    new = not os.path.exists(folder)  # unlike Path.exists never raises
+    claim(folder)
+    try:
+        yield
+    finally:
+        if new and not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def _solve(options: argparse.Namespace) -> None:
+    game = read_game(options.spec, options.mechanism)
+    found = solve(game)
+    if options.json:
+        print(json.dumps(found.as_dict(), indent=2))
+        return
+    console = Console()
+    console.print(f"Equilibrium under {game.mechanism}", style="bold", highlight=False)
+    rows = found.rows()
+    table = Table(*rows[0])
+    for row in rows:
+        table.add_row(*(f"{value:.9g}" for value in row.values()))
+    console.print(table)
+    cycling = "no equilibrium: best responses cycle"
+    verdict = "certified" if found.converged else "NOT certified" if found.cycle is None else cycling
+    console.print(f"{verdict}; nobody gains more than {found.gap:.2g} by changing its own contribution", highlight=False)
+    console.print(f"total data {found.profile.sum():.8g}; method {found.method}", highlight=False)
 
 
 def _fresh(folder: Path) -> Path:
     """The folder, or the next free one: results/x-0, results/x-0-2, ..."""
     candidates = itertools.chain([folder], (Path(f"{folder}-{k}") for k in itertools.count(2)))
-    return next(path for path in candidates if not path.exists())
+    return next(path for path in candidates if not os.path.exists(path))
 
 
 def _command(options: argparse.Namespace) -> str:

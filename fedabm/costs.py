@@ -64,8 +64,8 @@ class Cost(Curve):
         return np.where(np.isnan(bend), 0.0, bend)
 
     def take(self, rows: Rows) -> Cost:
-        """The costs of some owners only (after `stack`)."""
-        return Cost(self.rate[rows], self.exponent[rows], self.fixed[rows])
+        """The costs of some owners only; a single number serves everybody."""
+        return Cost(*(part if np.ndim(part) == 0 else part[rows] for part in (self.rate, self.exponent, self.fixed)))
 
     def scaled(self, factor: Any) -> Cost:
         """The cost multiplied by a factor, as a liar would state it."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["InputError", "check_positive", "check_range", "finite_vector", "nearest"]
+__all__ = ["InputError", "check_positive", "check_range", "check_whole", "finite_vector", "nearest"]
 
 
 class InputError(ValueError):
@@ -28,7 +28,7 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 
 def check_positive(what: str, value: Any, *, zero: bool = False) -> None:
     """Raise unless every number in `value` is finite and positive (or zero, if allowed)."""
-    numbers = np.asarray(value, dtype=float)
+    numbers = _numbers(what, value)
     good = np.isfinite(numbers) & ((numbers >= 0) if zero else (numbers > 0))
     if not np.all(good):
         wanted = "zero or a positive number" if zero else "a positive number"
@@ -38,16 +38,26 @@ def check_positive(what: str, value: Any, *, zero: bool = False) -> None:
 
 def check_range(what: str, value: float, low: float, high: float) -> None:
     """Raise unless low <= value <= high."""
-    if not low <= value <= high:
+    if not low <= _numbers(what, value) <= high:
         raise InputError(f"{what} must lie between {low:g} and {high:g}, got {value:g}; give a value in that range")
+
+
+def check_whole(what: str, value: Any, low: int = 1) -> None:
+    """Raise unless `value` is a whole number from `low` on."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+        raise InputError(f"{what} must be a whole number from {low} on, got {value!r}; for instance {low + 9}")
+
+
+def _numbers(what: str, value: Any) -> np.ndarray:
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be a number, got {value!r}; give a number") from None
 
 
 def finite_vector(what: str, value: Any, length: int | None = None) -> np.ndarray:
     """Return `value` as a vector of finite floats, or raise; a scalar is repeated to `length`."""
-    try:
-        vector = np.atleast_1d(np.asarray(value, dtype=float))
-    except (TypeError, ValueError):
-        raise InputError(f"{what} must be numbers, got {value!r}; give a list of numbers") from None
+    vector = np.atleast_1d(_numbers(what, value))
     if vector.ndim != 1:
         raise InputError(f"{what} must be one-dimensional, got shape {vector.shape}; give one number per owner")
     if length is not None and vector.size == 1:

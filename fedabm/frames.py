@@ -39,7 +39,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "steps": "steps that were run",
         "status": "converged, stopped (steps used up) or interrupted",
         "converged": "whether nothing moved any more",
-        "gap": "certified gap: the most any owner could still gain by changing its own contribution",
+        "gap": "certified gap: the most any owner could still gain by changing its own contribution (empty: cut off)",
         "fedabm": "version of fedabm",
         "mesa": "version of mesa",
         "numpy": "version of numpy",
@@ -57,7 +57,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "server_balance": "the server's account since the beginning",
         "present": "owners that have not left",
         "rejected": "owners whose report was unusable in this step",
-        "moved": "largest change of a contribution, as a share of the owner's capacity",
+        "moved": "largest change of what an owner does or says, as a share of its capacity or cost (leaving is 1)",
     },
     "owners": {
         "run": "number of the run",
@@ -94,22 +94,32 @@ class Recorder:
         self.every = every
         self.with_cost = with_cost
         self._kept: list[dict[str, np.ndarray]] = []
-        self._last_kept = 0
+        self._last: tuple[int, Transfers, dict[str, np.ndarray]] | None = None
+
+    @property
+    def step(self) -> int:
+        """The last step that is complete, 0 before the first."""
+        return self._last[0] if self._last else 0
+
+    @property
+    def latest(self) -> tuple[int, Transfers]:
+        """The last complete step and its transfers."""
+        return (self._last[0], self._last[1]) if self._last else (0, Transfers.central(np.zeros(0), ""))
 
     def wants(self, step: int) -> bool:
         """Whether this step is to be kept."""
         return self.every is not None and step % self.every == 0
 
-    def keep(self, step: int, population: Population) -> None:
-        """Keep the state of all owners."""
-        self._kept.append(self._columns(step, population))
-        self._last_kept = step
+    def keep(self, step: int, population: Population, transfers: Transfers) -> None:
+        """Keep the state of all owners: for good if the step is wanted, else until the next."""
+        self._last = (step, transfers, self._columns(step, population))
+        if self.wants(step):
+            self._kept.append(self._last[2])
 
-    def frame(self, step: int, population: Population) -> pd.DataFrame:
-        """All rows kept, and those of the current step."""
-        kept = self._kept
-        if step and step != self._last_kept:
-            kept = [*kept, self._columns(step, population)]
+    def frame(self, population: Population) -> pd.DataFrame:
+        """All rows kept, and those of the last complete step."""
+        kept = [part for part in self._kept if part["step"][0] < self.step]
+        kept += [self._last[2]] if self._last else []
         names = [name for name in COLUMNS["owners"] if name not in ("run", "strategy")]
         columns: dict[str, np.ndarray | list] = {
             name: np.concatenate([part[name] for part in kept]) if kept else [] for name in names

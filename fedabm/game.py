@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from fedabm.accuracy.base import Accuracy
-from fedabm.best import Best, best_response
+from fedabm.best import best_response
+from fedabm.certificate import certified_gains
 from fedabm.costs import Cost, Linear, stack
 from fedabm.curves import Array
 from fedabm.errors import InputError, check_positive, finite_vector
@@ -138,11 +139,7 @@ class Game:
 
     def best_responses(self, contributions: Any) -> Array:
         """Each owner's best contribution against the others' in the profile."""
-        return self.replies(self.offers(self.profile(contributions))).contribution
-
-    def replies(self, offers: Offers, *, certify: bool = False, tolerance: float = 1e-10) -> Best:
-        """Best responses to offers, with their utilities and (certified) bounds."""
-        return best_response(offers, self.costs, self.capacities, certify=certify, tolerance=tolerance)
+        return best_response(self.offers(self.profile(contributions)), self.costs, self.capacities).contribution
 
     def gains(self, contributions: Any, tolerance: float = 1e-10) -> Array:
         """A proven upper bound on what each owner could gain by any unilateral change over its whole range.
@@ -150,9 +147,7 @@ class Game:
         Infinite where the mechanism promises nothing about the shape of its offers.
         """
         profile = self.profile(contributions)
-        offers = self.offers(profile)
-        utility = offers.benefit.value(profile) - self.costs.value(profile)
-        return np.maximum(self.replies(offers, certify=True, tolerance=tolerance).bound - utility, 0.0)
+        return certified_gains(self.offers(profile), self.costs, self.capacities, profile, tolerance)
 
     def gap(self, contributions: Any, tolerance: float = 1e-10) -> float:
         """The certified Nash gap: the largest of the owners' `gains`."""

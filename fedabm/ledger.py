@@ -40,10 +40,13 @@ class Ledger:
         """The balance of every owner."""
         return self._balances[:-1].copy()
 
-    def frame(self, latest: tuple[int, Transfers] | None = None) -> pd.DataFrame:
-        """One row per kept transfer, and per transfer of the `latest` step if that was not kept."""
+    def frame(self, last: tuple[int, Transfers] | None = None) -> pd.DataFrame:
+        """One row per kept transfer; with a `last` step and its transfers, these (kept or not) and those before it."""
+        entries = self._entries
+        if last is not None:
+            entries = [*(entry for entry in entries if entry[0] < last[0]), last]
         columns: dict[str, list] = {"step": [], "payer": [], "payee": [], "amount": [], "reason": []}
-        for step, entry in [*self._entries, *([latest] if latest else [])]:
+        for step, entry in entries:
             columns["step"].append(np.full(len(entry), step, dtype=np.int64))
             columns["payer"].append(entry.payer.astype(np.int64))
             columns["payee"].append(entry.payee.astype(np.int64))

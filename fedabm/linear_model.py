@@ -9,10 +9,11 @@ otherwise: then products J d are differences of slopes along d, and systems are 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, gmres
 
 from fedabm.curves import Array
@@ -33,19 +34,21 @@ class LinearModel:
     diagonal: Array
     apply: Callable[[Array], Array]
     matrix: Array | None
+    #: the last factorised system, for solving it again
+    factors: dict[bytes, tuple[Array, NDArray[np.int32]]] = field(default_factory=dict)
 
     def solve(self, rows: NDArray[np.intp], weight: Array, pull: Array) -> Array:
-        """(diag(weight) - J) d = pull for the owners in `rows`, the others at rest; weight and pull have one entry each."""
+        """(diag(weight) - J) d = pull for the owners in `rows`, with one weight and pull each; the others rest."""
         if not len(rows):
             return np.empty(0)
         if self.matrix is None:
             return self._krylov(rows, weight, pull)
-        system = -self.matrix[np.ix_(rows, rows)]
-        system[np.diag_indices(len(rows))] += weight
-        try:
-            return np.linalg.solve(system, pull)
-        except np.linalg.LinAlgError:
-            return np.linalg.lstsq(system, pull)[0]
+        key = rows.tobytes() + weight.tobytes()
+        if key not in self.factors:
+            self.factors.clear()
+            self.factors[key] = _factorise(self.matrix, rows, weight)
+        factors, pivots = self.factors[key]
+        return lapack.dgetrs(factors, pivots, pull)[0]
 
     def _krylov(self, rows: NDArray[np.intp], weight: Array, pull: Array) -> Array:
         """The same without a matrix, scaled by the diagonal; a rough answer is good enough for a Newton step."""
@@ -58,6 +61,20 @@ class LinearModel:
 
         operator = LinearOperator((len(rows), len(rows)), matvec=times, dtype=float)
         return gmres(operator, pull / scale, rtol=1e-5, restart=40, maxiter=1)[0]
+
+
+def _factorise(matrix: Array, rows: NDArray[np.intp], weight: Array) -> tuple[Array, NDArray[np.int32]]:
+    """LU factors of diag(weight) - J; a singular system is nudged until it is regular."""
+    system = -matrix[np.ix_(rows, rows)]
+    diagonal = np.diag_indices(len(rows))
+    system[diagonal] += weight
+    factors, pivots, zero_pivot = lapack.dgetrf(system)
+    nudge = 1e-12 * max(float(np.max(np.abs(system))), 1e-100)
+    while zero_pivot:
+        system[diagonal] += nudge
+        nudge *= 10
+        factors, pivots, zero_pivot = lapack.dgetrf(system)
+    return factors, pivots
 
 
 def linearise(game: Game, profile: Array, slope: Array) -> LinearModel:

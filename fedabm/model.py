@@ -18,7 +18,7 @@ from fedabm.errors import InputError
 from fedabm.frames import Frames, Recorder, run_frame, shorten
 from fedabm.ledger import Ledger
 from fedabm.population import Members, Population
-from fedabm.random import generator
+from fedabm.random import check_seed, generator
 from fedabm.scenario import Scenario
 from fedabm.views import Outcome, Reports, ServerView, Transfers
 
@@ -34,7 +34,8 @@ class Federation(mesa.Model):
     """
 
     def __init__(self, scenario: Scenario, seed: int = 0) -> None:
-        super().__init__(seed=seed)
+        check_seed(seed)
+        super().__init__(seed=int(seed))
         self.scenario = scenario
         self.seed = int(seed)
         self.population = Population(scenario.owners, self.seed)
@@ -46,21 +47,21 @@ class Federation(mesa.Model):
         self.converged, self.moved = False, np.inf
         self._quiet = np.zeros(len(scenario.owners), dtype=bool)
         self._order = generator(self.seed, "activation")
-        self.accuracy = scenario.accuracy
+        self.accuracy, self._learning = scenario.accuracy, False
         self._restricted: tuple[Members, Accuracy, Accuracy] | None = None
         self._transfers = Transfers.central(np.zeros(0), "")
         self._began = time.perf_counter()
 
     def step(self) -> None:
         """One round: owners decide on what was announced, the model is learned, the server settles, owners receive."""
-        before = self.population.contribution.copy()
+        before, stance = self.population.contribution.copy(), self.population.stance()
         acted = self.decide()
         present = self.population.present
         accuracy = self.learn(present, before)
         outcome = self.settle(present)
         self.record(present, outcome)
         self.receive(present, outcome, accuracy)
-        self.watch(acted, np.abs(self.population.contribution - before))
+        self.watch(acted, self.population.moved(stance))
         self.collect()
 
     def run(self) -> Federation:
@@ -78,9 +79,11 @@ class Federation(mesa.Model):
 
     def decide(self) -> Members:
         """Let the owners act, batch by batch, each on its own view; say who acted."""
-        acted = []
-        for batch in self.scenario.activation.batches(self.population.present, self._order):
+        acted: list[Members] = [np.empty(0, dtype=np.intp)]
+        for batch in self.scenario.activation.batches(self.population.stayed.copy(), self._order):
             present = self.population.present
+            if not len(present):
+                break
             offers = self.server.announce(*self.announce(present))
             for cohort in self.population.cohorts(batch):
                 everyone = len(cohort.members) == len(present)
@@ -96,11 +99,16 @@ class Federation(mesa.Model):
         Contributions and model weights advance together (Doshi et al. 2025, eq. 3 and 4): the weights take their step
         on the contributions that were announced before the owners decided.
         """
-        self.accuracy = self.accuracy.advance(before)
+        known, self.accuracy = self.accuracy, self.accuracy.advance(before)
+        self._learning = self.accuracy is not known
+        if not len(present):
+            return np.zeros(0)
         return self.oracle(present).values(self.population.contribution[present][None])[0]
 
     def settle(self, present: Members) -> Outcome:
         """The server applies its mechanism to the reports."""
+        if not len(present):
+            return Outcome.empty()
         reports, oracle = self.announce(present)
         outcome = self.server.settle(ServerView(self.steps, reports, oracle))
         volume = float(np.abs(outcome.payments).sum())
@@ -121,10 +129,13 @@ class Federation(mesa.Model):
         """Owners get their models and money, and bear their true costs."""
         self.population.receive(present, outcome.access * accuracy, outcome.payments)
 
-    def watch(self, acted: Members, moved: Array) -> None:
-        """Stop when everybody has acted since anybody last moved."""
-        self.moved = float(np.max(moved / self.population.capacity))
-        if self.moved > self.scenario.tolerance:
+    def watch(self, acted: Members, moved: float) -> None:
+        """Stop when everybody has acted since anybody last moved, and the model has learned all it can.
+
+        In the first step nobody knows yet what it gains, so that standing still says nothing.
+        """
+        self.moved = moved
+        if self.moved > self.scenario.tolerance or self._learning or self.steps == 1:
             self._quiet[:] = False
         else:
             self._quiet[acted] = True
@@ -133,9 +144,8 @@ class Federation(mesa.Model):
 
     def collect(self) -> None:
         """Keep what the scenario asked to keep of this step."""
-        if self.recorder.wants(self.steps):
-            self.datacollector.collect(self)
-            self.recorder.keep(self.steps, self.population)
+        self.datacollector.collect(self)
+        self.recorder.keep(self.steps, self.population, self._transfers)
 
     # What can be asked of a run
 
@@ -154,6 +164,8 @@ class Federation(mesa.Model):
         The game is the one of the true contributions with costs as reported; owners that left have no regret.
         """
         people, present = self.population, self.population.present
+        if not len(present):
+            return np.zeros(len(people))
         reports, oracle = self.announce(present)
         truth = Reports(people.contribution[present], reports.size, reports.cost)
         offers, cost = self.scenario.mechanism.offers(oracle, truth), people.cost.take(present)
@@ -216,10 +228,17 @@ class Federation(mesa.Model):
     @property
     def status(self) -> str:
         """converged, stopped (steps used up) or interrupted."""
-        return "converged" if self.converged else "interrupted" if self.running else "stopped"
+        if self.running or self._torn:
+            return "interrupted"
+        return "converged" if self.converged else "stopped"
+
+    @property
+    def _torn(self) -> bool:
+        """Whether the current step was broken off: then the frames end with the step before."""
+        return self.steps != self.recorder.step
 
     def frames(self, label: str = "", parameters: dict[str, Any] | None = None) -> Frames:
-        """The run so far as tidy frames; the last step is always included."""
+        """The run so far as tidy frames; the last complete step is always included."""
         row = {
             "label": label or type(self.scenario.mechanism).__name__,
             "scenario": self.scenario.name,
@@ -228,22 +247,20 @@ class Federation(mesa.Model):
             "mechanism": shorten(repr(self.scenario.mechanism)),
             "accuracy": shorten(repr(self.scenario.accuracy)),
             "owners": len(self.population),
-            "steps": self.steps,
+            "steps": self.recorder.step,
             "status": self.status,
-            "converged": self.converged,
-            "gap": self.gap if self.steps else np.nan,
+            "converged": self.converged and not self._torn,
+            "gap": self.gap if self.steps and not self._torn else np.nan,
             "wall_time": time.perf_counter() - self._began,
         }
-        owners = self.recorder.frame(self.steps, self.population)
-        latest = (self.steps, self._transfers) if self.steps and not self.recorder.wants(self.steps) else None
-        frames = Frames(run_frame(row), self._step_frame(), owners, self.ledger.frame(latest))
-        return Frames.join([frames])
+        owners, transfers = self.recorder.frame(self.population), self.ledger.frame(self.recorder.latest)
+        return Frames.join([Frames(run_frame(row), self._step_frame(), owners, transfers)])
 
     def _step_frame(self) -> pd.DataFrame:
-        frame = self.datacollector.get_model_vars_dataframe()
-        if self.steps and not self.recorder.wants(self.steps):
-            frame.loc[len(frame)] = {name: getattr(self, attribute) for name, attribute in _REPORTERS.items()}
-        return frame.astype({"step": np.int64, "present": np.int64, "rejected": np.int64})
+        last = self.recorder.step
+        frame = pd.DataFrame({name: values[:last] for name, values in self.datacollector.model_vars.items()})
+        kept = [step == last or self.recorder.wants(step) for step in range(1, last + 1)]
+        return frame[kept].astype({"step": np.int64, "present": np.int64, "rejected": np.int64})
 
 
 #: columns of the steps frame and the attributes that fill them

@@ -4,8 +4,8 @@ At an equilibrium every owner's slope F_i = d u_i / d s_i vanishes, or points ou
 
     s_i = clip(s_i + F_i(s) / D_i, 0, capacity_i)      for any D_i > 0.
 
-- `newton` is a semismooth Newton method with a primal-dual active set (Hintermueller, Ito, Kunisch 2002): each iteration
-  solves the linearised conditions.  It needs few iterations where the Jacobian is regular, as under Shapley shares.
+- `newton` is a semismooth Newton method with a primal-dual active set (Hintermueller, Ito, Kunisch 2002): each
+  iteration solves the linearised conditions.  It needs few where the Jacobian is regular, as under Shapley shares.
 - `interior_point` follows the central path s_i z_i = (capacity_i - s_i) w_i = mu, F = w - z, to mu = 0 (Monteiro, Pang
   1996).  It needs more iterations, but copes with singular Jacobians, such as the rank-one ones of payoffs of the total
   with linear costs.
@@ -38,7 +38,7 @@ class Newton:
     residual: float
 
 
-def newton(game: Game, start: Array, *, limit: int = 60, precision: float = 1e-11) -> Newton:
+def newton(game: Game, start: Array, *, limit: int = 60, precision: float = 1e-10) -> Newton:
     """Iterate until the residual is below `precision` of the largest contribution, or has not halved for long.
 
     A Jacobian that reduced the residual tenfold is used again.
@@ -102,9 +102,10 @@ def interior_point(game: Game, start: Array, *, limit: int = 80, precision: floa
     slope = game.slopes(profile)
     typical = 0.1 * float(np.mean(np.abs(slope))) + 1e-12
     at_low, at_high = np.maximum(-slope, 0.0) + typical, np.maximum(slope, 0.0) + typical
-    everyone, turn, size = np.arange(game.owners), 0, np.inf
-    for turn in range(1, limit + 1):
-        room = top - profile
+    # What is left to the capacity is tracked on its own: top - profile would round to zero.
+    room, everyone, turn, size = top - profile, np.arange(game.owners), 0, np.inf
+    while turn < limit:
+        turn += 1
         size = float(np.mean(profile * at_low + room * at_high))
         if size < precision and np.max(np.abs(slope + at_low - at_high)) < 1e-10:
             break
@@ -116,6 +117,7 @@ def interior_point(game: Game, start: Array, *, limit: int = 80, precision: floa
         more_high = target / room - at_high + at_high / room * move
         shorter = np.concatenate([-move / profile, move / room, -more_low / at_low, -more_high / at_high])
         length = min(1.0, 0.995 / max(float(np.max(shorter)), 1e-300))
-        profile, at_low, at_high = profile + length * move, at_low + length * more_low, at_high + length * more_high
+        profile, room = profile + length * move, room - length * move
+        at_low, at_high = at_low + length * more_low, at_high + length * more_high
         slope = game.slopes(profile)
     return Newton(np.clip(profile, 0.0, top), turn, size)

@@ -13,15 +13,19 @@ from numpy.typing import NDArray
 
 from fedabm.costs import Cost, stack
 from fedabm.curves import Array
+from fedabm.errors import InputError
 from fedabm.offers import Offers
 from fedabm.random import Streams, owner_streams
 from fedabm.scenario import OwnerProfile
 from fedabm.strategies import Strategy
-from fedabm.views import Action, Experience, OwnerView, Payoff, Reports
+from fedabm.views import Action, Experience, Flags, OwnerView, Payoff, Reports
 
 Members = NDArray[np.intp]
 
 __all__ = ["Cohort", "Population"]
+
+#: no number in a report may be larger, so that sums and products of reports stay finite
+MOST = 1e100
 
 
 @dataclass(frozen=True)
@@ -53,14 +57,17 @@ class Population:
         self.cost = stack([profile.cost for profile in profiles])
         self.capacity = np.array([profile.capacity for profile in profiles], dtype=float)
         self.contribution = np.array([profile.start for profile in profiles], dtype=float)
-        self.claimed = self.contribution.copy()
-        self.claimed_size = self.capacity.copy()
-        self.claimed_cost = stack([profile.cost for profile in profiles])
+        self.claimed, self.claimed_size = np.zeros(n), np.zeros(n)
+        self.claimed_cost = Cost(np.zeros(n), np.ones(n), np.zeros(n))
         self.accuracy, self.payment, self.cost_paid = np.zeros(n), np.zeros(n), np.zeros(n)
         self.utility = np.full(n, np.nan)
         self.stayed, self.rejected = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
         self.strategies = tuple(profile.strategy for profile in profiles)
         self._cohorts = self._sort(seed)
+        for cohort in self._cohorts:
+            truth = Reports(self.contribution[cohort.members], cohort.capacity, cohort.cost)
+            said = cohort.strategy.declare(truth)
+            self._hear(cohort.members, said, _sound_report(said))
 
     def __len__(self) -> int:
         return len(self.capacity)
@@ -74,7 +81,10 @@ class Population:
         return [self._cohort(strategy, np.array(rows), streams) for strategy, rows in groups.items()]
 
     def _cohort(self, strategy: Strategy, rows: Members, streams: Streams) -> Cohort:
-        return Cohort(strategy, rows, self.capacity[rows], self.cost.take(rows), streams.take(rows))
+        capacity, cost = self.capacity[rows], self.cost.take(rows)
+        for column in (capacity, cost.rate, cost.exponent, cost.fixed):
+            column.setflags(write=False)
+        return Cohort(strategy, rows, capacity, cost, streams.take(rows))
 
     @property
     def present(self) -> Members:
@@ -89,6 +99,19 @@ class Population:
         asked[members] = True
         return [cohort.narrow(asked[cohort.members]) for cohort in self._cohorts if np.any(asked[cohort.members])]
 
+    def stance(self) -> tuple[Array, ...]:
+        """What every owner does and says, and whether it stays."""
+        said = self.claimed_cost
+        columns = (self.contribution, self.claimed, self.claimed_size, said.rate, said.fixed, self.stayed.astype(float))
+        return tuple(column.copy() for column in columns)
+
+    def moved(self, since: tuple[Array, ...]) -> float:
+        """The largest change of any owner's stance, as a share of its capacity or cost; leaving counts as 1."""
+        rate, fixed, one = self.cost.rate, self.cost.fixed, np.ones(1)
+        units = (self.capacity, self.capacity, self.capacity, rate, fixed, one)
+        changes = zip(since, self.stance(), units, strict=True)
+        return max(_change(then, now, unit) for then, now, unit in changes)
+
     def experience(self, members: Members) -> Experience:
         """What some owners remember of the last step."""
         columns = (self.contribution, self.accuracy, self.payment, self.utility)
@@ -102,23 +125,31 @@ class Population:
     def apply(self, members: Members, action: Action) -> None:
         """Carry out what some owners decided.
 
-        A contribution cannot leave [0, capacity].  An action or report that is not finite and non-negative is
-        rejected: it counts as contributing nothing, so that it can hurt nobody else.
+        A contribution cannot leave [0, capacity].  An action or report that is not finite and non-negative (or absurdly
+        large) is rejected: it counts as contributing nothing, so that it can hurt nobody else.
         """
-        said = action.report
-        good = _sound(action.contribution) & _sound(said.contribution) & _sound(said.size) & _sound_cost(said.cost)
+        for what in (action.contribution, action.report.contribution, action.report.size, action.stay):
+            if np.shape(what) != np.shape(members):
+                raise InputError(
+                    f"an action of shape {np.shape(what)} for {len(members)} owners; give one entry per row of the view"
+                )
+        good = _sound(action.contribution) & _sound_report(action.report)
         self.contribution[members] = np.where(good, np.clip(action.contribution, 0.0, self.capacity[members]), 0.0)
+        self._hear(members, action.report, good)
+        self.rejected[members] = ~good
+        self._leave(members[~np.asarray(action.stay, dtype=bool)])
+
+    def _hear(self, members: Members, said: Reports, good: Flags) -> None:
+        """Note what some owners say; a bad report counts as nothing, beside the last good statement of the cost."""
         self.claimed[members] = np.where(good, said.contribution, 0.0)
         self.claimed_size[members] = np.where(good, said.size, 0.0)
         if said.cost is not None:
             for name in ("rate", "exponent", "fixed"):
                 column = getattr(self.claimed_cost, name)
                 column[members] = np.where(good, getattr(said.cost, name), column[members])
-        self.rejected[members] = ~good
-        self._leave(members[~action.stay])
 
     def _leave(self, members: Members) -> None:
-        self.stayed[members] = False
+        self.stayed[members] = self.rejected[members] = False
         for column in (self.contribution, self.claimed, self.accuracy, self.payment, self.cost_paid, self.utility):
             column[members] = 0.0
 
@@ -130,9 +161,16 @@ class Population:
         self.utility[members] = accuracy + payment - self.cost_paid[members]
 
 
-def _sound(x: Array) -> NDArray[np.bool_]:
-    return np.isfinite(x) & (np.asarray(x) >= 0)
+def _change(then: Array, now: Array, unit: Array) -> float:
+    if np.array_equal(then, now):
+        return 0.0
+    return float(np.max(np.abs(now - then) / np.where(unit > 0, unit, 1.0)))
 
 
-def _sound_cost(cost: Cost | None) -> NDArray[np.bool_] | bool:
-    return True if cost is None else _sound(cost.rate) & _sound(cost.fixed)
+def _sound(x: Array) -> Flags:
+    return (np.asarray(x) >= 0) & (np.asarray(x) <= MOST)
+
+
+def _sound_report(said: Reports) -> Flags:
+    good = _sound(said.contribution) & _sound(said.size)
+    return good if said.cost is None else good & _sound(said.cost.rate) & _sound(said.cost.fixed)

@@ -12,10 +12,17 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from fedabm.curves import Array
+from fedabm.errors import InputError
 
-__all__ = ["Streams", "generator", "owner_streams"]
+__all__ = ["Streams", "check_seed", "generator", "owner_streams"]
 
 _KINDS = {"owner": 0, "server": 1, "activation": 2, "data": 3, "training": 4, "population": 5}
+
+
+def check_seed(seed: int) -> None:
+    """Raise unless the seed is a whole number that fits into the frames."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+        raise InputError(f"seed must be a whole number from 0 to 2^63 - 1, got {seed!r}; give for instance 7")
 
 
 def generator(seed: int, kind: str, *path: int) -> np.random.Generator:

@@ -10,39 +10,48 @@ from fedabm.curves import Array
 
 __all__ = ["falling_root"]
 
+Points = tuple[Array, Array, Array]
+
 
 def falling_root(function: Callable[[Array], Array], low: Array, high: Array, rounds: int = 200) -> Array:
     """Where each owner's function changes from positive to negative in [low, high].
 
     `function` takes one number per owner and answers with one number per owner.  Where it is not positive at `low`, the
-    answer is `low`; where it is still positive at `high`, the answer is `high`.  Illinois steps, with a bisection every
-    third round as a safeguard.
+    answer is `low`; where it is still positive at `high`, the answer is `high`.  Inverse quadratic interpolation where
+    the last three points allow it, bisection otherwise: T. R. Chandrupatla (1997), Advances in Engineering Software 28.
 
     >>> falling_root(lambda x: np.array([2.0, 9.0]) - x * x, np.zeros(2), np.full(2, 8.0))
     array([1.41421356, 3.        ])
     """
-    left, right = np.array(low, dtype=float), np.array(high, dtype=float)
-    at_left, at_right = function(left), function(right)
-    right = np.where(at_left <= 0, left, right)
-    left = np.where((at_left > 0) & (at_right > 0), right, left)
-    weight_left, weight_right = at_left, at_right
-    for turn in range(rounds):
-        if np.all(right - left <= 4e-16 * np.abs(right)):
-            break
-        trial = _trial(left, right, weight_left, weight_right, bisect=turn % 3 == 2)
+    low, high = np.array(low, dtype=float), np.array(high, dtype=float)
+    at_new, at_across = function(low), function(high)
+    # Without a change of sign the bracket is a single point from the start.
+    new = np.where((at_new > 0) & (at_across > 0), high, low)
+    across = np.where(at_new > 0, high, low)
+    share = np.full(new.shape, 0.5)
+    for _ in range(rounds):
+        trial = new + share * (across - new)
         seen = function(trial)
-        up = seen > 0
-        weight_right = np.where(up, 0.5 * weight_right, seen)
-        weight_left = np.where(up, seen, 0.5 * weight_left)
-        left, right = np.where(up | (seen == 0), trial, left), np.where(up, right, trial)
-    return 0.5 * (left + right)
+        same = (seen > 0) == (at_new > 0)
+        old, at_old = np.where(same, new, across), np.where(same, at_new, at_across)
+        across, at_across = np.where(same, across, new), np.where(same, at_across, at_new)
+        new, at_new = trial, seen
+        across = np.where(seen == 0, new, across)
+        width, least = np.abs(across - new), 4e-16 * np.abs(new)
+        if np.all(width <= 2 * least):
+            break
+        edge = np.minimum(np.divide(least, width, out=np.full(width.shape, 0.5), where=width > 0), 0.5)
+        share = np.clip(_share((new, across, old), (at_new, at_across, at_old)), edge, 1.0 - edge)
+    return new
 
 
-def _trial(left: Array, right: Array, weight_left: Array, weight_right: Array, *, bisect: bool) -> Array:
-    """The next point inside each bracket: the secant's root, or the middle where that is outside."""
-    middle = 0.5 * (left + right)
-    if bisect:
-        return middle
-    with np.errstate(divide="ignore", invalid="ignore"):
-        secant = (left * weight_right - right * weight_left) / (weight_right - weight_left)
-    return np.where(np.isfinite(secant) & (secant > left) & (secant < right), secant, middle)
+def _share(points: Points, values: Points) -> Array:
+    """How far to go from the newest point to the one across the root."""
+    (new, across, old), (at_new, at_across, at_old) = points, values
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        place = (new - across) / (old - across)
+        level = (at_new - at_across) / (at_old - at_across)
+        smooth = (level**2 < place) & ((1 - level) ** 2 < 1 - place)
+        share = at_new / (at_across - at_new) * at_old / (at_across - at_old)
+        share += (old - new) / (across - new) * at_new / (at_old - at_new) * at_across / (at_old - at_across)
+    return np.where(smooth & np.isfinite(share), share, 0.5)

@@ -11,7 +11,7 @@ import numpy as np
 from fedabm.accuracy.base import Accuracy
 from fedabm.activation import Activation, Simultaneous
 from fedabm.costs import Cost, Linear
-from fedabm.errors import InputError, check_positive, check_range, finite_vector
+from fedabm.errors import InputError, check_positive, check_range, check_whole, finite_vector
 from fedabm.mechanisms import Mechanism, NoPayments
 from fedabm.strategies import BestResponse, Strategy
 
@@ -30,6 +30,8 @@ class OwnerProfile:
     def __post_init__(self) -> None:
         if not isinstance(self.cost, Cost):
             raise InputError(f"an owner's cost must be a cost function, got {self.cost!r}; write Linear(0.1)")
+        if np.ndim(self.cost.rate) or np.ndim(self.cost.exponent) or np.ndim(self.cost.fixed):
+            raise InputError(f"an owner has one cost, got {self.cost!r}; give one OwnerProfile per owner")
         if not isinstance(self.strategy, Strategy):
             raise InputError(f"an owner's strategy must be a strategy, got {self.strategy!r}; write BestResponse()")
         check_positive("capacity", self.capacity)
@@ -67,10 +69,10 @@ class Scenario:
         wanted = getattr(self.accuracy, "owners", None)
         if wanted is not None and wanted != len(self.owners):
             raise InputError(f"{len(self.owners)} owners but an accuracy for {wanted}; give the same number")
-        check_positive("steps", self.steps)
+        check_whole("steps", self.steps)
         check_positive("tolerance", self.tolerance, zero=True)
         if self.record is not None:
-            check_positive("record", self.record)
+            check_whole("record", self.record)
 
 
 def population(
@@ -84,13 +86,14 @@ def population(
     >>> [owner.capacity for owner in population([0.1, 0.2], 10.0)]
     [10.0, 10.0]
     """
+    if np.ndim(costs) == 0:
+        raise InputError(f"costs must be a list, got {costs!r}; give one cost per owner")
     n = len(costs)
     if n == 0:
         raise InputError("a population needs owners, got an empty list of costs; give one cost per owner")
-    made = [cost if isinstance(cost, Cost) else Linear(float(cost)) for cost in costs]
+    made = [cost if isinstance(cost, Cost) else Linear(cost) for cost in costs]
     size, start = finite_vector("capacities", capacities, n), finite_vector("starts", starts, n)
-    shared = strategies if isinstance(strategies, Strategy) else BestResponse()
-    chosen = list(strategies) if isinstance(strategies, Sequence) else [shared] * n
+    chosen = list(strategies) if isinstance(strategies, Sequence) else [strategies or BestResponse()] * n
     if len(chosen) != n:
         raise InputError(f"{len(chosen)} strategies but {n} costs; give one strategy per owner")
     columns = zip(made, size.tolist(), chosen, np.minimum(start, size).tolist(), strict=True)

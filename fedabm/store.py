@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,21 @@ __all__ = ["claim", "load", "save"]
 
 MANIFEST = "manifest.json"
 
+#: writes one file to the path it is given
+Writer = Callable[[Path], Any]
+
 
 def claim(folder: str | Path) -> Path:
     """Make sure that a folder can take a new run, before any work is done; return it."""
     folder = Path(folder)
-    taken = [name for name in (MANIFEST, *(f"{name}.parquet" for name in COLUMNS)) if (folder / name).exists()]
-    if taken:
-        raise InputError(f"{folder} already holds a run ({taken[0]}); choose another --out or remove that folder first")
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        taken = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+        if taken:
+            what = "a run" if MANIFEST in taken else "files"
+            raise InputError(
+                f"{folder} already holds {what} ({taken[0]}); choose another --out or empty that folder first"
+            )
         probe = folder / f".probe-{os.getpid()}"
         probe.touch()
         probe.unlink()
@@ -38,27 +45,40 @@ def claim(folder: str | Path) -> Path:
     return folder
 
 
-def save(frames: Frames, folder: str | Path, manifest: dict[str, Any] | None = None) -> list[Path]:
-    """Write the frames and the manifest into a folder that holds no run yet; return the paths."""
+def save(
+    frames: Frames,
+    folder: str | Path,
+    manifest: dict[str, Any] | None = None,
+    others: dict[str, Writer] | None = None,
+) -> list[Path]:
+    """Write the frames and the manifest into an empty or new folder; return the paths.
+
+    `others` are further files, by name, each with a function that writes it to a path.
+    """
     folder = claim(folder)
-    parts = [folder / f".{name}.parquet.part" for name in COLUMNS]
-    wanted = [folder / f"{name}.parquet" for name in COLUMNS]
-    note = folder / f".{MANIFEST}.part"
+    note = json.dumps({"format": 1, **(manifest or {}), "columns": COLUMNS}, indent=2) + "\n"
+    writers: dict[str, Writer] = {f"{name}.parquet": _parquet(getattr(frames, name)) for name in COLUMNS}
+    writers |= {**(others or {}), MANIFEST: lambda path: path.write_text(note)}
+    parts = {name: folder / f".{name}.part" for name in writers}
+    placed: list[Path] = []
     try:
-        for name, part in zip(COLUMNS, parts, strict=True):
-            getattr(frames, name).to_parquet(part, index=False)
-        note.write_text(json.dumps({"format": 1, **(manifest or {}), "columns": COLUMNS}, indent=2) + "\n")
-        for part, path in zip(parts, wanted, strict=True):
-            part.replace(path)
-        note.replace(folder / MANIFEST)
-    except OSError as error:
-        for leftover in (*parts, note, *wanted):
+        for name, part in parts.items():
+            writers[name](part)
+        for name, part in parts.items():
+            placed.append(part.replace(folder / name))
+    except BaseException as error:
+        for leftover in (*parts.values(), *placed):
             with contextlib.suppress(OSError):
                 leftover.unlink()
-        raise InputError(
-            f"cannot write to {folder}: {error.strerror or error}; free some space and run again"
-        ) from None
-    return [*wanted, folder / MANIFEST]
+        if not isinstance(error, OSError):
+            raise
+        reason = error.strerror or error
+        raise InputError(f"cannot write to {folder}: {reason}; free some space and run again") from None
+    return placed
+
+
+def _parquet(frame: pd.DataFrame) -> Writer:
+    return lambda path: frame.to_parquet(path, index=False)
 
 
 def load(folder: str | Path) -> Frames:

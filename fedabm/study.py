@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from fedabm.errors import InputError
 from fedabm.frames import Frames, equilibrium_frames, versions
 from fedabm.game import Game
 from fedabm.model import Federation
+from fedabm.random import check_seed
 from fedabm.scenario import Scenario
-from fedabm.store import claim, save
+from fedabm.store import save
 
 __all__ = ["Interrupted", "Study"]
 
@@ -37,8 +39,7 @@ class Study:
         parameters: dict[str, Any] | None = None,
         quiet: bool = False,
     ) -> None:
-        if seed < 0:
-            raise InputError(f"seed must be zero or a positive whole number, got {seed}; give for instance --seed 7")
+        check_seed(seed)
         if steps is not None and steps < 1:
             raise InputError(f"steps must be a positive whole number, got {steps}; give for instance --steps 100")
         self.name, self.seed, self.steps, self.parameters = name, seed, steps, parameters or {}
@@ -109,29 +110,29 @@ class Study:
         """Keep a figure, to be saved as NAME.png."""
         self._pictures[name] = figure
 
-    def save(self, folder: str | Path, command: str = "") -> list[Path]:
-        """Write frames, manifest, tables and pictures into a folder; return the paths, pictures last."""
-        folder = claim(folder)
+    def save(self, folder: str | Path, command: str = "", *, complete: bool = True) -> list[Path]:
+        """Write frames, tables, pictures and manifest into a folder; return the paths."""
         manifest = {
             "scenario": self.name,
             "parameters": self.parameters,
             "seed": self.seed,
             "steps": self.steps,
             "repeat": command,
+            "complete": complete,
             "versions": versions(),
         }
-        paths = []
-        try:
-            for name, frame in self._tables.items():
-                paths.append(folder / f"{name}.csv")
-                frame.to_csv(paths[-1], index=False)
-            pictures = []
-            for name, figure in self._pictures.items():
-                pictures.append(folder / f"{name}.png")
-                figure.savefig(pictures[-1], dpi=150, bbox_inches="tight")
-        except OSError as error:
-            raise InputError(f"cannot write to {folder}: {error.strerror or error}; free some space first") from None
-        return [*save(self.frames, folder, manifest), *paths, *pictures]
+        tables = {f"{name}.csv": partial(frame.to_csv, index=False) for name, frame in self._tables.items()}
+        pictures = {f"{name}.png": partial(_draw, figure) for name, figure in self._pictures.items()}
+        return save(self.frames, folder, manifest, {**tables, **pictures})
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing has been recorded yet."""
+        return not any(len(frames.owners) for frames in self._frames)
+
+
+def _draw(figure: Figure, path: Path) -> None:
+    figure.savefig(path, format="png", dpi=150, bbox_inches="tight")
 
 
 def _format(value: Any) -> str:

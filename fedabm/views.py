@@ -17,7 +17,7 @@ from fedabm.accuracy.base import Accuracy
 from fedabm.best import Best, best_response
 from fedabm.costs import Cost
 from fedabm.curves import Array, Rows
-from fedabm.offers import Offers
+from fedabm.offers import Offers, nothing
 from fedabm.random import Streams
 
 Flags = NDArray[np.bool_]
@@ -162,3 +162,9 @@ class Outcome:
     offers: Offers
     adjacency: Array | None = None
     notes: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls) -> Outcome:
+        """The outcome when everybody has left."""
+        offers = Offers(nothing(0), nothing(0), nothing(0), np.empty((0, 0)), "concave")
+        return cls(np.zeros(0), np.zeros(0), Transfers.central(np.zeros(0), ""), offers)

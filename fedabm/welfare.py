@@ -63,7 +63,7 @@ def _checked(utilities: Array, p: float) -> Array:
 
 def _log_mean(logs: Array, p: float) -> float:
     """log of the p-mean of numbers given by their logs, without cancellation near p = 0 and overflow for large |p|."""
-    middle = logs.mean()
+    middle = np.clip(logs.mean(), logs.min(), logs.max())  # a rounded mean of equal numbers may differ from them
     if abs(p) < 1e-290:
         return float(middle)
     if abs(p) * np.ptp(logs) < 1:
@@ -78,17 +78,19 @@ def welfare_optimum(
 ) -> Optimum:
     """The profile of contributions that maximises the p-mean of u_i(s) = a_i(s) - c_i(s_i) over [0, capacity].
 
-    Payments that balance the budget cannot raise the mean (p = 1), so this is the benchmark of the price of anarchy.
-    Many profiles are screened and the best `starts` of them climbed with exact gradients: by L-BFGS-B for p = 1, by
-    sequential quadratic programming with u >= 0 for p < 1 (meant for up to some hundred owners).  For accuracies that
-    are jointly concave the result is the maximum; for others it is the best of the local ones found.
+    Payments that balance the budget cannot raise the mean (p = 1), so it is the benchmark of the price of anarchy.
+    Many profiles are screened and the best `starts` of them (four times as many unless the accuracy is concave in the
+    own contribution) are climbed with its marginals: by L-BFGS-B for p = 1 and p <= 0, by sequential quadratic
+    programming for 0 < p < 1 (with u >= 0) and for p = -inf (as max t with u >= t), which are meant for up to a hundred
+    owners.  If the accuracies are jointly concave in all contributions, the local maximum found is the global one;
+    otherwise it is the best of those found.
     """
     cost = costs if isinstance(costs, Cost) else stack(costs)
     top = finite_vector("capacities", capacities, np.size(cost.rate))
     check_positive("capacities", top)
     _checked(np.zeros(1), p)
     problem = _Problem(accuracy, cost, top, p)
-    start = problem.screen(starts)
+    start = problem.screen(starts if accuracy.concave else 4 * starts)
     profiles = np.concatenate([start, [problem.climb(profile) for profile in start]])
     welfare = problem.welfare(profiles)
     best = int(np.argmax(welfare))
@@ -117,12 +119,7 @@ class _Problem:
 
     def screen(self, count: int) -> Array:
         """The best of many profiles spread over the box on all scales."""
-        owners = len(self.top)
-        turns, columns = np.arange(1.0, 65.0), np.arange(1.0, owners + 1)
-        spread = np.outer(turns, (columns * 0.6180339887498949) % 1.0) % 1.0
-        ladder = np.outer(2.0 ** -np.arange(32.0), np.ones(owners))
-        shares = [np.zeros((1, owners)), ladder, spread * 2.0 ** -(turns[:, None] % 16)]
-        profiles = np.concatenate(shares) * self.top
+        profiles = _spread(len(self.top)) * self.top
         order = np.lexsort((-self.utilities(profiles).min(axis=1), -self.welfare(profiles)))
         return profiles[order[:count]]
 
@@ -188,6 +185,16 @@ class _Problem:
             objective, start, jac=True, bounds=bounds, constraints=constraint, method="SLSQP", options=options
         )
         return solution.x
+
+
+def _spread(owners: int) -> Array:
+    """Shares of capacity: none, all equal, each owner alone (up to 64 owners), and scattered evenly over the box."""
+    levels = np.concatenate([2.0 ** -np.arange(32.0), np.arange(1.0, 8.0) / 8])
+    equal = np.outer(levels, np.ones(owners))
+    alone = np.kron(levels[::2, None], np.eye(owners)) if owners <= 64 else equal[:0]
+    turns = np.arange(1.0, 65.0)
+    scattered = np.outer(turns, (np.arange(1.0, owners + 1) * 0.6180339887498949) % 1.0) % 1.0
+    return np.concatenate([0 * equal[:1], equal, alone, scattered, scattered * 2.0 ** -(turns[:, None] % 16)])
 
 
 def _extended_log(u: Array, edge: float = 1e-6) -> tuple[Array, Array]:

@@ -17,6 +17,7 @@ from fedabm.accuracy import PowerLaw
 from fedabm.activation import Sequential
 from fedabm.analysis.figures import last_step, owner_bars
 from fedabm.cli import run_script
+from fedabm.errors import check_whole
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.random import generator
 from fedabm.strategies import BestResponse, FreeRider, Liar, Strategy
@@ -32,6 +33,7 @@ def run(
     rate: float = 0.012,
 ) -> None:
     """Simulate both mechanisms on the same owners and draw them side by side."""
+    check_whole("owners", owners)
     rng = generator(study.seed, "population")
     costs, capacities = np.sort(rng.uniform(0.002, 0.02, owners)), rng.uniform(20.0, 100.0, owners)
     people = population(costs, capacities, _strategies(owners, free_riders, liars, overstatement))

@@ -2,6 +2,8 @@
 
 from fedabm.accuracy.base import Accuracy, Exposure
 from fedabm.accuracy.custom import Custom
+from fedabm.accuracy.joint import JointQuadratic
+from fedabm.accuracy.pac_bound import PacBound
 from fedabm.accuracy.power_law import GroupWeighted, PowerLaw
 from fedabm.accuracy.random_coverage import RandomCoverage
 from fedabm.accuracy.random_discovery import RandomDiscovery
@@ -12,6 +14,8 @@ __all__ = [
     "Custom",
     "Exposure",
     "GroupWeighted",
+    "JointQuadratic",
+    "PacBound",
     "PowerLaw",
     "RandomCoverage",
     "RandomDiscovery",

@@ -41,7 +41,7 @@ class PacBound(Exposure):
         check_positive("complexity", self.complexity)
 
     @cached_property
-    def viable(self) -> float:  # type: ignore[override]
+    def viable(self) -> float:
         """The total below which the model is worth nothing: the zero of b.  It lies above k because b(k) < 0."""
         high = 2.0 * self.complexity
         while self._bound(np.array(high)) <= 0:

@@ -2,6 +2,25 @@
 
 from fedabm.mechanisms.base import Mechanism
 from fedabm.mechanisms.contribution_subsidy import ContributionSubsidy
+from fedabm.mechanisms.cost_sharing import CostSharing
 from fedabm.mechanisms.no_payments import NoPayments
+from fedabm.mechanisms.partial_reciprocity import PartialReciprocity
+from fedabm.mechanisms.proportional import ProportionalData, ProportionalValue
+from fedabm.mechanisms.proportional_shapley import ProportionalShapley
+from fedabm.mechanisms.screening import Screening
+from fedabm.mechanisms.shapley_share import ShapleyShare
+from fedabm.mechanisms.value_shaping import ValueShaping
 
-__all__ = ["ContributionSubsidy", "Mechanism", "NoPayments"]
+__all__ = [
+    "ContributionSubsidy",
+    "CostSharing",
+    "Mechanism",
+    "NoPayments",
+    "PartialReciprocity",
+    "ProportionalData",
+    "ProportionalShapley",
+    "ProportionalValue",
+    "Screening",
+    "ShapleyShare",
+    "ValueShaping",
+]

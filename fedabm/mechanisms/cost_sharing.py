@@ -11,7 +11,7 @@ from fedabm.accuracy.base import Accuracy
 from fedabm.costs import Cost
 from fedabm.curves import Array, Curve, Line
 from fedabm.errors import InputError, check_positive, check_range, finite_vector
-from fedabm.mechanisms.base import Mechanism, mean_of_others
+from fedabm.mechanisms.base import Mechanism, full_access_jacobian, mean_of_others
 from fedabm.offers import Offers, Shape, full_access
 from fedabm.views import Reports
 
@@ -53,8 +53,8 @@ class CostSharing(Mechanism):
     costs.  An owner that is alone neither pays nor is paid.
 
     Theorem 4.1 says that an equilibrium of M_beta* in which everyone contributes maximises every p-mean welfare.  That
-    holds for equal costs and fails for unequal ones: u_i = sqrt(b_i sum_j s_j), c = (1, 2) and budgets (12, 20) have the
-    equilibrium (4, 5) with mean utility 8.8704, where 10.4271 can be reached.
+    holds for equal costs and fails for unequal ones: u_i = sqrt(b_i sum_j s_j), c = (1, 2) and budgets (12, 20) have
+    the equilibrium (4, 5) with mean utility 8.8704, where 10.4271 can be reached.
     """
 
     rate: float | Literal["optimal"] = "optimal"
@@ -75,7 +75,9 @@ class CostSharing(Mechanism):
         if not isinstance(self.rate, str):
             return float(self.rate)
         if not cost.linear:
-            raise InputError("the optimal rate needs linear costs, got a cost with exponent above 1; give a rate instead")
+            raise InputError(
+                "the optimal rate needs linear costs, got a cost with exponent above 1; give a rate instead"
+            )
         return optimal_rate(cost.rate)
 
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
@@ -90,6 +92,12 @@ class CostSharing(Mechanism):
         grows: Shape = "monotone" if accuracy.monotone else "unknown"
         offers = full_access(accuracy, reports.contribution, payment, grows)
         return replace(offers, refund=cost.scaled(rate)) if accuracy.concave else offers
+
+    def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
+        """The accuracies' own, and the curvature of the refund on the diagonal."""
+        own = full_access_jacobian(accuracy, reports.contribution)
+        bend = self.share(reports) * _reported(reports).curvature(reports.contribution)
+        return None if own is None or not np.all(np.isfinite(bend)) else own + np.diag(bend)
 
     def budget_left(self, reports: Reports, budgets: Any) -> Array:
         """What each owner has left of its budget after its cost and its payment.

@@ -2,15 +2,15 @@
 
 All three rules have the form
 
-    received_i(x) = (psi_i / max_j psi_j)^power * a_i(x, s_-i),       0 <= power <= 1,
+    received_i(x) = (psi_i / max_j psi_j)^p * a_i(x, s_-i),       0 <= p <= 1,
 
 with a merit psi: the data (PD, eq. 12), their value alone (PV, eq. 13) or the Shapley value (PS, eq. 14, in
-`proportional_shapley`) of Karimireddy et al. 2022, Appendix C.2.  power = 0 is `NoPayments`.  Where nobody has any merit
+`proportional_shapley`) of Karimireddy et al. 2022, Appendix C.2.  p = 0 is `NoPayments`.  Where nobody has any merit
 (0/0) everyone gets the full model.
 
 Theorem VI, corrected: with n identical owners every common contribution m with
 
-    -power * psi'(m)/psi(m) * v(n m)  <=  v'(n m) - c  <=  0
+    -p * psi'(m)/psi(m) * v(n m)  <=  v'(n m) - c  <=  0
 
 withstands small deviations, so there is a whole interval of equilibria.  m*/n is the one with the least data; as
 n v'(m*) > c, more data would give everyone more utility, so it is not the one with the most utility as printed.
@@ -36,6 +36,11 @@ __all__ = ["AgainstFixed", "Merits", "Proportional", "ProportionalData", "Propor
 
 class Merits(ABC):
     """Each owner's merit and that of its best rival, as functions of the own contribution."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the merits are computed, not sampled; samples prove nothing about the shape."""
+        return True
 
     @abstractmethod
     def value(self, x: Array) -> tuple[Array, Array]:
@@ -98,10 +103,10 @@ class Rationed(Curve):
 class Proportional(Mechanism):
     """What the three proportional rules share; a subclass says what merit is and where it equals the best rival's."""
 
-    power: float
+    p: float
 
     def __post_init__(self) -> None:
-        check_range("power", self.power, 0.0, 1.0)
+        check_range("exponent p", self.p, 0.0, 1.0)
 
     @abstractmethod
     def merits(self, accuracy: Accuracy, reports: Reports) -> tuple[Merits, Array]:
@@ -110,11 +115,11 @@ class Proportional(Mechanism):
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, rationed by relative merit."""
         full = full_access(accuracy, reports.contribution, nothing(len(reports.contribution)))
-        if self.power == 0:
+        if self.p == 0:
             return full
         merits, kinks = self.merits(accuracy, reports)
-        shape: Shape = "monotone" if accuracy.monotone else "unknown"
-        received = Rationed(full.accuracy, merits, self.power)
+        shape: Shape = "monotone" if accuracy.monotone and merits.exact else "unknown"
+        received = Rationed(full.accuracy, merits, self.p)
         return replace(full, received=received, kinks=np.column_stack([full.kinks, kinks]), shape=shape)
 
 

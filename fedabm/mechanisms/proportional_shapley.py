@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from fedabm import shapley
 from fedabm.accuracy.base import Accuracy, Exposure
 from fedabm.curves import Array, Rows
 from fedabm.mechanisms.proportional import Merits, Proportional, best_other
-from fedabm.offers import Offers
+from fedabm.shapley import choose_method, shapley
 from fedabm.shapley.groups import is_total
 from fedabm.views import Reports
 
@@ -40,20 +39,9 @@ class ProportionalShapley(Proportional):
         profile = np.asarray(reports.contribution, dtype=float)
         levels, group = np.unique(profile, return_inverse=True)
         kinks = best_other(profile)[:, None]
-        rows = np.arange(len(profile))
-        if is_total(accuracy):
-            tables = _tables(profile, levels)
-            if tables is not None:
-                return Counted(accuracy, tables, group), kinks
-        return Asked(accuracy, profile, rows), kinks
-
-    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
-        """As for every proportional rule; sampled Shapley values prove nothing about the shape."""
-        offers = super().offers(accuracy, reports)
-        received = getattr(offers.received, "merits", None)
-        if isinstance(received, Asked) and not received.exact:
-            return Offers(offers.accuracy, offers.received, offers.payment, offers.kinks, "unknown")
-        return offers
+        if is_total(accuracy) and (tables := _tables(profile, levels)):
+            return Counted(accuracy, tables, group), kinks
+        return Asked(accuracy, profile, np.arange(len(profile))), kinks
 
 
 @dataclass(frozen=True)
@@ -120,8 +108,7 @@ class Asked(Merits):
 
     @property
     def exact(self) -> bool:
-        """Whether these values are computed, not sampled."""
-        return shapley.shapley(self.accuracy, self.profile).standard_errors is None
+        return choose_method(self.accuracy, self.profile) != "monte_carlo"
 
     def value(self, x: Array) -> tuple[Array, Array]:
         trials, rows = x.reshape(len(x), -1), np.asarray(self.rows)
@@ -140,16 +127,18 @@ class Asked(Merits):
     def _pair(self, row: int, trial: float) -> tuple[float, float]:
         profile = self.profile.copy()
         profile[row] = trial
-        values = np.asarray(shapley.shapley(self.accuracy, profile))
+        values = np.asarray(shapley(self.accuracy, profile))
         return float(values[row]), float(best_other(values)[row])
 
 
-def _tables(profile: Array, levels: Array) -> tuple[Coalitions, ...] | None:
-    """One table of coalitions per level of contribution, or None if one of them would be too large."""
+def _tables(profile: Array, levels: Array) -> tuple[Coalitions, ...]:
+    """One table of coalitions per level of contribution, or none at all if one of them would be too large."""
+    if len(levels) > 2 + np.log2(_TABLE):
+        return ()
     ordered = np.sort(profile)
     others = [np.delete(ordered, np.searchsorted(ordered, level)) for level in levels]
     sizes = [np.prod(np.unique(rest[:-1], return_counts=True)[1] + 1.0) for rest in others]
-    return None if max(sizes) > _TABLE else tuple(_coalitions(rest) for rest in others)
+    return () if max(sizes) > _TABLE else tuple(_coalitions(rest) for rest in others)
 
 
 def _coalitions(others: Array) -> Coalitions:

@@ -51,7 +51,9 @@ class Screening(Mechanism):
 
     Eq. (16), (21) print high in place of (high - low), which collects less; printed=True follows them.  With the
     correct formula a low-cost owner gives all it would under known costs for p >= low/high (printed in Remark 5 as
-    low/(low + high)).
+    low/(low + high)).  While the others' data are so few that the full model still gains more than `low` per unit at
+    high_most, eq. (17) puts `up` beyond high_most, which is not feasible: there up = high_most, and `down` is at least
+    the last point that a low-cost owner likes as much as high_most.
     """
 
     low: float
@@ -85,9 +87,12 @@ class Screening(Mechanism):
         high = self._ramp(accuracy, self.high, _alone(accuracy, self.high, reports))
         low = self._ramp(accuracy, self.low, _alone(accuracy, self.low, reports))
         high_most, low_most = (last_crossing(full, ramp, range_) for ramp in (high, low))
-        down = self._down(full, high_most, np.maximum(low_most, high_most))
+        least = high_most
+        if not self.printed:
+            least = last_crossing(full, Ramp(full.accuracy, high_most, low.gradient), range_)
+        down = self._down(full, np.minimum(least, low_most), low_most)
         up = _meeting(full.accuracy, down, low.gradient, high)
-        return Menu(high.start, high_most, low_most, np.clip(up, np.minimum(high.start, down), down), down)
+        return Menu(high.start, high_most, low_most, np.clip(up, high.start, high_most), down)
 
     def information_rent(self, accuracy: Accuracy, reports: Reports) -> Array:
         """What an owner with low cost gains over being alone because its cost is its secret.

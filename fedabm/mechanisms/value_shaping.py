@@ -1,4 +1,4 @@
-"""Beyond what it would collect alone, an owner gets exactly what each further unit costs it, and full value in the end."""
+"""Beyond what it would collect alone, an owner gets just what each further unit costs it, up to the full model."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ class ValueShaping(Mechanism):
                         v(x + sum_{j != i} s_j)            for x >= m_i^max
 
     Karimireddy et al. 2022, eq. (11): m_i* is the individual optimum at the reported unit cost c_i (costs must be
-    verifiable) and m_i^max is where the line meets the full model.  No feasible and rational mechanism collects more data as
-    slack -> 0+ (Theorem IV); slack=0 means that limit.  Owners gain nothing over being alone (Theorem V).
+    verifiable) and m_i^max is where the line meets the full model.  As slack -> 0+ no feasible and rational mechanism
+    collects more data (Theorem IV); slack=0 means that limit.  Owners gain nothing over being alone (Theorem V).
 
     As printed the line can promise more than v(sum_j s_j) while the others' data are not viable (m_i* = 0); it is
     capped there.  Owners whose accuracies differ are treated by their own: v(x) is a_i with the others at zero.

@@ -5,12 +5,13 @@ mean over counts.  With c_l others at level m_l and N others in all, an owner th
 
     phi_i(x) = n sum_k  prod_l C(c_l, k_l) / ((N + 1) C(N, sum k))  [v(sum_l k_l m_l + x) - v(sum_l k_l m_l)].
 
-For identical owners this is the sum over k = 0..n-1 of Karimireddy et al. 2022, Appendix on proportional rules: 10,000
-owners take 10,000 terms.  Owners that contribute nothing never change anything and are left out.
+For identical owners this is the sum over k = 0..n-1 of Karimireddy et al. 2022, Theorem VI (which starts at k = 1 by
+mistake): 10,000 owners take 10,000 terms.  Owners that contribute nothing never change anything and are left out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,25 +51,26 @@ class CountingCurve(Curve):
     kind: NDArray[np.intp]
 
     def value(self, x: Array) -> Array:
-        gains = self._mean(self.accuracy.curve, x)
-        floor = np.array([self.accuracy.curve(totals) @ chances for totals, chances in self.samples])
-        return self.owners * (gains - (floor[self.kind] if x.ndim == 1 else floor[self.kind][:, None]))
+        def gain(trial: Array, totals: Array) -> Array:
+            return self.accuracy.curve(trial + totals) - self.accuracy.curve(totals)
+
+        return self.owners * self._mean(gain, x)
 
     def slope(self, x: Array) -> Array:
-        return self.owners * self._mean(self.accuracy.curve_slope, x)
+        return self.owners * self._mean(lambda trial, totals: self.accuracy.curve_slope(trial + totals), x)
 
     def take(self, rows: Rows) -> CountingCurve:
         return CountingCurve(self.accuracy, self.owners, self.samples, self.kind[rows])
 
-    def _mean(self, function, x: Array) -> Array:  # type: ignore[no-untyped-def]
-        """The mean of function(total + x); equal owners with equal x are asked once."""
+    def _mean(self, term: Callable[[Array, Array], Array], x: Array) -> Array:
+        """The mean of term(x, total); equal owners with equal x are asked once."""
         result = np.empty(x.shape)
         for kind, (totals, chances) in enumerate(self.samples):
             rows = self.kind == kind
             trial, back = np.unique(x[rows], return_inverse=True)
             together = max(1, _BLOCK // len(totals))
             parts = [trial[i : i + together] for i in range(0, len(trial), together)]
-            means = [function(part[:, None] + totals) @ chances for part in parts]
+            means = [term(part[:, None], totals) @ chances for part in parts]
             result[rows] = np.concatenate([np.empty(0), *means])[back].reshape(result[rows].shape)
         return result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fedabm.accuracy.base import Accuracy, Exposure
 from fedabm.curves import Array, Curve, Rows
+from fedabm.shapley.groups import exposure_groups, has_groups
 from fedabm.shapley.mixture import Mixture, lost
 from fedabm.shapley.quadrature import leave_one_out
 from fedabm.shapley.worth import difference, worth
@@ -57,33 +58,36 @@ def mixture_curve(mixture: Mixture, profile: Array, precision: float = 1e-15) ->
 
 @dataclass(frozen=True)
 class ExposureCurve(Curve):
-    """phi_i(x) = sum_g counts_g mean_c [v(before_igc + own_ig x) - v(before_igc)].
+    """phi_i(x) = sum_g counts_g sum_c chances_c [v(before_igc + own_ig x) - v(before_igc)].
 
-    `before` (n, G, C) is what each group is exposed to before owner i comes, in each of C equally likely cases; `own`
-    (n, G) is what a unit of owner i's data is worth to each group.
+    `before` (n, G, C) is what each group is exposed to before owner i comes, in each of C cases; `own` (n, G) is what a
+    unit of owner i's data is worth to each group.
     """
 
     accuracy: Exposure
     counts: Array
+    chances: Array
     before: Array
     own: Array
 
     def value(self, x: Array) -> Array:
-        floor = self._mean(self.accuracy.curve, np.zeros(len(x)), self.counts)
-        return self._mean(self.accuracy.curve, x, self.counts) - (floor if x.ndim == 1 else floor[:, None])
+        def gain(before: Array, added: Array) -> Array:
+            return self.accuracy.curve(before + added) - self.accuracy.curve(before)
+
+        return self._mean(gain, x, self.counts)
 
     def slope(self, x: Array) -> Array:
-        return self._mean(self.accuracy.curve_slope, x, self.counts * self.own)
+        return self._mean(lambda before, added: self.accuracy.curve_slope(before + added), x, self.counts * self.own)
 
     def take(self, rows: Rows) -> ExposureCurve:
-        return ExposureCurve(self.accuracy, self.counts, self.before[rows], self.own[rows])
+        return replace(self, before=self.before[rows], own=self.own[rows])
 
-    def _mean(self, function: Callable[[Array], Array], x: Array, weights: Array) -> Array:
+    def _mean(self, term: Callable[[Array, Array], Array], x: Array, weights: Array) -> Array:
         trials, weights = x.reshape(len(x), -1), np.broadcast_to(weights, self.own.shape)
         result = np.empty(trials.shape)
         for rows in _chunks(len(x), trials.shape[1] * self.before[0].size):
             added = trials[rows][:, :, None] * self.own[rows][:, None, :]
-            means = function(self.before[rows][:, None] + added[..., None]).mean(axis=-1)
+            means = term(self.before[rows][:, None], added[..., None]) @ self.chances
             result[rows] = np.einsum("rmg,rg->rm", means, weights[rows])
         return result.reshape(x.shape)
 
@@ -116,7 +120,7 @@ class CoalitionCurve(Curve):
         return difference(self._mean, x)
 
     def take(self, rows: Rows) -> CoalitionCurve:
-        return CoalitionCurve(self.accuracy, self.profile, self.coalitions, self.rows[rows], self.floor[rows])
+        return replace(self, rows=self.rows[rows], floor=self.floor[rows])
 
     def _mean(self, x: Array) -> Array:
         trials, weights = x.reshape(len(x), -1), self.coalitions.weights
@@ -130,10 +134,15 @@ class CoalitionCurve(Curve):
         return result.reshape(x.shape)
 
 
-def coalition_curve(accuracy: Accuracy, profile: Array, coalitions: Coalitions) -> CoalitionCurve:
-    """The curves over some coalitions, for any oracle."""
-    empty = CoalitionCurve(accuracy, profile, coalitions, np.arange(len(profile)), np.zeros(len(profile)))
-    return CoalitionCurve(accuracy, profile, coalitions, empty.rows, empty.value(np.zeros(len(profile))))
+def coalition_curve(accuracy: Accuracy, profile: Array, coalitions: Coalitions) -> Curve:
+    """The curves over some coalitions of the others, for any oracle."""
+    rows = np.arange(len(profile))
+    if has_groups(accuracy):
+        groups = exposure_groups(accuracy, len(profile))
+        before = (coalitions.before(rows) @ (groups.patterns * profile).T).transpose(0, 2, 1)
+        return ExposureCurve(accuracy, groups.counts, coalitions.weights, before, groups.patterns.T)
+    empty = CoalitionCurve(accuracy, profile, coalitions, rows, np.zeros(len(profile)))
+    return replace(empty, floor=empty.value(np.zeros(len(profile))))
 
 
 def _chunks(rows: int, numbers_per_row: int) -> list[slice]:

@@ -1,6 +1,6 @@
 """Shapley values by looking at every coalition: the definition itself, for few owners.
 
-    phi_i = sum_{X without i} |X|! (n - |X| - 1)! / n! (A(X + i) - A(X))         Murhekar et al. 2025, eq. (3)
+phi_i = sum_{X without i} |X|! (n - |X| - 1)! / n! (A(X + i) - A(X))         Murhekar et al. 2025, eq. (3)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fedabm.accuracy.base import Accuracy, Exposure
 from fedabm.curves import Array
 from fedabm.shapley.worth import worth
 
-__all__ = ["EveryCoalition", "MOST_OWNERS", "marginals", "shares"]
+__all__ = ["MOST_OWNERS", "EveryCoalition", "marginals", "shares"]
 
 #: 2^16 coalitions are still a matter of a second
 MOST_OWNERS = 16

@@ -108,8 +108,8 @@ def shapley_curves(
     if method == "linear":
         return Line(np.zeros(len(profile)), accuracy.weight_matrix(len(profile)).sum(axis=0))  # type: ignore[attr-defined]
     if method == "quadrature":
-        far = profile if reach is None else np.maximum(profile, reach)
-        return mixture_curve(mixture_of(accuracy, far, precision), profile, precision)  # type: ignore[arg-type]
+        mixture = mixture_of(accuracy, profile, precision, reach)  # type: ignore[arg-type]
+        return mixture_curve(mixture, profile, precision)
     if method == "counting":
         return counting.counting_curve(accuracy, profile)  # type: ignore[arg-type]
     if method == "enumeration":

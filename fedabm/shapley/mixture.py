@@ -60,23 +60,30 @@ def is_mixture(accuracy: Accuracy) -> bool:
     return isinstance(accuracy, RandomCoverage)
 
 
-def mixture_of(accuracy: PowerLaw | RandomCoverage, reach: Array, precision: float = 1e-15, order: int = 1) -> Mixture:
-    """The mixture of an accuracy, for contributions up to `reach`, as precise as asked.
+def mixture_of(
+    accuracy: PowerLaw | RandomCoverage,
+    profile: Array,
+    precision: float = 1e-15,
+    reach: Array | None = None,
+    order: int = 1,
+) -> Mixture:
+    """The mixture of an accuracy, as precise as asked around a profile and for own contributions up to `reach`.
 
     `order` is the highest derivative that will be taken.
     """
     if isinstance(accuracy, PowerLaw):
-        return _power_law(accuracy, reach, precision, order)
+        return _power_law(accuracy, profile, precision, reach, order)
     rates = np.where(accuracy.sure, _CERTAIN, -accuracy.logs).T
     points = len(rates)
     return Mixture(0.5 * accuracy.table.sum(axis=0), np.ones(points), np.arange(points), rates)
 
 
-def _power_law(accuracy: PowerLaw, reach: Array, precision: float, order: int) -> Mixture:
+def _power_law(accuracy: PowerLaw, profile: Array, precision: float, reach: Array | None, order: int) -> Mixture:
     """n_g scale (offset + x)^-b by nodes in ln z; in units of the offset, so that it becomes (1 + x)^-b."""
-    groups = exposure_groups(accuracy, len(reach))
+    groups = exposure_groups(accuracy, len(profile))
     patterns, counts = groups.patterns / accuracy.offset, groups.counts
-    y, step = _log_nodes(accuracy.exponent, float(np.max(patterns @ reach, initial=0.0)), precision, order)
+    exposure = patterns @ profile + (0.0 if reach is None else np.max(patterns * reach, axis=1))
+    y, step = _log_nodes(accuracy.exponent, float(np.max(exposure)), precision, order)
     density = np.exp(accuracy.exponent * y - np.exp(y) - gammaln(accuracy.exponent))
     density *= step * accuracy.scale * accuracy.offset**-accuracy.exponent
     row = np.repeat(np.arange(len(counts)), len(y))

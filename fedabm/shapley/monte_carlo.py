@@ -78,13 +78,13 @@ class Sampled:
 
 def sampled_shares(accuracy: Accuracy, profile: Array, orders: Orders, slopes: bool = False) -> Shares:
     """Mean gains (or their slopes in the own contribution) over the orders, with standard errors."""
-    total, square, samples = np.zeros(len(profile)), np.zeros(len(profile)), 0
-    centre: Array | None = None
+    centre, total, square = np.zeros((3, len(profile)))
+    samples = 0
     for order in orders.draw():
         gains = _by_owner(order, _gains(accuracy, profile, order, slopes))
         if orders.antithetic:
             gains = 0.5 * (gains[0::2] + gains[1::2])
-        centre = gains.mean(axis=0) if centre is None else centre
+        centre = centre if samples else gains.mean(axis=0)
         total += (gains - centre).sum(axis=0)
         square += ((gains - centre) ** 2).sum(axis=0)
         samples += len(gains)
@@ -101,7 +101,8 @@ def sampled_curve(accuracy: Accuracy, profile: Array, orders: Orders) -> Curve:
     groups = exposure_groups(accuracy, len(profile))
     blocks = [_before(groups.patterns * profile, order) for order in orders.draw()]
     before = np.ascontiguousarray(np.concatenate(blocks, axis=1).transpose(2, 0, 1))
-    return ExposureCurve(accuracy, groups.counts, before, groups.patterns.T)
+    chances = np.full(before.shape[2], 1.0 / before.shape[2])
+    return ExposureCurve(accuracy, groups.counts, chances, before, groups.patterns.T)
 
 
 def _before(exposed: Array, order: Order) -> Array:

@@ -1,8 +1,9 @@
 """Exact Shapley values of exponential mixtures, for thousands of owners.
 
-For A(s) = constant - sum_k weight_k exp(-sum_j rate_kj s_j), let q_kj = exp(-rate_kj s_j) be what remains of atom k after
-owner j's data.  A mean over all coalitions without i, weighted as in Murhekar et al. 2025, eq. (3), is an integral over
-the chance t that each of the others is in (Owen 1972), and the mean of a product of independent factors factorises:
+For A(s) = constant - sum_k weight_k exp(-sum_j rate_kj s_j), let q_kj = exp(-rate_kj s_j) be what remains of atom k
+after owner j's data.  A mean over all coalitions without i, weighted as in Murhekar et al. 2025, eq. (3), is an
+integral over the chance t that each of the others is in (Owen 1972), and the mean of a product of independent factors
+factorises:
 
     phi_i          = sum_k weight_k (1 - q_ki) M_ki
     d phi_i/d s_i  = sum_k weight_k rate_ki q_ki M_ki
@@ -10,8 +11,8 @@ the chance t that each of the others is in (Owen 1972), and the mean of a produc
 
 M does not depend on owner i's own contribution.  The integrand is a polynomial of degree n - 1, so ceil(n/2)
 Gauss-Legendre nodes are exact.  It also falls at least as fast as exp(-t (R - 1)), R = sum_j (1 - q_kj), and its
-derivatives are bounded by powers of R, so for many owners about 20 nodes on [0, min(1, 37/(R - 1))] reach rounding error,
-and fewer where R is small.
+derivatives are bounded by powers of R, so for many owners about 20 nodes on [0, min(1, 37/(R - 1))] reach rounding
+error, and fewer where R is small.
 
 Reference: G. Owen (1972), Multilinear extensions of games, Management Science 18(5).
 """
@@ -36,7 +37,9 @@ _CROWD = 16
 
 @dataclass(frozen=True)
 class Block:
-    """Some atoms at a profile: rates and remains (k, n), nodes t (k, m) with weights, factors (k, m, n), products (k, m)."""
+    """Some atoms at a profile: rates and 1 - q (k, n), nodes t with weights (k, m), factors 1 - t + t q (k, m, n) and
+    their products over owners (k, m).
+    """
 
     atoms: slice
     rates: Array
@@ -79,8 +82,9 @@ def leave_one_out(mixture: Mixture, profile: Array, precision: float = 1e-15) ->
 def jacobian(mixture: Mixture, profile: Array, precision: float = 1e-15) -> Array:
     """d(d phi_i / d s_i) / d s_j, (n, n).
 
-    For i != j it is -sum_k weight_k int t P_k / ((1-t+t q_ki) (1-t+t q_kj)) dt rate_ki q_ki rate_kj q_kj, a matrix times
-    its own transpose over all nodes; for i = j it is -sum_k weight_k rate_ki^2 q_ki M_ki.
+    With P_k = prod_j (1-t+t q_kj), for i != j it is
+    -sum_k weight_k rate_ki q_ki rate_kj q_kj int t P_k / ((1-t+t q_ki) (1-t+t q_kj)) dt,
+    a matrix times its own transpose over all nodes; for i = j it is -sum_k weight_k rate_ki^2 q_ki M_ki.
     """
     owners = len(profile)
     result, diagonal = np.zeros((owners, owners)), np.zeros(owners)

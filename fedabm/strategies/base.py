@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 
-from fedabm.views import Action, OwnerView
+from fedabm.views import Action, OwnerView, Reports
 
 __all__ = ["Strategy"]
 
@@ -20,6 +20,11 @@ class Strategy(ABC):
     @abstractmethod
     def act(self, view: OwnerView) -> Action:
         """Decide on contribution, report and staying, from the own view alone."""
+
+    def declare(self, truth: Reports) -> Reports:
+        """What it tells the server before it has acted: the truth, or what the wrapped one says, unless it lies."""
+        inner = getattr(self, "truth", None)
+        return inner.declare(truth) if isinstance(inner, Strategy) else truth
 
     @property
     def label(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from fedabm.errors import InputError, check_positive
 from fedabm.strategies.base import Strategy
-from fedabm.views import Action, OwnerView
+from fedabm.views import Action, OwnerView, Reports
 
 __all__ = ["Liar"]
 
@@ -32,12 +32,12 @@ class Liar(Strategy):
     def act(self, view: OwnerView) -> Action:
         """The wrapped strategy's deed with another story."""
         action = self.truth.act(view)
-        said = action.report
+        return replace(action, report=self._misstate(action.report))
+
+    def declare(self, truth: Reports) -> Reports:
+        """The lie, from the beginning."""
+        return self._misstate(self.truth.declare(truth))
+
+    def _misstate(self, said: Reports) -> Reports:
         cost = None if said.cost is None else said.cost.scaled(self.cost_factor)
-        lie = replace(
-            said,
-            contribution=self.contribution_factor * said.contribution,
-            size=self.size_factor * said.size,
-            cost=cost,
-        )
-        return replace(action, report=lie)
+        return Reports(self.contribution_factor * said.contribution, self.size_factor * said.size, cost)

@@ -1,0 +1,86 @@
+"""Panels for curves: values and offers against contributions, totals against parameters, in one style."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from fedabm.curves import Array
+from fedabm.offers import Offers
+
+__all__ = ["COLOURS", "LINES", "dress", "mark", "offer_curves", "panels", "powers", "shared_legend", "thousands"]
+
+#: readable without colour vision; lines that meet in a panel differ in their dashes as well
+COLOURS = sns.color_palette("colorblind").as_hex()
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+_HALO = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+
+
+def panels(count: int, rows: int = 1, width: float = 3.6, height: float = 3.0) -> tuple[Figure, list[Axes]]:
+    """A figure with this many panels of equal size, row by row."""
+    sns.set_theme(style="whitegrid", context="paper", font_scale=1.05)
+    columns = -(-count // rows)
+    figure, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False)
+    figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
+    for spare in axes.ravel()[count:]:
+        spare.remove()
+    return figure, list(axes.ravel()[:count])
+
+
+def dress(panel: Axes, title: str, x: str, y: str, legend: str | None = None) -> None:
+    """Title, axes and, where wanted, a legend at that place of the panel."""
+    panel.set_title(title)
+    panel.set_xlabel(x)
+    panel.set_ylabel(y)
+    panel.grid(visible=True, which="major", color="0.9", linewidth=0.7)
+    if legend:
+        panel.legend(loc=legend, frameon=True, framealpha=0.9, edgecolor="none", handlelength=2.4)
+
+
+def shared_legend(figure: Figure, panel: Axes) -> None:
+    """The lines of one panel explained below all panels."""
+    handles, labels = panel.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncol=len(labels), frameon=False, handlelength=2.8)
+
+
+def mark(panel: Axes, x: float, y: float, text: str, shift: tuple[float, float] = (5, 5), colour: str = "black") -> None:
+    """A dot with a label beside it; `shift` is in points."""
+    panel.plot([x], [y], marker="o", color=colour, markersize=5, linestyle="none", zorder=5)
+    across = "left" if shift[0] >= 0 else "right"
+    place = {"xytext": shift, "textcoords": "offset points", "ha": across, "va": "center"}
+    panel.annotate(text, (x, y), color=colour, bbox=_HALO, zorder=6, **place)
+
+
+def offer_curves(panel: Axes, offers: Offers, alone: Array, contributions: Array) -> None:
+    """What the first owner would get for each contribution: returned (red), alone (grey), with everybody's data (green).
+
+    The colours of Karimireddy et al. 2022, Figures 3 and 8; dashes tell them apart without colour vision.
+    """
+    mine, x = offers.take([0]), contributions[None]
+    panel.plot(contributions, mine.accuracy.value(x)[0], color=COLOURS[2], linestyle="--", label="with everybody's data")
+    panel.plot(contributions, mine.received.value(x)[0], color=COLOURS[3], linewidth=2.2, label="returned by the mechanism")
+    panel.plot(contributions, alone, color="0.55", linestyle="-.", label="alone")
+
+
+def thousands(axis: str, *axes: Axes) -> None:
+    """Ticks such as 10,000 on one axis ('x' or 'y') of the panels."""
+    for panel in axes:
+        getattr(panel, f"{axis}axis").set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+
+
+def powers(
+    panel: Axes, x: Array, lines: Mapping[str, Array], *, markers: Sequence[str] = (), colours: Sequence[str] = COLOURS
+) -> None:
+    """Labelled lines on log-log axes; values of zero are left out."""
+    for turn, (label, y) in enumerate(lines.items()):
+        shown = np.where(y > 0, y, np.nan)
+        marker = markers[turn] if turn < len(markers) else ""
+        panel.plot(x, shown, color=colours[turn % len(colours)], linestyle=LINES[turn % 5], marker=marker, label=label)
+    panel.set_xscale("log")
+    panel.set_yscale("log")

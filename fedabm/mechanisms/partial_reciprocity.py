@@ -1,0 +1,50 @@
+"""A blend between no payments and Shapley shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fedabm.accuracy.base import Accuracy
+from fedabm.curves import Array, Line
+from fedabm.errors import check_range
+from fedabm.mechanisms.base import full_access_jacobian
+from fedabm.mechanisms.shapley_share import ShapleyBased, shape_of_shares
+from fedabm.offers import Offers, full_access, nothing
+from fedabm.views import Reports
+
+__all__ = ["PartialReciprocity"]
+
+
+@dataclass(frozen=True)
+class PartialReciprocity(ShapleyBased):
+    """Pay the fraction r of what the Shapley share would pay.
+
+        p_i(s) = r (phi_i(s) + a_i(0) - a_i(s)),     0 <= r <= 1
+
+    r = 0 is M^0 and r = 1 is M^Shap of Murhekar et al. 2025, who name mechanisms in between as an open direction.  The
+    payments sum to zero.  If accuracies are not negative, the reciprocity (Definition 3.3) is at least r, because
+    a_i + p_i = r phi_i + (1 - r) a_i + r a_i(0) >= r phi_i.
+    """
+
+    r: float = field(kw_only=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("reciprocity r", self.r, 0.0, 1.0)
+
+    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The full model, and a part of the Shapley share's payment."""
+        owners = len(reports.contribution)
+        if self.r == 0:
+            return full_access(accuracy, reports.contribution, nothing(owners))
+        curves = accuracy.curves(reports.contribution)
+        owed = self.shares(accuracy, reports) - curves + Line(accuracy.at_zero(owners), np.zeros(owners))
+        return Offers(curves, curves, self.r * owed, np.empty((owners, 0)), shape_of_shares(accuracy))
+
+    def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
+        """r times that of the shares plus 1 - r times that of the accuracies."""
+        own = full_access_jacobian(accuracy, reports.contribution) if self.r < 1 else np.zeros(())
+        shares = self.share_jacobian(accuracy, reports) if self.r > 0 else np.zeros(())
+        return None if own is None or shares is None else self.r * shares + (1 - self.r) * own

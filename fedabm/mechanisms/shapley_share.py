@@ -1,0 +1,100 @@
+"""Everyone gets what its data are worth to all: the Shapley share of the total accuracy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedabm.accuracy.base import Accuracy, Exposure
+from fedabm.curves import Array, Curve, Line
+from fedabm.errors import InputError, nearest
+from fedabm.mechanisms.base import Mechanism
+from fedabm.offers import Offers, Shape
+from fedabm.shapley import METHODS, choose_method, shapley_curves, shapley_jacobian
+from fedabm.shapley.mixture import is_mixture
+from fedabm.views import Reports
+
+__all__ = ["ShapleyBased", "ShapleyShare"]
+
+#: relative error of the Jacobian; Newton's method needs no more
+_NEWTON = 1e-8
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapleyBased(Mechanism):
+    """A mechanism that needs Shapley shares, and how to get them.
+
+    `method` is one of `fedabm.shapley.METHODS` or "auto".  For oracles without an exact method `permutations` orders
+    are sampled from `seed`, the same ones at every question, so that offers are consistent; then payments still
+    balance, but equal owners are treated equally on average only.
+    """
+
+    method: str = "auto"
+    permutations: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.method not in ("auto", *METHODS):
+            raise InputError(f"unknown Shapley method {self.method!r}; {nearest(self.method, ('auto', *METHODS))}")
+        if self.permutations is not None and self.permutations < 1:
+            raise InputError(f"permutations must be a positive number, got {self.permutations}; give at least 1")
+        if self.method == "monte_carlo":
+            object.__setattr__(self, "equal_treatment", False)
+
+    def shares(self, accuracy: Accuracy, reports: Reports) -> Curve:
+        """phi_i as a function of the own contribution."""
+        rng = np.random.default_rng(self.seed)
+        return shapley_curves(
+            accuracy, reports.contribution, self.method, reach=reports.size, permutations=self.permutations, rng=rng
+        )
+
+    def share_jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
+        """d(d phi_i / d s_i) / d s_j where it is known exactly."""
+        profile = reports.contribution
+        method = choose_method(accuracy, profile) if self.method == "auto" else self.method
+        return shapley_jacobian(accuracy, profile, _NEWTON) if method in ("quadrature", "linear") else None
+
+
+@dataclass(frozen=True)
+class ShapleyShare(ShapleyBased):
+    """Everyone ends up with its Shapley share phi_i(s) of all accuracies, on top of what no data at all would give.
+
+        p_i(s) = phi_i(s) + a_i(0) - a_i(s)
+
+    M^Shap of Murhekar et al. 2025, Definition 4.1, eq. (7).  Shares add up to A(s) - A(0), so these payments sum to
+    zero.  As printed, p_i = phi_i - a_i, they sum to -A(0), which is zero only if an empty federation is worth nothing
+    (Lemma 4.2 needs it; random coverage and a power law with scale < 1 violate it): `printed=True`.
+
+    Without minimum viability the share is concave in the own contribution, as a mean of concave gains.  With it, it
+    has a kink wherever some coalition becomes viable, and only its monotonicity is used.
+    """
+
+    printed: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.printed:
+            object.__setattr__(self, "budget_balanced", False)
+
+    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The full model, and money up to the Shapley share."""
+        owners = len(reports.contribution)
+        base = np.zeros(owners) if self.printed else accuracy.at_zero(owners)
+        curves = accuracy.curves(reports.contribution)
+        payment = self.shares(accuracy, reports) - curves + Line(base, np.zeros(owners))
+        return Offers(curves, curves, payment, np.empty((owners, 0)), shape_of_shares(accuracy))
+
+    def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
+        """That of the shares."""
+        return self.share_jacobian(accuracy, reports)
+
+
+def shape_of_shares(accuracy: Accuracy) -> Shape:
+    """What is known of phi_i along the own contribution.
+
+    It is concave if *every* owner's accuracy is concave in owner i's contribution at any contribution of the others.
+    """
+    if is_mixture(accuracy) or (isinstance(accuracy, Exposure) and accuracy.concave and accuracy.viable <= 0):
+        return "concave"
+    return "monotone" if accuracy.monotone else "unknown"

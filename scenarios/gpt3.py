@@ -1,0 +1,136 @@
+"""How many companies would have to pool their data before training a model like GPT-3 pays?
+
+A trained model is worth 10^9 USD to each company and its loss falls as a power of the tokens it was trained on,
+
+    v(m) = 10^9 (1 - (5.4 10^13 / m)^exponent),
+
+while one more token costs 10^-3 USD (Karimireddy et al. 2022, Appendix C.1 and Figure 5).  The exponent is printed as 0.95,
+which needs only 224 companies; 0.095, the value that Kaplan et al. 2020 report, needs 1618 and fits the paper's "at
+least 1000".  --set exponent=0.95 shows the printed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from fedabm import Scenario, population
+from fedabm.accuracy import PowerLaw
+from fedabm.analysis.curves import COLOURS, dress, mark, panels, powers
+from fedabm.cli import run_script
+from fedabm.costs import Linear
+from fedabm.curves import Array
+from fedabm.individual import individual_optimum, viability_cost
+from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
+from fedabm.study import Study
+
+#: what GPT-3 was trained on, in tokens (Brown et al. 2020, as cited in the paper)
+_TOKENS = 5e11
+_PRINTED = 0.95
+
+
+def run(
+    study: Study,
+    exponent: float = 0.095,
+    worth: float = 1e9,
+    cost: float = 1e-3,
+    tokens: float = 5.4e13,
+    companies: int = 3000,
+    points: int = 120,
+) -> None:
+    """Simulate `companies` that start with all they could pay for, and compute the smallest number that works."""
+    accuracy = value_of_tokens(exponent, worth, tokens)
+    people = population([cost] * companies, worth / cost, starts=worth / cost)
+    study.simulate(Scenario(people, accuracy, ValueShaping(), steps=500, record=None), f"{companies} companies")
+    oracles = [accuracy, *([] if exponent == _PRINTED else [value_of_tokens(_PRINTED, worth, tokens)])]
+    study.table(_summary(oracles, cost, companies), f"Companies that share their data (c = {cost:g} USD per token)")
+    data, expected = study.frames.owners["contribution"].sum(), total(accuracy, cost, companies)
+    study.note(f"The simulated companies end with {data:.6g} tokens; the equilibrium has {expected:.6g}.")
+    study.picture(_figure(accuracy, cost, tokens, points), "gpt3")
+
+
+def value_of_tokens(exponent: float = 0.095, worth: float = 1e9, tokens: float = 5.4e13) -> PowerLaw:
+    """v(m) = worth (1 - (tokens / m)^exponent), nothing below `tokens`."""
+    return PowerLaw(scale=worth * tokens**exponent, exponent=exponent, offset=0.0, ceiling=worth)
+
+
+def smallest_federation(accuracy: PowerLaw, cost: float) -> int:
+    """The fewest companies that can begin together: c/n must be a viable cost."""
+    return int(np.ceil(cost / viability_cost(accuracy)))
+
+
+def total(accuracy: PowerLaw, cost: float, companies: int) -> float:
+    """Tokens at the equilibrium of value shaping with the most data."""
+    return float(shaped_equilibrium(accuracy, Linear(np.full(companies, cost))).sum())
+
+
+def _summary(oracles: Sequence[PowerLaw], cost: float, companies: int) -> pd.DataFrame:
+    rows = []
+    for oracle in oracles:
+        needed = smallest_federation(oracle, cost)
+        begin, grown = total(oracle, cost, needed), total(oracle, cost, companies)
+        rows.append((oracle.exponent, viability_cost(oracle), needed, begin, companies, grown))
+    names = ["exponent", "viability cost (USD)", "smallest n", "tokens at smallest n", "n", "tokens at n"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _figure(accuracy: PowerLaw, cost: float, tokens: float, points: int) -> Figure:
+    figure, (loss, alone, shaped) = panels(3, width=3.9, height=3.3)
+    _loss(loss, accuracy, tokens, points)
+    _alone(alone, accuracy, cost, points)
+    _shaped(shaped, accuracy, cost, points)
+    return figure
+
+
+def _loss(panel: Axes, accuracy: PowerLaw, tokens: float, points: int) -> None:
+    sizes = np.geomspace(1e8, 1e2 * tokens, points)
+    law = (tokens / sizes) ** accuracy.exponent
+    powers(panel, sizes, {rf"$(5.4\cdot 10^{{13}}/m)^{{{accuracy.exponent:g}}}$": law}, colours=COLOURS[2:])
+    panel.axhline(1, color="0.5", linestyle=":", linewidth=1)
+    panel.axvline(tokens, color="0.5", linestyle=":", linewidth=1)
+    mark(panel, tokens, 1.0, "worth something\nfrom here on", (-8, -22), "0.25")
+    if law.max() < 10:
+        panel.set_yticks([0.7, 1, 1.5, 2, 3], labels=["0.7", "1", "1.5", "2", "3"])
+        panel.minorticks_off()
+    _star(panel, _TOKENS, (tokens / _TOKENS) ** accuracy.exponent, "tokens of GPT-3")
+    dress(panel, "(a) loss", "tokens m", "loss", "upper right")
+
+
+def _alone(panel: Axes, accuracy: PowerLaw, cost: float, points: int) -> None:
+    limit = viability_cost(accuracy)
+    rates = np.append(np.geomspace(limit / 1e3, limit, points, endpoint=False), limit * (1 - 1e-9))
+    powers(panel, rates, {"m* alone": _optima(accuracy, rates)}, colours=COLOURS[0:])
+    panel.axvline(limit, color=COLOURS[0], linestyle="--", linewidth=1, label="viability cost")
+    _star(panel, cost, _TOKENS, "estimate for GPT-3")
+    panel.set_xlim(right=30 * cost)
+    dress(panel, "(b) one company alone", "marginal cost c (USD per token)", "tokens", "upper right")
+
+
+def _shaped(panel: Axes, accuracy: PowerLaw, cost: float, points: int) -> None:
+    needed = smallest_federation(accuracy, cost)
+    sizes = np.unique(np.geomspace(needed, 30 * needed, points).astype(int))
+    found = np.array([total(accuracy, cost, n) for n in sizes])
+    powers(panel, sizes.astype(float), {"value shaping": found}, colours=COLOURS[3:])
+    linear = found[-1] * sizes / sizes[-1]
+    panel.plot(sizes, linear, color="0.5", linestyle=":", label="linear in n")
+    panel.axvline(needed, color="0.4", linestyle="--", linewidth=1)
+    mark(panel, needed, found[0], f"smallest n = {needed:,}", (12, -2))
+    panel.margins(y=0.1)
+    panel.set_xlim(left=needed / 4)
+    dress(panel, "(c) companies together", "number of companies n", "total tokens", "upper left")
+
+
+def _optima(accuracy: PowerLaw, rates: Array) -> Array:
+    return individual_optimum(accuracy, Linear(rates), accuracy.ceiling / rates)[0]
+
+
+def _star(panel: Axes, x: float, y: float, label: str) -> None:
+    panel.plot([x], [y], marker="*", markersize=13, color=COLOURS[0], linestyle="none", label=label, zorder=5)
+
+
+if __name__ == "__main__":
+    run_script(__file__)

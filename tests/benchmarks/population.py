@@ -1,0 +1,104 @@
+"""What does a step of a large federation cost?  `python -m tests.benchmarks.population`
+
+10,000 best-responding owners, 200 steps, closed form, last-step recording: the whole step of the model beside the same
+dynamics as a bare NumPy loop and beside 10,000 empty Mesa agents stepped with `AgentSet.do`, all three in turn within
+each step, so that whatever else the machine does hits them alike.  Exits with 1 if a target is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import mesa
+import numpy as np
+
+from fedabm import Federation, Scenario, population
+from fedabm.accuracy import PowerLaw
+from fedabm.random import generator
+from fedabm.strategies import BestResponse, GradientResponse, Strategy
+
+Update = Callable[[np.ndarray], np.ndarray]
+
+MOST_RATIO, MOST_MEMORY = 5.0, 500.0
+
+
+class Empty(mesa.Agent):
+    """An agent that does nothing: what Mesa itself costs."""
+
+    def step(self) -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """One strategy and the same dynamics written by hand for a(s) = 1 - 1 / (1 + sum s) and linear costs."""
+
+    strategy: Strategy
+    update: Update
+
+
+def contests(costs: np.ndarray, capacities: np.ndarray, step: float, rationality: float) -> list[Contest]:
+    """Gradient steps, s + step (1 / (1 + S)^2 - c), and exact best responses, c^(-1/2) - 1 - S_-i, approached in part."""
+
+    def climb(s: np.ndarray) -> np.ndarray:
+        return np.clip(s + step * ((1.0 + s.sum()) ** -2 - costs), 0.0, capacities)
+
+    def respond(s: np.ndarray) -> np.ndarray:
+        best = np.clip(costs**-0.5 - 1.0 - (s.sum() - s), 0.0, capacities)
+        return s + rationality * (best - s)
+
+    return [Contest(GradientResponse(step), climb), Contest(BestResponse(rationality), respond)]
+
+
+def measure(contest: Contest, costs: np.ndarray, capacities: np.ndarray, steps: int) -> tuple[np.ndarray, float]:
+    """Seconds per step (steps, 3) of model, NumPy and empty Mesa, and how far the contributions of the two differ."""
+    owners = population(costs, capacities, contest.strategy)
+    model = Federation(Scenario(owners, PowerLaw(), steps=steps, tolerance=0.0, record=None))
+    idle = mesa.Model(seed=0)
+    Empty.create_agents(idle, len(costs))
+    bare = np.zeros(len(costs))
+    times = np.empty((steps, 3))
+    for turn in times:
+        began = time.perf_counter()
+        model.step()
+        turn[0] = time.perf_counter() - began
+        began = time.perf_counter()
+        bare = contest.update(bare)
+        turn[1] = time.perf_counter() - began
+        began = time.perf_counter()
+        idle.agents.do("step")
+        turn[2] = time.perf_counter() - began
+    apart = np.max(np.abs(model.population.contribution - bare))
+    return times, float(apart / np.max(bare))
+
+
+def main() -> int:
+    """Measure, print a table, and say whether the targets are met."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--owners", type=int, default=10_000)
+    parser.add_argument("--steps", type=int, default=200)
+    options = parser.parse_args()
+    rng = generator(0, "population")
+    costs, capacities = rng.uniform(1e-4, 1e-3, options.owners), rng.uniform(5.0, 10.0, options.owners)
+    print(f"{options.owners} owners, {options.steps} steps, median milliseconds per step")
+    print(f"{'strategy':<20}{'fedabm':>10}{'NumPy':>10}{'Mesa':>10}{'fedabm/Mesa':>14}{'apart':>11}  target")
+    good = True
+    for contest in contests(costs, capacities, step=10.0 / options.owners, rationality=5.0 / options.owners):
+        times, apart = measure(contest, costs, capacities, options.steps)
+        ours, numpy_, mesa_ = 1e3 * np.median(times, axis=0)
+        met = ours <= MOST_RATIO * mesa_ and apart < 1e-6
+        row = f"{contest.strategy.label:<20}{ours:>10.3f}{numpy_:>10.3f}{mesa_:>10.3f}{ours / mesa_:>14.2f}{apart:>11.1e}"
+        print(f"{row}  {'met' if met else 'MISSED'}: at most {MOST_RATIO:g}, and the same contributions")
+        good &= met
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    print(f"peak memory {memory:.0f} MB  {'met' if memory < MOST_MEMORY else 'MISSED'}: below {MOST_MEMORY:g} MB")
+    return 0 if good and memory < MOST_MEMORY else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""What several test files share: small federations with known answers, and settings that make tests repeatable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import settings
+
+from fedabm import Federation, Frames, Scenario, population
+from fedabm.accuracy import PowerLaw
+from fedabm.activation import Sequential
+from fedabm.mechanisms import ContributionSubsidy
+from fedabm.strategies import (
+    BestResponse,
+    FixedShare,
+    FreeRider,
+    GradientResponse,
+    Honest,
+    Liar,
+    Quitter,
+    Random,
+    Strategy,
+)
+from fedabm.views import Action, OwnerView, Reports
+
+mpl.use("Agg")
+settings.register_profile("fedabm", deadline=None, max_examples=25, derandomize=True)
+settings.load_profile("fedabm")
+
+#: one instance of every strategy; a test checks that none is missing
+STRATEGIES: dict[str, Strategy] = {
+    "BestResponse": BestResponse(0.5),
+    "FixedShare": FixedShare(0.37),
+    "FreeRider": FreeRider(),
+    "GradientResponse": GradientResponse(0.5),
+    "Honest": Honest(),
+    "Liar": Liar(BestResponse(), cost_factor=3.0, size_factor=2.0, contribution_factor=1.5),
+    "Quitter": Quitter(GradientResponse(1.0), tolerance=0.01),
+    "Random": Random(0.2, 0.8),
+}
+
+
+@dataclass(frozen=True)
+class Says(Strategy):
+    """Contributes and reports given numbers, whatever they are: broken, absurd or late."""
+
+    contribution: float
+    claimed: float | None = None
+    size: float | None = None
+    until: int = 10**9
+
+    def act(self, view: OwnerView) -> Action:
+        n = len(view.capacity)
+        if view.step > self.until:
+            return view.truthful(np.zeros(n))
+        claimed = self.contribution if self.claimed is None else self.claimed
+        size = view.capacity if self.size is None else np.full(n, self.size)
+        report = Reports(np.full(n, claimed), size, view.cost)
+        return Action(np.full(n, self.contribution), report, np.ones(n, dtype=bool))
+
+
+def two_owners(**changes: Any) -> Scenario:
+    """Costs .1 and .25 under a = 1 - 1/(1 + S): the equilibrium is (10^(1/2) - 1, 0)."""
+    owners = population([0.1, 0.25], 100.0, changes.pop("strategies", BestResponse()), changes.pop("starts", 0.0))
+    return replace(Scenario(owners, PowerLaw(), activation=Sequential()), **changes)
+
+
+def mixed(**changes: Any) -> Scenario:
+    """One owner with each strategy, under a subsidy, with random draws among them."""
+    strategies = list(STRATEGIES.values())
+    costs, capacities = np.linspace(0.01, 0.05, len(strategies)), np.linspace(5.0, 12.0, len(strategies))
+    owners = population(costs, capacities, strategies)
+    return replace(Scenario(owners, PowerLaw(), ContributionSubsidy(0.01), steps=12), **changes)
+
+
+def run(scenario: Scenario, seed: int = 0) -> Federation:
+    """A finished run."""
+    return Federation(scenario, seed).run()
+
+
+def assert_equal_frames(one: Frames, other: Frames) -> None:
+    """Equal bit for bit; wall time may differ."""
+    for name in ("steps", "owners", "transfers"):
+        pd.testing.assert_frame_equal(getattr(one, name), getattr(other, name), check_exact=True)
+    runs = [frames.runs.drop(columns="wall_time") for frames in (one, other)]
+    pd.testing.assert_frame_equal(*runs, check_exact=True)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> Any:
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")

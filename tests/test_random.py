@@ -1,0 +1,97 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fedabm import Federation, InputError
+from fedabm.activation import RandomSubset, Sequential, Simultaneous
+from fedabm.mechanisms import NoPayments
+from fedabm.random import check_seed, generator, owner_streams
+from fedabm.strategies import Honest, Liar, Quitter, Random, Strategy
+from tests.conftest import mixed, run
+
+
+def with_strategy(scenario, row: int, strategy: Strategy):
+    owners = list(scenario.owners)
+    owners[row] = replace(owners[row], strategy=strategy)
+    return replace(scenario, owners=tuple(owners))
+
+
+def draws(model: Federation) -> dict[int, np.ndarray]:
+    """What each owner's generator would give next: it tells how much the owner has drawn, and from where."""
+    cohorts = model.population._cohorts
+    return {row: g.random(3) for c in cohorts for row, g in zip(c.members, c.rng.each(), strict=True)}
+
+
+@pytest.mark.parametrize("activation", [Simultaneous(), Sequential(shuffle=True), RandomSubset(3)])
+@pytest.mark.parametrize("other", [Liar(Honest(), contribution_factor=2.0), Random()])
+def test_swapping_one_strategy_leaves_every_other_draw_unchanged(activation, other):
+    row = 4
+    scenario = mixed(activation=activation, mechanism=NoPayments())
+    assert scenario.owners[row].strategy == Honest()
+    swapped = with_strategy(scenario, row, other)
+    one, two = draws(run(scenario)), draws(run(swapped))
+    for owner in one:
+        if owner != row:
+            np.testing.assert_array_equal(one[owner], two[owner])
+
+
+def test_random_contributions_of_the_others_are_the_same_after_a_swap():
+    scenario = with_strategy(mixed(), 0, Random(0.1, 0.9))
+    swapped = with_strategy(scenario, 4, Liar(Honest(), contribution_factor=2.0))
+    for label in ("random",):
+        rows = [run(s).frames().owners.query("strategy == @label") for s in (scenario, swapped)]
+        assert len(rows[0]) == 24
+        np.testing.assert_array_equal(rows[0]["contribution"], rows[1]["contribution"])
+
+
+@pytest.mark.parametrize("activation", [Sequential(shuffle=True), RandomSubset(3)])
+def test_an_owner_that_leaves_does_not_change_in_which_order_the_others_act(activation):
+    stayed = np.ones(8, dtype=bool)
+    left = stayed.copy()
+    left[5] = False
+    orders = []
+    for flags in (stayed, left):
+        rng = generator(0, "activation")
+        orders.append([np.concatenate(list(activation.batches(flags, rng))) for _ in range(20)])
+    everyone = [owners[owners != 5] for owners in orders[0]]
+    for full, fewer in zip(everyone, orders[1], strict=True):
+        assert 5 not in fewer
+        common = fewer[: len(full)] if isinstance(activation, Sequential) else np.intersect1d(full, fewer)
+        np.testing.assert_array_equal(np.sort(common), np.sort(full))
+
+
+def test_streams_differ_between_owners_kinds_and_seeds():
+    firsts = [generator(seed, kind, k).random() for seed in (0, 1) for kind in ("owner", "data") for k in range(3)]
+    assert len(set(firsts)) == len(firsts)
+    assert generator(3, "owner", 1).random() == generator(3, "owner", 1).random()
+
+
+def test_draws_do_not_depend_on_who_else_draws():
+    alone, together = owner_streams(7, 5).take([3]), owner_streams(7, 5)
+    np.testing.assert_array_equal(alone.uniform(), together.uniform()[[3]])
+    np.testing.assert_array_equal(alone.normal(), together.normal()[[3]])
+
+
+def test_a_stream_does_not_reveal_the_seed():
+    seed = 7654321987654
+    sequence = owner_streams(seed, 2).each()[0].bit_generator.seed_seq
+    assert seed not in np.atleast_1d(sequence.entropy)
+    assert sequence.spawn_key == ()
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "7", None, True, 2**63, np.nan])
+def test_bad_seeds_are_refused(seed):
+    with pytest.raises(InputError, match="seed must be a whole number"):
+        check_seed(seed)
+    with pytest.raises(InputError, match="seed"):
+        Federation(mixed(), seed)
+
+
+def test_a_quitter_that_leaves_changes_no_draw_of_the_others():
+    scenario = with_strategy(mixed(activation=RandomSubset(4), mechanism=NoPayments()), 2, Random())
+    stays, leaves = (with_strategy(scenario, 4, s) for s in (Honest(), Quitter(Honest(), tolerance=0.0)))
+    assert not run(with_strategy(leaves, 4, Quitter(Honest()))).population.rejected.any()
+    one, two = draws(run(stays)), draws(run(leaves))
+    for owner in (2, 7):
+        np.testing.assert_array_equal(one[owner], two[owner])
