@@ -144,7 +144,7 @@ def _solve(options: argparse.Namespace) -> None:
     console.print(table)
     cycling = "no equilibrium: best responses cycle"
     verdict = "certified" if found.converged else "NOT certified" if found.cycle is None else cycling
-    console.print(f"{verdict}; nobody gains more than {found.gap:.2g} by changing its own contribution", highlight=False)
+    console.print(f"{verdict}; nobody gains more than {found.gap:.2g} by a change of its own", highlight=False)
     console.print(f"total data {found.profile.sum():.8g}; method {found.method}", highlight=False)
 
 

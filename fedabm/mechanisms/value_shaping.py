@@ -68,13 +68,16 @@ def last_crossing(full: Offers, ramp: Ramp, high: Array) -> Array:
     """
     needed = np.max(np.where(np.isfinite(full.kinks), full.kinks, 0.0), axis=1, initial=0.0)
     low = np.minimum(np.maximum(ramp.start, needed), high)
-    low = low + 1e-12 * (high - low)
-    top = falling_root(lambda x: full.accuracy.slope(x) - ramp.gradient, low, high)
+    # Just inside, because at a kink rounding could pick the slope of the other side.
+    inside = low + 1e-12 * (high - low)
+    top = falling_root(lambda x: full.accuracy.slope(x) - ramp.gradient, inside, high)
 
     def margin(x: Array) -> Array:
         return full.accuracy.value(x) - ramp.value(x)
 
-    return np.where(margin(top) >= 0, falling_root(margin, top, high), np.minimum(ramp.start, high))
+    crossing = falling_root(margin, top, high)
+    crossing = np.where(crossing == inside, low, crossing)
+    return np.where(margin(top) >= 0, crossing, np.minimum(ramp.start, high))
 
 
 @dataclass(frozen=True)

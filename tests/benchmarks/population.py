@@ -92,7 +92,9 @@ def main() -> int:
         times, apart = measure(contest, costs, capacities, options.steps)
         ours, numpy_, mesa_ = 1e3 * np.median(times, axis=0)
         met = ours <= MOST_RATIO * mesa_ and apart < 1e-6
-        row = f"{contest.strategy.label:<20}{ours:>10.3f}{numpy_:>10.3f}{mesa_:>10.3f}{ours / mesa_:>14.2f}{apart:>11.1e}"
+        row = (
+            f"{contest.strategy.label:<20}{ours:>10.3f}{numpy_:>10.3f}{mesa_:>10.3f}{ours / mesa_:>14.2f}{apart:>11.1e}"
+        )
         print(f"{row}  {'met' if met else 'MISSED'}: at most {MOST_RATIO:g}, and the same contributions")
         good &= met
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)

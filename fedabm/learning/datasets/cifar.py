@@ -37,7 +37,8 @@ _RECORD = 1 + 3 * 32 * 32
 def cifar10(folder: Path, verify: bool = True) -> Dataset:
     """60,000 photographs of 32 x 32 in ten classes, the last 10,000 the test part."""
     binary = folder / "cifar-10-batches-bin"
-    place, md5 = (binary, BINARY_MD5) if binary.is_dir() else (folder / "cifar-10-batches-py", PYTHON_MD5)
+    complete = all((binary / file).is_file() for file in BINARY_MD5)
+    place, md5 = (binary, BINARY_MD5) if complete else (folder / "cifar-10-batches-py", PYTHON_MD5)
     batches = [_batch(place / file, check if verify else None) for file, check in md5.items()]
     images = np.concatenate([batch[0] for batch in batches])
     labels = np.concatenate([batch[1] for batch in batches])
@@ -77,7 +78,7 @@ class _ArraysOnly(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         """What the pickle asks for, if arrays need it."""
         if name == "_reconstruct" and module.startswith("numpy"):
-            return np._core.multiarray._reconstruct if hasattr(np, "_core") else np.core.multiarray._reconstruct
+            return np.empty(0).__reduce__()[0]  # this NumPy's own; the module's name has changed over the years
         if (module, name) in {("numpy", "ndarray"), ("numpy", "dtype")}:
             return getattr(np, name)
         if (module, name) == ("_codecs", "encode"):

@@ -29,8 +29,8 @@ def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
 
 
 def matches(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
-    """The files of one layout, sorted; empty unless every pattern finds at least one."""
-    found = [sorted(folder.glob(pattern)) for pattern in patterns]
+    """The files of one layout, sorted; empty unless every pattern finds at least one that has arrived completely."""
+    found = [sorted(path for path in folder.glob(pattern) if path.suffix != ".part") for pattern in patterns]
     return [path for paths in found for path in paths] if all(found) else []
 
 

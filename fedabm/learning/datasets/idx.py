@@ -1,7 +1,7 @@
 """MNIST and Fashion-MNIST from their idx files, with the writers of MNIST's digits.
 
-The idx format: two zero bytes, a type byte, the number of dimensions, every dimension as a big-endian 32-bit number, then
-the values.  LeCun et al. 1998; Xiao et al. 2017.  Writers: QMNIST, Yadav and Bottou 2019.
+The idx format: two zero bytes, a type byte, the number of dimensions, every dimension as a big-endian 32-bit number,
+then the values.  LeCun et al. 1998; Xiao et al. 2017.  Writers: QMNIST, Yadav and Bottou 2019.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FASHION_MD5 = {
 }
 """MD5 of the unpacked files."""
 WRITER_FILES = ("qmnist-train-labels-idx2-int", "qmnist-test-labels-idx2-int")
-_TYPES = {0x08: np.dtype(np.uint8), 0x0C: np.dtype(">i4")}
+_TYPES: dict[int, np.dtype] = {0x08: np.dtype(np.uint8), 0x0C: np.dtype(">i4")}
 
 
 def parse_idx(data: bytes, path: Path) -> np.ndarray:

@@ -21,8 +21,8 @@ _WINDOW = 80
 def shakespeare(folder: Path, stride: int = 10, roles: int | None = None) -> Dataset:
     """Guess the character after 80 characters, in 80 classes, by role of a play.
 
-    From LEAF's JSON if it is there, otherwise from one speech per line ({"user", "text"}): every speech is one line that
-    begins after 80 blanks, and windows move by `stride` characters.  LEAF moves by 1, which makes 4.3 million
+    From LEAF's JSON if it is there, otherwise from one speech per line ({"user", "text"}): every speech is one line
+    that begins after 80 blanks, and windows move by `stride` characters.  LEAF moves by 1, which makes 4.3 million
     windows (1.4 GB) of the complete plays.  `roles` keeps only the roles that speak most.
     """
     if is_leaf(folder / "shakespeare"):

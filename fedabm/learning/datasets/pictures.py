@@ -20,7 +20,8 @@ __all__ = ["cifar10_subset", "femnist_digits", "omniglot", "pacs", "picture"]
 def pacs(folder: Path, size: int = 64) -> Dataset:
     """9,991 pictures of seven things in four styles; `users` is the style: art painting, cartoon, photo, sketch.
 
-    From parquet files with the columns image (its `bytes`), domain and label; resized to `size` if need be.  Li et al. 2017.
+    From parquet files with the columns image (its `bytes`), domain and label; resized to `size` if need be.  Li et al.
+    2017.
     """
     frames = [_parquet(path) for path in sorted(folder.glob("pacs/*.parquet"))]
     if not frames:

@@ -234,6 +234,6 @@ def _row(name: str, spec: _Spec, folder: Path) -> Row:
         return Row(name, "embedded", count)
     files = spec.files(folder)
     if files:
-        return Row(name, "present", count or f"{len(files)} files in {files[0].parent}")
+        return Row(name, "present", count or f"in {files[0].parent}")
     get = f"fedabm data get {name}, or " if spec.remotes else ""
     return Row(name, "missing", get + spec.remedy(folder))

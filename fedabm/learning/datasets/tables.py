@@ -19,8 +19,8 @@ _LEAKS = ("region", "country", "reportingDate")
 def lumpy_skin(folder: Path, drop_duplicates: bool = False) -> Dataset:
     """Was lumpy skin disease reported here?  16 measures of place, weather and cattle, standardised by column.
 
-    24,803 rows, 3,039 of them positive.  Region, country and date of the report are filled in for positive rows only, so
-    they give the label away and are dropped.  608 rows repeat another one exactly and stay unless `drop_duplicates`.
+    24,803 rows, 3,039 of them positive.  Region, country and date of the report are filled in for positive rows only,
+    so they give the label away and are dropped.  608 rows repeat another one exactly and stay unless `drop_duplicates`.
     Afshari Safavi 2021; used by Murhekar et al. 2025.
     """
     path = lookup(folder, "lumpy_skin*/*.csv.gz", "lumpy_skin*/*.csv")
@@ -28,12 +28,9 @@ def lumpy_skin(folder: Path, drop_duplicates: bool = False) -> Dataset:
         raise InputError(f"no file like lumpy_skin/*.csv in {folder}; put it there")
     frame = table(path, "lumpy")
     frame = frame.drop_duplicates() if drop_duplicates else frame
-    features = frame.drop(columns=["lumpy", *(column for column in _LEAKS if column in frame)])
-    numbers = features.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)
-    if not np.isfinite(numbers).all():
-        raise damaged(path, "a number in every feature", f"none in column {_first_bad(features, numbers)}")
-    return Dataset("lumpy_skin", standardise(numbers), frame.lumpy.to_numpy(dtype=np.int64), classes=2)
-
-
-def _first_bad(features: pd.DataFrame, numbers: np.ndarray) -> str:
-    return str(features.columns[~np.isfinite(numbers).all(axis=0)][0])
+    numbers = frame.drop(columns=list(_LEAKS), errors="ignore").apply(pd.to_numeric, errors="coerce")
+    bad = numbers.columns[~np.isfinite(numbers.to_numpy(dtype=float)).all(axis=0)]
+    if len(bad):
+        raise damaged(path, "a number in every row", f"none in column {bad[0]}")
+    labels = numbers.pop("lumpy").to_numpy(dtype=np.int64)
+    return Dataset("lumpy_skin", standardise(numbers.to_numpy(dtype=float)), labels, classes=2)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def words(texts: Sequence[str] | Iterable[str], tokens: int, length: int) -> np.
     if tokens < 2 or length < 1:
         raise InputError(f"need at least 2 tokens and length 1, got {tokens} and {length}; give larger numbers")
 
-    @lru_cache(maxsize=None)
+    @cache
     def token(word: str) -> int:
         return 1 + zlib.crc32(word.encode()) % (tokens - 1)
 

@@ -1,0 +1,96 @@
+"""A run is named by the content of what it runs: target, parameters, seed, versions and code.
+
+The name is the SHA-256 digest of canonical JSON.  Parameters are numbers, texts, lists, tables, arrays and frozen
+dataclasses such as mechanisms and strategies; whatever has no such content has no name and is refused.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import hashlib
+import inspect
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fedabm
+from fedabm.errors import InputError
+from fedabm.frames import versions
+
+__all__ = ["canonical", "code_of", "digest"]
+
+_PACKAGE = Path(fedabm.__file__).parent
+
+
+def digest(content: Any) -> str:
+    """A short name of any content that `canonical` understands.
+
+    >>> digest({"rate": 0.1, "owners": 5}) == digest({"owners": 5, "rate": 0.1})
+    True
+    """
+    text = json.dumps(canonical(content), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def canonical(value: Any) -> Any:
+    """The content as JSON values; equal content gives equal JSON, in any process."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, enum.Enum):
+        return {"enum": [_name(type(value)), value.name]}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {"table": sorted([[canonical(key), canonical(item)] for key, item in value.items()], key=repr)}
+    if isinstance(value, list | tuple):
+        return [canonical(item) for item in value]
+    return _object(value)
+
+
+def _object(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        data = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+        return {"array": [str(value.dtype), list(value.shape), data]}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: canonical(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {"object": [_name(type(value)), fields]}
+    if inspect.isclass(value) or inspect.isfunction(value):
+        if "<" not in value.__qualname__:
+            return {"code": _name(value)}
+    elif type(value).__module__.startswith("fedabm."):
+        return {"object": [_name(type(value)), canonical(vars(value))]}
+    raise InputError(f"a parameter cannot be {value!r}, it has no lasting name; give a number, text or frozen dataclass")
+
+
+def _name(thing: Any) -> list[str]:
+    """Where a class or function is defined; outside the package also a digest of that file."""
+    module = sys.modules.get(thing.__module__)
+    file = getattr(module, "__file__", None)
+    name = Path(file).stem if thing.__module__ == "__main__" and file else thing.__module__
+    outside = [] if thing.__module__.split(".")[0] == "fedabm" or not file else [file_digest(file)]
+    return [name, thing.__qualname__, *outside]
+
+
+def code_of(file: str | Path | None) -> str:
+    """A digest of the package's sources, of the target's source file, and of the versions they depend on."""
+    return digest([versions(), package_code(), file_digest(file) if file else ""])
+
+
+@functools.cache
+def package_code() -> str:
+    """A digest of the sources that this process has loaded, or would load."""
+    digests = [(path.relative_to(_PACKAGE).as_posix(), file_digest(path)) for path in sorted(_PACKAGE.rglob("*.py"))]
+    return hashlib.sha256(repr(digests).encode()).hexdigest()
+
+
+@functools.cache
+def file_digest(file: str | Path) -> str:
+    """A digest of a file's content; nothing for a file that is not there, such as a notebook's."""
+    path = Path(file)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""

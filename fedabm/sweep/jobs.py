@@ -1,0 +1,128 @@
+"""A job: one target with its parameters and seed.  Doing it gives the tables of its runs."""
+
+from __future__ import annotations
+
+import json
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import mesa
+import pandas as pd
+
+from fedabm import checkpoint, library
+from fedabm.frames import Frames, versions
+from fedabm.model import Federation
+from fedabm.study import Study
+from fedabm.sweep.collected import collected
+from fedabm.sweep.designs import plain
+from fedabm.sweep.targets import Target
+
+__all__ = ["Job", "do", "failed"]
+
+#: the tables of a run by name; `runs` has one row per run, the others belong to its only or its numbered runs
+Tables = dict[str, pd.DataFrame]
+#: steps of a Mesa model that never stops by itself
+MOST_STEPS = 1000
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a design: what to run, with which parameters and seed, under which name."""
+
+    key: str
+    target: Target
+    parameters: dict[str, Any] = field(hash=False)
+    seed: int
+    cell: str
+    steps: int | None = None
+    attempt: int = 0
+
+
+def do(job: Job, path: Path | None = None, every: float | None = None) -> list[Tables]:
+    """Run the job; one set of tables per run.  With a `path` it is checkpointed there `every` so many seconds."""
+    began = time.perf_counter()
+    if job.target.kind == "script":
+        runs = _script(job)
+    else:
+        make: Callable[[], mesa.Model] = _model if job.target.kind == "model" else _federation
+        runs = [_simulate(job, make, path, every)]
+    for tables in runs:
+        tables["runs"] = tables["runs"].assign(parameters=_as_text(job), wall_time=time.perf_counter() - began)
+    return runs
+
+
+def _script(job: Job) -> list[Tables]:
+    script = library.find(job.target.where)
+    parameters = {**script.defaults, **job.parameters}
+    study = Study(script.name, job.seed, job.steps, plain(parameters), quiet=True)
+    script.run(study, **parameters)
+    return [_tables(frames) for frames in study.frames.split()]
+
+
+def _simulate(job: Job, make: Callable[..., mesa.Model], path: Path | None, every: float | None) -> Tables:
+    """Step a model to its end."""
+    model = checkpoint.restore(path) if path and every and path.exists() else make(job)
+    most = job.steps or (model.scenario.steps if isinstance(model, Federation) else MOST_STEPS)
+    last = time.monotonic()
+    while model.running and model.steps < most:
+        model.step()
+        if path and every and isinstance(model, Federation) and time.monotonic() - last >= every:
+            checkpoint.save(model, path)
+            last = time.monotonic()
+    tables = _tables(model.frames(job.cell)) if isinstance(model, Federation) else collected(model, job)
+    mesa.Agent._ids.pop(model, None)  # Mesa never forgets a model there
+    return tables
+
+
+def _federation(job: Job) -> Federation:
+    seeded = {"seed": job.seed} if job.target.takes("seed") else {}
+    scenario = job.target.find()(**job.parameters, **seeded)
+    changes: dict[str, Any] = {} if job.steps is None else {"steps": job.steps}
+    if scenario.name == "scenario":
+        changes["name"] = job.target.name
+    return Federation(replace(scenario, **changes), job.seed)
+
+
+def _model(job: Job) -> mesa.Model:
+    return job.target.find()(**job.parameters, seed=job.seed)
+
+
+def _tables(frames: Frames) -> Tables:
+    return {name: getattr(frames, name).drop(columns="run") for name in ("runs", "steps", "owners", "transfers")}
+
+
+def _as_text(job: Job) -> str:
+    return json.dumps(plain(job.parameters), sort_keys=True)
+
+
+def failed(job: Job, error: BaseException | str, seconds: float, trace: str = "") -> Tables:
+    """The row of a job that failed, with the reason."""
+    if isinstance(error, BaseException):
+        kind = type(error)
+        trace = "".join(traceback.format_exception(kind, error, _own(error)))
+        error = f"{kind.__name__}: {error}" if str(error) else kind.__name__
+    row = {
+        "label": job.cell,
+        "scenario": job.target.name,
+        "parameters": _as_text(job),
+        "seed": job.seed,
+        "status": "failed",
+        "converged": False,
+        **versions(),
+        "wall_time": seconds,
+        "error": error,
+        "traceback": trace,
+    }
+    return {"runs": pd.DataFrame([row])}
+
+
+def _own(error: BaseException) -> Any:
+    """The traceback from the target on, without the machinery around it."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None and "sweep" in Path(trace.tb_frame.f_code.co_filename).parts:
+        trace = trace.tb_next
+    return trace

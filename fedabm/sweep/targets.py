@@ -1,0 +1,132 @@
+"""What a job runs: a scenario script, a function that makes a scenario, or any Mesa model.
+
+A script goes by its name.  A function `build(**parameters) -> Scenario` and a subclass of `mesa.Model` go by where they
+are defined, "package.module:name"; workers import them from there.  Both get the seed, if they have a parameter `seed`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import mesa
+
+from fedabm import library
+from fedabm.errors import InputError, nearest
+from fedabm.sweep.identity import canonical
+
+__all__ = ["Target", "target_of"]
+
+Kind = Literal["script", "function", "model"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A script, function or model: `where` it is found by a worker, and its `name` in frames and manifests."""
+
+    kind: Kind
+    where: str
+    name: str
+
+    def find(self) -> Callable[..., Any]:
+        """The function or class itself."""
+        if self.kind == "script":
+            return library.find(self.where).run
+        module, _, name = self.where.partition(":")
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found
+
+    @property
+    def file(self) -> str | None:
+        """The source file."""
+        return getattr(sys.modules.get(self.find().__module__), "__file__", None)
+
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """What can be set, by name: everything but the study, the model itself and the seed."""
+        parameters = list(inspect.signature(self.find()).parameters.values())
+        chosen = parameters[1:] if self.kind == "script" else parameters
+        return {one.name: one for one in chosen if one.name != "seed"}
+
+    def takes(self, name: str) -> bool:
+        """Whether it has a parameter of that name, or takes any."""
+        parameters = inspect.signature(self.find()).parameters
+        return name in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Raise unless these parameters can be given, and none is missing."""
+        known = self.parameters()
+        open_ended = any(one.kind is one.VAR_KEYWORD for one in known.values())
+        named = {name: one for name, one in known.items() if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)}
+        for name in given:
+            if name not in named and not open_ended:
+                hint = nearest(name, named) if named else "it has none"
+                raise InputError(f"{self.name} has no parameter {name!r}; {hint}")
+        missing = [name for name, one in named.items() if one.default is one.empty and name not in given]
+        if missing:
+            raise InputError(f"{self.name} needs {', '.join(missing)}; vary it in the design or fix its value")
+
+    def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters with the defaults of those not given, where defaults have a content."""
+        defaults = {name: one.default for name, one in self.parameters().items() if one.default is not one.empty}
+        return {name: value for name, value in defaults.items() if name not in given and _has_content(value)} | {**given}
+
+    def hints(self) -> dict[str, Any]:
+        """The types of the parameters, as far as they are stated."""
+        found = self.find()
+        try:
+            return typing.get_type_hints(found.__init__ if inspect.isclass(found) else found)
+        except (NameError, TypeError):
+            return {}
+
+
+def target_of(given: Any) -> Target:
+    """The target that a name, a function or a class stands for."""
+    if isinstance(given, Target):
+        return given
+    if isinstance(given, str):
+        return _imported(given) if ":" in given else Target("script", library.find(given).name, given)
+    if inspect.isclass(given) and issubclass(given, mesa.Model):
+        return Target("model", _where(given), given.__name__)
+    if inspect.isfunction(given):
+        return Target("function", _where(given), given.__name__)
+    raise InputError(f"cannot sweep {given!r}; give a scenario's name, a function that makes one, or a Mesa model")
+
+
+def _imported(where: str) -> Target:
+    module, _, name = where.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except ImportError as error:
+        raise InputError(f"cannot import {module!r}: {error}; write package.module:function") from None
+    except AttributeError:
+        public = [name for name in vars(found) if not name.startswith("_")]
+        raise InputError(f"{module} has no {name!r}; {nearest(name, public)}") from None
+    return target_of(found)
+
+
+def _where(thing: Any) -> str:
+    """Where workers find it."""
+    if "<" in thing.__qualname__:
+        raise InputError(f"workers cannot import {thing.__qualname__}; define it at the top of a module")
+    file = getattr(sys.modules.get(thing.__module__), "__file__", None)
+    if thing.__module__ == "__main__" and not (file and Path(file).exists()):
+        raise InputError(f"workers cannot import {thing.__name__} from a session; put it into a file and import it")
+    return f"{thing.__module__}:{thing.__qualname__}"
+
+
+def _has_content(value: Any) -> bool:
+    try:
+        canonical(value)
+    except InputError:
+        return False
+    return True

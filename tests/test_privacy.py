@@ -1,0 +1,278 @@
+"""Nobody learns a foreign secret: everything reachable from a view is searched for numbers planted in other owners."""
+
+import functools
+import types
+import weakref
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedabm import Federation, Scenario
+from fedabm.accuracy import GroupWeighted, PowerLaw, RandomCoverage
+from fedabm.activation import RandomSubset, Sequential, Simultaneous
+from fedabm.costs import Cost, Linear
+from fedabm.mechanisms import ContributionSubsidy, Mechanism, NoPayments
+from fedabm.offers import Offers
+from fedabm.scenario import OwnerProfile
+from fedabm.strategies import FixedShare, GradientResponse, Liar, Strategy
+from fedabm.views import Action, Outcome, OwnerView, Reports, ServerView
+from tests.test_mechanisms import EXAMPLES
+
+#: written out to all digits, so that none of these numbers can turn up by chance
+COSTS = [0.012345678912345, 0.023456789123451, 0.034567891234512, 0.045678912345123]
+CAPACITIES = [7.891234567891, 6.789123456789, 5.678912345678, 4.567891234567]
+SEED = 7654321987654321
+
+_OPAQUE = (str, bytes, bool, type(None), type, types.ModuleType, np.dtype, np.bool_)
+
+
+def numbers(root: object) -> Iterator[float]:
+    """Every number that can be reached from an object by attributes, slots, items, closures, bound methods and such."""
+    seen: set[int] = set()
+    waiting, held = deque([root]), []
+    while waiting:
+        thing = waiting.popleft()
+        if isinstance(thing, _OPAQUE) or id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        held.append(thing)  # keeps the id from being used again
+        if isinstance(thing, int | float | np.number):
+            yield float(thing)
+        elif isinstance(thing, np.ndarray) and thing.dtype != object:
+            yield from np.asarray(thing, dtype=float).ravel().tolist() if thing.dtype.kind in "iuf" else ()
+            waiting.append(thing.base)
+        else:
+            waiting.extend(parts(thing))
+
+
+def parts(thing: Any) -> Iterator[object]:
+    """What is directly inside an object."""
+    if isinstance(thing, Mapping):
+        yield from [*thing.keys(), *thing.values()]
+    elif isinstance(thing, list | tuple | set | frozenset | deque | np.ndarray):
+        yield from thing
+    elif isinstance(thing, types.FunctionType):
+        yield from (cell.cell_contents for cell in thing.__closure__ or ())
+        yield from (thing.__defaults__, thing.__kwdefaults__)
+        if thing.__module__.startswith("fedabm"):
+            yield from [value for value in thing.__globals__.values() if not isinstance(value, _OPAQUE)]
+    elif isinstance(thing, functools.partial):
+        yield from (thing.func, thing.args, thing.keywords)
+    elif isinstance(thing, types.GeneratorType):
+        yield thing.gi_frame and thing.gi_frame.f_locals
+    elif isinstance(thing, weakref.ref):
+        yield thing()
+    elif isinstance(thing, np.random.Generator):
+        yield thing.bit_generator
+    elif isinstance(thing, np.random.BitGenerator):
+        yield from (thing.seed_seq, thing.state)
+    elif isinstance(thing, np.random.SeedSequence):
+        yield from (thing.entropy, thing.spawn_key, thing.pool)
+    yield from attributes(thing)
+
+
+def attributes(thing: Any) -> Iterator[object]:
+    """Instance attributes, slots, the object a method is bound to, and data on the classes of this project."""
+    yield from (getattr(thing, name, None) for name in ("__dict__", "__self__", "__func__", "__wrapped__"))
+    for kind in type(thing).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        yield from (getattr(thing, slot, None) for slot in ([slots] if isinstance(slots, str) else slots))
+        if kind.__module__.startswith(("fedabm", "tests")):
+            yield from [value for value in vars(kind).values() if not isinstance(value, _OPAQUE)]
+
+
+def leaks(root: object, secrets: list[float]) -> list[float]:
+    """The secrets that can be reached."""
+    found = np.array(list(numbers(root)))
+    return [secret for secret in secrets if np.any(np.isclose(found, secret, rtol=1e-13, atol=0.0))]
+
+
+# Views as the model hands them out
+
+
+@dataclass(frozen=True)
+class Spy(Strategy):
+    """Notes the views it gets; the number keeps it alone in its cohort."""
+
+    truth: Strategy
+    number: int
+    views: list[OwnerView] = field(default_factory=list, compare=False, repr=False)
+
+    def act(self, view: OwnerView) -> Action:
+        self.views.append(view)
+        return self.truth.act(view)
+
+
+@dataclass(frozen=True)
+class Bugged(Mechanism):
+    """Notes what the mechanism gets to see."""
+
+    inner: Mechanism
+    seen: list[Any] = field(default_factory=list, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("asks_cost", "budget_balanced", "equal_treatment"):
+            object.__setattr__(self, name, getattr(self.inner, name))
+
+    def offers(self, accuracy: Any, reports: Reports) -> Offers:
+        self.seen.append((accuracy, reports))
+        return self.inner.offers(accuracy, reports)
+
+    def settle(self, view: ServerView) -> Outcome:
+        self.seen.append(view)
+        return self.inner.settle(view)
+
+
+def spied(mechanism: Mechanism, inner: Strategy, accuracy=None, activation=None) -> tuple[list[Spy], Bugged]:
+    """Three steps of a federation whose owners and server are watched."""
+    spies = [Spy(inner, number) for number in range(len(COSTS))]
+    profiles = [OwnerProfile(Linear(c), b, spy) for c, b, spy in zip(COSTS, CAPACITIES, spies, strict=True)]
+    bugged = Bugged(mechanism)
+    model = Federation(
+        Scenario(profiles, accuracy or PowerLaw(), bugged, activation or Simultaneous(), steps=3, tolerance=0.0), SEED
+    )
+    model.run()
+    return spies, bugged
+
+
+#: what owners do depends on their secrets, but is no secret itself
+LIAR = Liar(FixedShare(0.371), cost_factor=2.5, size_factor=1.7)
+MECHANISMS = sorted(EXAMPLES)
+
+
+def foreign(owner: int) -> list[float]:
+    return [secret for row in range(len(COSTS)) if row != owner for secret in (COSTS[row], CAPACITIES[row])]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("inner", [LIAR, GradientResponse(0.1)], ids=["liar", "gradient"])
+def test_an_owners_view_holds_its_own_secrets_and_no_others(name, inner):
+    spies, _ = spied(EXAMPLES[name], inner)
+    for spy in spies:
+        assert len(spy.views) == 3
+        for view in spy.views:
+            assert leaks(view, [COSTS[spy.number], CAPACITIES[spy.number]]) == [
+                COSTS[spy.number],
+                CAPACITIES[spy.number],
+            ]
+            assert leaks(view, [*foreign(spy.number), SEED]) == []
+
+
+@pytest.mark.parametrize("activation", [Sequential(shuffle=True), RandomSubset(2)])
+@pytest.mark.parametrize(
+    "accuracy",
+    [
+        GroupWeighted(weights=((1.0, 0.5), (0.2, 1.0)), groups=(0, 1, 1, 0)),
+        RandomCoverage(np.linspace(0.1, 0.5, 12).reshape(4, 3)),
+    ],
+    ids=["groups", "coverage"],
+)
+def test_no_accuracy_or_activation_opens_a_leak(activation, accuracy):
+    spies, bugged = spied(ContributionSubsidy(0.01), LIAR, accuracy, activation)
+    for spy in spies:
+        assert all(leaks(view, foreign(spy.number)) == [] for view in spy.views)
+    assert all(leaks(seen, COSTS) == [] for seen in bugged.seen)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_server_hears_claims_and_never_a_true_cost(name):
+    """From the first announcement on, before anybody has acted."""
+    _, bugged = spied(EXAMPLES[name], LIAR)
+    assert any(isinstance(seen, ServerView) for seen in bugged.seen)
+    for seen in bugged.seen:
+        assert leaks(seen, [*COSTS, *CAPACITIES, SEED]) == []
+        claimed = leaks(seen, [2.5 * cost for cost in COSTS])
+        assert claimed == ([2.5 * cost for cost in COSTS] if bugged.asks_cost else [])
+
+
+def test_a_mechanism_that_does_not_ask_gets_no_cost_object_at_all():
+    _, bugged = spied(NoPayments(), GradientResponse(0.1))
+    views = [seen for seen in bugged.seen if isinstance(seen, ServerView)]
+    assert len(views) == 3
+    assert all(view.reports.cost is None for view in views)
+
+
+# The search itself finds what is planted
+
+
+def a_view() -> OwnerView:
+    (spy, *_), _ = spied(ContributionSubsidy(0.01), LIAR)
+    return spy.views[0]
+
+
+class Slotted:
+    __slots__ = ("hidden",)
+
+    def __init__(self, hidden: object) -> None:
+        self.hidden = hidden
+
+    def method(self) -> None:
+        """A bound method carries its object."""
+
+
+def closure(secret: object):
+    return lambda x: (x, secret)
+
+
+def generator_with(secret: object):
+    yield secret
+
+
+PLANTS = {
+    "attribute": lambda secret: secret,
+    "array": lambda secret: np.array([1.0, secret]),
+    "slice of an array": lambda secret: np.array([1.0, secret])[:1],
+    "objects in an array": lambda secret: np.array([{"a": secret}], dtype=object),
+    "nested": lambda secret: {"a": [(1, {"b": secret})]},
+    "key": lambda secret: {secret: 1},
+    "slot": Slotted,
+    "bound method": lambda secret: Slotted(secret).method,
+    "closure": closure,
+    "default": lambda secret: lambda x=secret: x,
+    "partial": lambda secret: functools.partial(print, secret),
+    "cost": lambda secret: Cost(np.array([secret])),
+    "generator": generator_with,
+}
+
+
+@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS.keys())
+def test_a_planted_leak_is_found(plant):
+    view, secret = a_view(), COSTS[2]
+    assert leaks(view, foreign(0)) == []
+    object.__setattr__(view, "extra", plant(secret))
+    assert leaks(view, foreign(0)) == [secret]
+
+
+def test_a_view_with_the_population_attached_is_found_out():
+    model = Federation(
+        Scenario([OwnerProfile(Linear(c), b) for c, b in zip(COSTS, CAPACITIES, strict=True)], PowerLaw())
+    )
+    view = a_view()
+    object.__setattr__(view, "friends", model.population)
+    assert leaks(view, foreign(0)) == foreign(0)
+    object.__setattr__(view, "friends", weakref.ref(next(iter(model.owners))))
+    assert leaks(view, foreign(0)) == foreign(0)
+
+
+def test_offers_that_carry_foreign_costs_are_found_out():
+    view = a_view()
+    offers = replace(view.payoff.offers, refund=Cost(np.array(COSTS)))
+    leaky = replace(view, payoff=replace(view.payoff, offers=offers))
+    assert leaks(leaky, foreign(0)) == COSTS[1:]
+
+
+def test_a_generator_that_reveals_the_seed_is_found_out():
+    view = a_view()
+    revealing = replace(view, rng=(np.random.default_rng(SEED),))
+    assert leaks(revealing, [SEED]) == [SEED]
+
+
+def test_a_server_that_is_told_the_truth_is_found_out():
+    _, bugged = spied(NoPayments(), LIAR)
+    view = next(seen for seen in bugged.seen if isinstance(seen, ServerView))
+    told = replace(view, reports=replace(view.reports, cost=Cost(np.array(COSTS))))
+    assert leaks(told, COSTS) == COSTS
