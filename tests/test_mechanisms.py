@@ -9,7 +9,7 @@ from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fedabm.mechanisms
@@ -79,7 +79,7 @@ def test_every_mechanism_has_an_example():
 
 @contract
 @oracles
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_outcomes_are_legal(mechanism, accuracy, seed):
     reports = reports_of(seed, mechanism)
     outcome = settle(mechanism, accuracy, reports)
@@ -96,7 +96,7 @@ def test_outcomes_are_legal(mechanism, accuracy, seed):
 
 @contract
 @oracles
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_nobody_gets_more_than_the_full_model(mechanism, accuracy, seed):
     reports = reports_of(seed, mechanism)
     offers = mechanism.offers(accuracy, reports)
@@ -107,7 +107,7 @@ def test_nobody_gets_more_than_the_full_model(mechanism, accuracy, seed):
 
 @contract
 @oracles
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_payments_balance_where_promised_and_are_what_the_transfers_say(mechanism, accuracy, seed):
     outcome = settle(mechanism, accuracy, reports_of(seed, mechanism))
     if mechanism.budget_balanced:
@@ -236,7 +236,7 @@ def test_slopes_are_derivatives_away_from_kinks(mechanism, accuracy, seed):
 
 @contract
 @oracles
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_promised_shape_holds_between_kinks(mechanism, accuracy, seed):
     """The certified gap relies on it."""
     reports = reports_of(seed, mechanism)
@@ -270,6 +270,7 @@ def test_nobody_contributing_is_no_problem(mechanism, accuracy):
 
 
 @contract
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 7))
 def test_legal_and_balanced_on_random_federations(mechanism, seed, n):
     outcome = settle(mechanism, PowerLaw(scale=1.2, exponent=0.6), reports_of(seed, mechanism, n))

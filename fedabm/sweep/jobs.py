@@ -17,8 +17,9 @@ from fedabm import checkpoint, library
 from fedabm.frames import Frames, versions
 from fedabm.model import Federation
 from fedabm.study import Study
-from fedabm.sweep.collected import collected
+from fedabm.sweep.collected import Collection
 from fedabm.sweep.designs import plain
+from fedabm.sweep.results import split
 from fedabm.sweep.targets import Target
 
 __all__ = ["Job", "do", "failed"]
@@ -60,22 +61,29 @@ def _script(job: Job) -> list[Tables]:
     parameters = {**script.defaults, **job.parameters}
     study = Study(script.name, job.seed, job.steps, plain(parameters), quiet=True)
     script.run(study, **parameters)
-    return [_tables(frames) for frames in study.frames.split()]
+    return [_tables(frames) for frames in split(study.frames)]
 
 
 def _simulate(job: Job, make: Callable[..., mesa.Model], path: Path | None, every: float | None) -> Tables:
     """Step a model to its end."""
     model = checkpoint.restore(path) if path and every and path.exists() else make(job)
-    most = job.steps or (model.scenario.steps if isinstance(model, Federation) else MOST_STEPS)
-    last = time.monotonic()
-    while model.running and model.steps < most:
-        model.step()
-        if path and every and isinstance(model, Federation) and time.monotonic() - last >= every:
-            checkpoint.save(model, path)
-            last = time.monotonic()
-    tables = _tables(model.frames(job.cell)) if isinstance(model, Federation) else collected(model, job)
+    tables = _run_federation(job, model, path, every) if isinstance(model, Federation) else _run_other(job, model)
     mesa.Agent._ids.pop(model, None)  # Mesa never forgets a model there
     return tables
+
+
+def _run_federation(job: Job, model: Federation, path: Path | None, every: float | None) -> Tables:
+    checkpoint.run(model, path, every, job.steps)
+    return _tables(model.frames(job.cell))
+
+
+def _run_other(job: Job, model: mesa.Model) -> Tables:
+    collection, most = Collection(model), job.steps or MOST_STEPS
+    while model.running and model.steps < most:
+        model.step()
+        collection.note()
+    facts = {"label": job.cell, "scenario": job.target.name, "seed": job.seed}
+    return collection.tables(facts)
 
 
 def _federation(job: Job) -> Federation:
@@ -122,7 +130,7 @@ def failed(job: Job, error: BaseException | str, seconds: float, trace: str = ""
 
 def _own(error: BaseException) -> Any:
     """The traceback from the target on, without the machinery around it."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None and "sweep" in Path(trace.tb_frame.f_code.co_filename).parts:
+    trace, here = error.__traceback__, Path(__file__).parent
+    while trace is not None and trace.tb_next is not None and Path(trace.tb_frame.f_code.co_filename).parent == here:
         trace = trace.tb_next
     return trace
