@@ -49,7 +49,9 @@ def shared_legend(figure: Figure, panel: Axes) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncol=len(labels), frameon=False, handlelength=2.8)
 
 
-def mark(panel: Axes, x: float, y: float, text: str, shift: tuple[float, float] = (5, 5), colour: str = "black") -> None:
+def mark(
+    panel: Axes, x: float, y: float, text: str, shift: tuple[float, float] = (5, 5), colour: str = "black"
+) -> None:
     """A dot with a label beside it; `shift` is in points."""
     panel.plot([x], [y], marker="o", color=colour, markersize=5, linestyle="none", zorder=5)
     across = "left" if shift[0] >= 0 else "right"
@@ -63,8 +65,12 @@ def offer_curves(panel: Axes, offers: Offers, alone: Array, contributions: Array
     The colours of Karimireddy et al. 2022, Figures 3 and 8; dashes tell them apart without colour vision.
     """
     mine, x = offers.take([0]), contributions[None]
-    panel.plot(contributions, mine.accuracy.value(x)[0], color=COLOURS[2], linestyle="--", label="with everybody's data")
-    panel.plot(contributions, mine.received.value(x)[0], color=COLOURS[3], linewidth=2.2, label="returned by the mechanism")
+    panel.plot(
+        contributions, mine.accuracy.value(x)[0], color=COLOURS[2], linestyle="--", label="with everybody's data"
+    )
+    panel.plot(
+        contributions, mine.received.value(x)[0], color=COLOURS[3], linewidth=2.2, label="returned by the mechanism"
+    )
     panel.plot(contributions, alone, color="0.55", linestyle="-.", label="alone")
 
 

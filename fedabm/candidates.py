@@ -19,8 +19,9 @@ SMALL = 24
 
 def automatic(game: Game, origin: Array | None, rng: np.random.Generator) -> Iterator[Path]:
     """Newton first where offers are concave; then best responses from several starts, Newton from where they end."""
-    if not has_kinks(game):
-        first = opening(game) if origin is None else origin
+    offers = game.offers(np.zeros(game.owners))
+    if not has_kinks(game, offers):
+        first = opening(game, offers) if origin is None else origin
         yield from by_newton(game, first)
         yield from by_interior_point(game, first)
     if origin is not None:

@@ -62,7 +62,7 @@ def payment_graph(transfers: pd.DataFrame, step: int | None = None) -> nx.DiGrap
 
     An edge payer -> payee carries the `amount` and the `reason`s.  The server is the node "server".
     """
-    chosen = transfers if step is None else transfers[transfers["step"] == step]
+    chosen = _chosen(transfers, step)
     graph = nx.DiGraph()
     if chosen.empty:
         return graph
@@ -85,7 +85,7 @@ def import_graph(owners: pd.DataFrame, step: int | None = None, adjacency: Array
         for importer, giver in zip(*np.nonzero(adjacency), strict=True):
             graph.add_edge(_node(int(giver)), _node(int(importer)), weight=float(adjacency[importer, giver]))
         return graph
-    chosen = owners if step is None else owners[owners["step"] == step]
+    chosen = _chosen(owners, step)
     sums = chosen[chosen["stayed"]].groupby("owner")[["contribution", "accuracy"]].sum()
     for row in sums.itertuples():
         if row.contribution > 0:
@@ -98,6 +98,14 @@ def write_graphml(graph: nx.DiGraph, path: str | Path) -> Path:
     """Write a graph as GraphML, for Gephi, Cytoscape and the like."""
     nx.write_graphml(graph, path)
     return Path(path)
+
+
+def _chosen(frame: pd.DataFrame, step: int | None) -> pd.DataFrame:
+    """The rows of one step, or of all; they must belong to one run."""
+    runs = frame["run"].nunique() if "run" in frame else 1
+    if runs > 1:
+        raise InputError(f"a graph shows one run, got {runs} runs; choose one, for instance frame[frame['run'] == 0]")
+    return frame if step is None else frame[frame["step"] == step]
 
 
 def _node(account: int) -> str:

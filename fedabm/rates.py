@@ -23,8 +23,8 @@ __all__ = ["Side", "accuracy_steps", "full_contribution_steps", "joint_steps", "
 class Side:
     """One half of Assumption 1: `size` variables (contributions or weights) and the bounds on their derivatives.
 
-    `strength` is lambda: G + lambda I is negative semi-definite; `bound` is L >= |G_ij|; `cross` is the norm P of the mixed
-    derivatives by which this side's steps disturb the *other* side: P~ for contributions, P for weights.
+    `strength` is lambda: G + lambda I is negative semi-definite; `bound` is L >= |G_ij|; `cross` is the norm P of the
+    mixed derivatives by which this side's steps disturb the *other* side: P~ for contributions, P for weights.
     """
 
     size: int
@@ -38,7 +38,9 @@ class Side:
         check_positive("bound on second derivatives", self.bound)
         check_positive("bound on mixed derivatives", self.cross, zero=True)
         if self.strength > self.bound:
-            raise InputError(f"strength {self.strength:g} exceeds the bound {self.bound:g}; |G_ii| >= lambda forbids that")
+            raise InputError(
+                f"strength {self.strength:g} exceeds the bound {self.bound:g}; |G_ii| >= lambda forbids that"
+            )
         if self.strength <= self.cross:
             raise InputError(
                 f"strength {self.strength:g} must exceed the mixed derivatives' {self.cross:g}; else no step is safe"
@@ -72,16 +74,16 @@ def step_bounds(size: float, strength: Array | float, bound: float, cross: Array
     return np.stack([np.ones(cross.shape), inverse, 2.0 * strength / spread, (strength - cross) / (spread - cross**2)])
 
 
-def joint_steps(
-    contributions: Side, weights: Side, gamma: float, eta: float, gradient: float, precision: float
-) -> int:
+def joint_steps(contributions: Side, weights: Side, gamma: float, eta: float, gradient: float, precision: float) -> int:
     """T_0 of eq. (6), ln(E / precision) / ln(1 / max(W_1, W_2)): from then on both gradients are below `precision`.
 
     `gradient` is E, the sum of the two gradients' norms at the start; gamma and eta must obey the bounds of Theorem 1.
     """
     for name, side, step in (("gamma", contributions, gamma), ("eta", weights, eta)):
         if not 0 < step < side.largest_step:
-            raise InputError(f"{name} must lie below {side.largest_step:.6g}, got {step:g}; take a smaller positive step")
+            raise InputError(
+                f"{name} must lie below {side.largest_step:.6g}, got {step:g}; take a smaller positive step"
+            )
     slowest = max(contributions.contraction(gamma), weights.contraction(eta), 1e-300)
     return math.ceil(_logs(gradient, precision) / -math.log(slowest))
 
@@ -102,15 +104,17 @@ def full_contribution_steps(
     check_positive("bound on marginal costs", cost_slope, zero=True)
     check_positive("bound on falling accuracy", decline, zero=True)
     if subsidy <= cost_slope + decline:
-        raise InputError(f"subsidy {subsidy:g} must exceed {cost_slope + decline:g}, the most a unit can cost; raise it")
+        raise InputError(
+            f"subsidy {subsidy:g} must exceed {cost_slope + decline:g}, the most a unit can cost; raise it"
+        )
     return math.ceil(float(np.max(capacities - starts)) / (gamma * (subsidy - cost_slope - decline)))
 
 
 def accuracy_steps(smoothness: float, convexity: float, excess: float, precision: float) -> int:
     """T_0 of eq. (9) with eta = 1/M: steps of phase 2 after which the mean accuracy is within `precision` of the best.
 
-    The smallest T_0 > ln(excess / precision) / ln(1 / (1 - nu/M)), M = `smoothness`, nu = `convexity`, `excess` the lack
-    of accuracy at the start.  The paper asks for M > nu; Example 1 has M = nu and arrives in one step.
+    The smallest T_0 > ln(excess / precision) / ln(1 / (1 - nu/M)), M = `smoothness`, nu = `convexity`, `excess` the
+    lack of accuracy at the start.  The paper asks for M > nu; Example 1 has M = nu and arrives in one step.
     """
     return _steps(_logs(excess, precision), 1.0 - _condition(smoothness, convexity))
 

@@ -8,9 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from fedabm.best import best_response
 from fedabm.curves import Array
 from fedabm.dynamics import replies, sequential_best_response
 from fedabm.game import Game
+from fedabm.offers import Offers
 
 __all__ = ["Path", "damped", "has_kinks", "in_turn", "opening", "starts", "until_repeat"]
 
@@ -25,19 +27,19 @@ class Path:
     cycle: Array | None = None
 
 
-def has_kinks(game: Game) -> bool:
-    """Whether some owner's offer is not concave over its whole range when nobody contributes."""
-    offers = game.offers(np.zeros(game.owners))
+def has_kinks(game: Game, offers: Offers) -> bool:
+    """Whether some owner's offer is not concave over its whole range."""
     inside = (offers.kinks > 0) & (offers.kinks < game.capacities[:, None])
     return offers.shape != "concave" or bool(np.any(inside))
 
 
-def opening(game: Game, rounds: int = 5) -> Array:
+def opening(game: Game, offers: Offers | None = None, rounds: int = 5) -> Array:
     """A point between nobody contributing and everyone contributing as if it were alone: where slopes cancel.
 
-    Bisection of the ray's length on the sign of the mean slope, weighted with the contributions.
+    Bisection of the ray's length on the sign of the mean slope, weighted with the contributions.  `offers` are those
+    when nobody contributes, if they are known already.
     """
-    alone = _alone(game)
+    alone = _alone(game, offers or game.offers(np.zeros(game.owners)))
     low, high = np.log(0.25 / game.owners), 0.0
     for _ in range(rounds if np.any(alone) else 0):
         middle = 0.5 * (low + high)
@@ -46,11 +48,11 @@ def opening(game: Game, rounds: int = 5) -> Array:
     return np.exp(0.5 * (low + high)) * alone
 
 
-def _alone(game: Game, rounds: int = 8) -> Array:
+def _alone(game: Game, offers: Offers, rounds: int = 8) -> Array:
     """Roughly what each owner would contribute if nobody else did; a few percent are good enough to start from."""
-    if has_kinks(game):
-        return game.best_responses(np.zeros(game.owners))
-    curve = game.offers(np.zeros(game.owners)).benefit
+    if has_kinks(game, offers):
+        return best_response(offers, game.costs, game.capacities).contribution
+    curve = offers.benefit
     low, high = np.log(1e-6 * game.capacities), np.log(game.capacities)
     for _ in range(rounds):
         middle = 0.5 * (low + high)

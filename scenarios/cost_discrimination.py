@@ -211,7 +211,7 @@ def _play(study: Study, mixture: Mixture, tuned_for: tuple[Goal, ...], fraction:
 
 def _figure(table: pd.DataFrame, mixture: Mixture, tuned_for: tuple[Goal, ...]) -> Figure:
     """Figure 7: totals and high-cost owners' data, value shaping on the left, PD on the right."""
-    figure, axes = panels(4, width=3.5, height=3.3)
+    figure, axes = panels(4, rows=2, width=4.0, height=3.0)
     names = ["value shaping", "value shaping", *["PD"] * 2]
     columns = ["total data", "high-cost data"] * 2
     for turn, (panel, name, column) in enumerate(zip(axes, names, columns, strict=True)):
@@ -220,7 +220,12 @@ def _figure(table: pd.DataFrame, mixture: Mixture, tuned_for: tuple[Goal, ...]) 
             rows = table[table["mechanism"] == kind].sort_values("low-cost share")
             colour = COLOURS[3] if name != "PD" else COLOURS[place]
             style = {"color": colour, "linestyle": LINES[place], "marker": "os^"[place], "markersize": 4}
-            panel.plot(rows["low-cost share"], rows[column] / 1e6, label=f"tuned for the most data of {_LEGEND[kind]}" if kind in _LEGEND else kind, **style)
+            panel.plot(
+                rows["low-cost share"],
+                rows[column] / 1e6,
+                label=f"PD for most data of {_LEGEND[kind]}" if kind in _LEGEND else kind,
+                **style,
+            )
         what = "total" if column == "total data" else "high-cost owners"
         dress(panel, f"({'abcd'[turn]}) {name}: {what}", "fraction of low-cost owners", "data (million samples)")
     for column in (0, 1):
@@ -229,7 +234,7 @@ def _figure(table: pd.DataFrame, mixture: Mixture, tuned_for: tuple[Goal, ...]) 
             panel.set_ylim(-0.03 * top, top)
     handles, labels = axes[2].get_legend_handles_labels()
     if handles:
-        figure.legend(handles, labels, loc="outside lower right", ncol=2, frameon=False, title="proportional data (PD)")
+        figure.legend(handles, labels, loc="outside lower center", ncol=2, frameon=False)
     return figure
 
 

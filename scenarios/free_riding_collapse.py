@@ -82,9 +82,17 @@ def _figure(played: Federation, table: pd.DataFrame, steps: int | None) -> Figur
     path = np.vstack([start, given.to_numpy()])
     collapse.plot(path.sum(axis=1), color="black", marker="o", markersize=4, label="all owners")
     collapse.plot(path[:, 0], color=COLOURS[0], linestyle="--", marker="s", markersize=4, label="the cheapest owner")
-    collapse.plot(path[:, 1:].sum(axis=1), color=COLOURS[1], linestyle=":", marker="^", markersize=4, label="the others")
+    collapse.plot(
+        path[:, 1:].sum(axis=1), color=COLOURS[1], linestyle=":", marker="^", markersize=4, label="the others"
+    )
     collapse.set_xticks(np.unique(np.linspace(0, len(path) - 1, 6).astype(int)))
-    dress(collapse, "(b) one best response after the other", "step (0: everyone has its m*)", "data (samples)", "upper right")
+    dress(
+        collapse,
+        "(b) one best response after the other",
+        "step (0: everyone has its m*)",
+        "data (samples)",
+        "upper right",
+    )
     _totals(totals, table)
     return figure
 

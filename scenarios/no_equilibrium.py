@@ -4,8 +4,9 @@ Theorem A.2 of Murhekar et al. 2023: three owners in a ring, each served by its 
 
     a_i(s) = e(s_i) + e(s_{i-1}) - e(s_i) e(s_{i-1}),     costs s_i / 4,
 
-where e rises from 0 to 1 around s = 1/2.  An owner contributes 1/2 + epsilon if its predecessor gives nothing and nothing
-otherwise; with three in a ring that cannot come to rest.  Played in turn, best responses repeat the same six profiles.
+where e rises from 0 to 1 around s = 1/2.  An owner contributes 1/2 + epsilon if its predecessor gives nothing and
+nothing otherwise; with three in a ring that cannot come to rest.  Played in turn, best responses repeat the same six
+profiles.
 """
 
 from __future__ import annotations
@@ -100,7 +101,9 @@ def _circle(panel: Axes, cycle: Array) -> None:
         panel.annotate("", there, here, arrowprops=arrow)
         middle = 0.62 * (here + there) / 2
         panel.text(*middle, f"owner {mover + 1}", ha="center", va="center", color=_COLOURS[mover], fontsize="small")
-        panel.bar(here[0] + 0.11 * np.array([-1, 0, 1]), profile * 0.5 + 0.015, 0.09, here[1] - 0.14, color=_COLOURS[:3])
+        panel.bar(
+            here[0] + 0.11 * np.array([-1, 0, 1]), profile * 0.5 + 0.015, 0.09, here[1] - 0.14, color=_COLOURS[:3]
+        )
     panel.set(xlim=(-1.35, 1.35), ylim=(-1.35, 1.35), aspect="equal", title="The cycle: bars are owners 1, 2, 3")
     panel.axis("off")
 

@@ -96,7 +96,9 @@ class Market:
 
     def offers(self, rule: Proportional, each: float) -> Offers:
         """What one owner is offered while all others contribute `each`."""
-        return rule.offers(self.accuracy, Reports(np.full(self.owners, each), np.full(self.owners, self.most))).take([0])
+        return rule.offers(self.accuracy, Reports(np.full(self.owners, each), np.full(self.owners, self.most))).take(
+            [0]
+        )
 
     def gain(self, rule: Proportional, each: float, tolerance: float) -> float:
         """A proven bound on what an owner could gain by any other contribution, or by leaving."""

@@ -1,15 +1,15 @@
 """Who gives how much, and who gets back what it gave, without payments, with shared costs and with Shapley shares?
 
-Table 1 of Murhekar et al. 2025 on the accuracy functions of their Appendix E: 30 owners in three groups whose images are
-rotated differently (two owners for lumpy skin disease), costs per batch drawn from [0, 0.001].  The printed numbers are not
-equilibria but iterates: preset `paper` takes 1000 steps of size 10 from s = 1, `active` owners at a time, and `converged`
-solves the game.  In equilibrium Shapley shares make every image owner contribute all it may.
+Table 1 of Murhekar et al. 2025 on the accuracy functions of their Appendix E: 30 owners in three groups whose images
+are rotated differently (two owners for lumpy skin disease), costs per batch drawn from [0, 0.001].  The printed
+numbers are not equilibria but iterates: preset `paper` takes 1000 steps of size 10 from s = 1, `active` owners at a
+time, and `converged` solves the game.  In equilibrium Shapley shares make every image owner contribute all it may.
 
-Owners of MNIST and FashionMNIST may give 100 of about 181 batches, so 55.1% is everything.  Text and code move 10 of 30
-owners per step, which gives the printed shares of CIFAR-10 but half of those of MNIST and FashionMNIST; active=30 with
-rate=0.8, the code's beta, gives these.  For lumpy skin disease neither costs nor capacities are stated: the same costs and
-100 batches are assumed, which gives about the printed shares.  The printed accuracy gains are those of trained
-networks, ours those of the accuracy functions.
+Owners of MNIST and FashionMNIST may give 100 of about 181 batches, so 55.1% is everything.  Text and code move 10 of
+30 owners per step, which gives the printed shares of CIFAR-10 but half of those of MNIST and FashionMNIST; active=30
+with rate=0.8, the code's beta, gives these.  For lumpy skin disease neither costs nor capacities are stated: the same
+costs and 100 batches are assumed, which gives about the printed shares.  The printed accuracy gains are those of
+trained networks, ours those of the accuracy functions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,13 @@ from fedabm.random import generator
 from fedabm.shapley import shapley
 from fedabm.study import Study
 
-_MEASURES = {"share": "data share %", "data": "data gain", "accuracy": "accuracy gain", "reciprocity": "reciprocity"}
+_MEASURES = {"share": "share %", "data": "data gain", "accuracy": "acc. gain", "reciprocity": "reciprocity"}
+_TITLES = {
+    "share": "data share (% of all batches)",
+    "data": r"data gain over $\mathcal{M}^0$",
+    "accuracy": r"accuracy gain over $\mathcal{M}^0$ (printed: trained networks)",
+    "reciprocity": "reciprocity (least received per share given)",
+}
 _MECHANISMS = ("M^0", "M^BG", "M^Shap")
 
 
@@ -179,27 +185,28 @@ def _figure(table: pd.DataFrame, preset: str) -> Figure:
     """One panel per column of Table 1; per dataset and mechanism our bar beside the printed one."""
     sns.set_theme(style="whitegrid", context="paper")
     figure, axes = plt.subplots(2, 2, figsize=(9.5, 5.6), sharex=True, layout="constrained")
-    for panel, title in zip(axes.flat, _MEASURES.values(), strict=True):
-        _bars(panel, table, title)
+    for panel, name in zip(axes.flat, _MEASURES, strict=True):
+        _bars(panel, table, _MEASURES[name])
+        panel.set_title(_TITLES[name])
     axes[0, 1].set_yscale("log")
     axes[0, 1].set_yticks([1, 2, 5, 10, 20], labels=["1", "2", "5", "10", "20"])
-    ours = "after 1000 steps" if preset == "paper" else "in equilibrium"
+    ours = "iterate" if preset == "paper" else "equilibrium"
     handles, labels = axes[0, 0].get_legend_handles_labels()
     labels = [label.replace("ours", ours) for label in labels]
     figure.legend(handles, labels, loc="outside lower center", ncol=6, frameon=False)
     return figure
 
 
-def _bars(panel: Axes, table: pd.DataFrame, title: str) -> None:
+def _bars(panel: Axes, table: pd.DataFrame, column: str) -> None:
     names, width = list(table["dataset"].unique()), 0.13
     for k, mechanism in enumerate(_MECHANISMS):
         rows, colour = table[table["mechanism"] == mechanism], sns.color_palette("colorblind")[k]
         place = np.arange(len(names)) + (2 * k - 2.5) * width
         symbol = f"$\\mathcal{{M}}^{{{mechanism[2:]}}}$"
-        panel.bar(place, rows[title], width, color=colour, label=f"{symbol} ours")
+        panel.bar(place, rows[column], width, color=colour, label=f"{symbol} ours")
         style = {"facecolor": "white", "edgecolor": colour, "hatch": "////", "linewidth": 1.0}
-        panel.bar(place + width, rows[f"{title} printed"], width, label=f"{symbol} printed", **style)
-    panel.set(title=title, xticks=np.arange(len(names)), xticklabels=names)
+        panel.bar(place + width, rows[f"{column} printed"], width, label=f"{symbol} printed", **style)
+    panel.set(xticks=np.arange(len(names)), xticklabels=names)
     panel.grid(visible=False, axis="x")
 
 

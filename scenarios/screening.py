@@ -29,8 +29,8 @@ def run(
     study: Study,
     low: float = 5e-4,
     high: float = 1e-3,
-    probability: float = 0.4,
-    others: float = 100.0,
+    probability: float = 0.36,
+    others: float = 200.0,
     owners: int = 10,
     ceiling: float = 0.95,
     complexity: float = 1.0,
@@ -44,14 +44,15 @@ def run(
         people = population(costs, ceiling / low)
         study.simulate(Scenario(people, accuracy, menu, steps=100, record=None), f"{owners} owners, {label}")
     reports = one_owner(accuracy, low, others)
-    chances = np.unique(np.append(np.linspace(0.0, 1.0, points), [probability, low / high, low / (low + high)]))
+    chances = np.unique(np.append(np.linspace(0.0, 1.0, points), [probability, low / high]))
     table = pd.concat([over_chances(accuracy, reports, low, high, chances, printed) for printed in (False, True)])
     chosen = table[np.isclose(table["p"], probability) | np.isclose(table["p"], low / high)]
-    study.table(table_of_both(chosen), f"One owner, costs {low:g} and {high:g}, others contribute {others:g}")
+    chosen = chosen.sort_values(["p", "formula"])
+    study.table(chosen, f"One owner, costs {low:g} and {high:g}, others contribute {others:g}")
     study.table(_simulated(study, low), "Simulated federations, last step", "simulated")
     _note(study, table, low / high)
     study.picture(_menu(accuracy, rule, reports), "screening_menu")
-    study.picture(_rent(table, low / high, low / (low + high)), "screening")
+    study.picture(_rent(table, low / high), "screening")
 
 
 def one_owner(accuracy: PacBound, low: float, others: float) -> Reports:
@@ -76,11 +77,6 @@ def over_chances(
     return pd.DataFrame(rows, columns=columns)
 
 
-def table_of_both(rows: pd.DataFrame) -> pd.DataFrame:
-    """Corrected and printed side by side, by probability."""
-    return rows.sort_values(["p", "formula"]).reset_index(drop=True)
-
-
 def _simulated(study: Study, low: float) -> pd.DataFrame:
     """What owners of each cost give and gain."""
     frames = study.frames
@@ -94,9 +90,10 @@ def _simulated(study: Study, low: float) -> pd.DataFrame:
 
 def _note(study: Study, table: pd.DataFrame, threshold: float) -> None:
     both = table.pivot_table(index="p", columns="formula", values="expected data")
-    lost = (1 - both["printed"] / both["corrected"]).max()
-    study.note(f"The printed formula collects up to {lost:.1%} less than the corrected one, and never more.")
-    study.note(f"From p = low/high = {threshold:g} on an owner with low cost has no rent.")
+    lost = 1 - both["printed"] / both["corrected"]
+    study.note(f"The printed formula collects {lost.min():.1%} to {lost.max():.1%} less than the corrected one.")
+    rent = table[(table["formula"] == "corrected") & (table["p"] >= threshold)]["rent"].max()
+    study.note(f"From p = low/high = {threshold:g} on the rent of an owner with low cost is at most {rent:.2g}.")
 
 
 def _menu(accuracy: PacBound, rule: Screening, reports: Reports) -> Figure:
@@ -120,7 +117,7 @@ def _corners(menu: Menu) -> list[tuple[float, str, tuple[float, float]]]:
     return [*names, (menu.down[0], "D: low cost", (8, -14))]
 
 
-def _rent(table: pd.DataFrame, threshold: float, misprint: float) -> Figure:
+def _rent(table: pd.DataFrame, threshold: float) -> Figure:
     """Expected data, contributions and rent against the probability of low cost."""
     figure, (data, corners, rent) = panels(3, width=3.9, height=3.3)
     for formula, colour, line in (("corrected", COLOURS[3], "-"), ("printed", COLOURS[0], "--")):
@@ -134,7 +131,7 @@ def _rent(table: pd.DataFrame, threshold: float, misprint: float) -> Figure:
     data.plot(known["p"], known["if costs were known"], color="0.5", linestyle=":", label="if costs were known")
     for panel in (data, corners, rent):
         panel.axvline(threshold, color="0.6", linestyle="-.", linewidth=0.9)
-    data.annotate("low/high", (threshold, 0.02), xycoords=("data", "axes fraction"), fontsize=8, color="0.4")
+        panel.annotate("low/high", (threshold + 0.01, 0.02), xycoords=("data", "axes fraction"), color="0.4")
     chance = "probability p of low cost"
     dress(data, "(a) expected data of one owner", chance, "samples", "upper left")
     dress(corners, "(b) contributions meant for each cost", chance, "samples", "center right")

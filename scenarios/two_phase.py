@@ -1,10 +1,10 @@
 """Do contributions and weights that are learned together end at full data and the best model?
 
-Example 1 of Doshi et al. 2025: two owners with costs 0.04 and 0.02 per unit, a_i(w, s) = 1 - |target - w|^2 / (s_1 + s_2).
-Under UPBReD the owners withdraw as soon as the weights are good, until nobody contributes any more; the paper's
-w = (0.5, 1.5), s = (0, 5) is an equilibrium for these weights but no rest point, because the weights go on learning.
-Under 2P-UPBReD a subsidy first makes everyone contribute everything (phase 1, at most kappa steps), and then the weights
-are trained (phase 2).  Money only changes hands, yet an owner with little data can lose by it.
+Example 1 of Doshi et al. 2025: two owners with costs 0.04 and 0.02 per unit, a_i(w, s) = 1 - |target - w|^2 / (s_1 +
+s_2).  Under UPBReD the owners withdraw as soon as the weights are good, until nobody contributes any more; the
+paper's w = (0.5, 1.5), s = (0, 5) is an equilibrium for these weights but no rest point, because the weights go on
+learning.  Under 2P-UPBReD a subsidy first makes everyone contribute everything (phase 1, at most kappa steps), and
+then the weights are trained (phase 2).  Money only changes hands, yet an owner with little data can lose by it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm import Frames, Scenario, population
@@ -41,7 +40,7 @@ def run(
     subsidy: float = 0.5,
     start: float = 1.0,
 ) -> None:
-    """Run both algorithms on the same owners; the second also with the paper's eta = 1/M and with unequal capacities."""
+    """Run both algorithms on the same owners; the second also with eta = 1/M and with unequal capacities."""
     model, moves, n = JointQuadratic(rate=eta), GradientResponse(gamma), len(costs)
     waiting = replace(model, waits_for=(capacity,) * n)
     joint = Scenario(population(costs, capacity, moves, capacity), model, steps=1100)
@@ -50,7 +49,9 @@ def run(
     smoothness = 2.0 / (n * capacity)
     fast = replace(apart, accuracy=replace(waiting, rate=1.0 / smoothness))
     unequal = (0.5, *(10.0,) * (n - 1))
-    unfair = Scenario(population(costs, unequal, moves, 0.5), replace(model, waits_for=unequal), ContributionSubsidy(2.0))
+    unfair = Scenario(
+        population(costs, unequal, moves, 0.5), replace(model, waits_for=unequal), ContributionSubsidy(2.0)
+    )
     cases = {"UPBReD": joint, "2P-UPBReD": apart, "2P-UPBReD, eta = 1/M": fast}
     paths = {label: _path(study.simulate(case, label).frames(), case) for label, case in cases.items()}
     losing = study.simulate(replace(unfair, steps=1100), "2P-UPBReD, unequal capacities").frames()
@@ -59,7 +60,9 @@ def run(
         "one step": weight_steps(smoothness, smoothness, model.error, _PRECISION),
     }
     study.table(_together(paths["UPBReD"], joint), "UPBReD: contributions and weights together", "upbred")
-    study.table(_apart(paths, bounds, study.frames, losing), "2P-UPBReD: first contributions, then weights", "two_phase")
+    study.table(
+        _apart(paths, bounds, study.frames, losing), "2P-UPBReD: first contributions, then weights", "two_phase"
+    )
     study.picture(_figure(paths, bounds["kappa"], eta), "two_phase")
 
 
@@ -106,7 +109,11 @@ def _apart(paths: dict[str, pd.DataFrame], bounds: dict[str, int], frames: Frame
     worst = last_step(losing.owners)["utility"].min()
     rows = [
         ("steps of phase 1 (kappa)", f"at most {bounds['kappa']}", full),
-        (f"steps of phase 2 to weights within {_PRECISION:g}, eta as set", "", _first(slow["error"] < _PRECISION) - full),
+        (
+            f"steps of phase 2 to weights within {_PRECISION:g}, eta as set",
+            "",
+            _first(slow["error"] < _PRECISION) - full,
+        ),
         ("the same with eta = 1/M", bounds["one step"], _first(fast["error"] < _PRECISION) - full),
         ("welfare (sum of accuracies) at the end", "2", f"{slow['welfare'].iloc[-1]:.6g}"),
         ("largest sum of payments in any step", "0", f"{budget:.1e}"),
@@ -140,7 +147,11 @@ def _figure(paths: dict[str, pd.DataFrame], kappa: int, eta: float) -> Figure:
     axes[2, 0].axhline(1.8, color="0.4", linestyle="-.", linewidth=1.2, label="printed end: 1.8")
     axes[0, 1].set_xlim(0, 300)
     axes[1, 0].set(yscale="log", ylim=(1e-12, 10))
-    names = ("contribution\n(units of data)", r"distance from the best" + "\n" + r"weights, $|w-w^{OPT}|$", "sum of accuracies")
+    names = (
+        "contribution\n(units of data)",
+        r"distance from the best" + "\n" + r"weights, $|w-w^{OPT}|$",
+        "sum of accuracies",
+    )
     for panel, name in zip(axes[:, 0], names, strict=True):
         panel.set_ylabel(name)
     for panel in axes.flat:

@@ -1,9 +1,10 @@
 """How far is the equilibrium of two owners from the contributions that are best for both?
 
-Example 1 of Murhekar et al. 2023: a(s) = 8 - 1/(s_1 + s_2), costs 5 s_1 and 4 s_2.  In equilibrium owner 1 gives nothing;
-the Nash product u_1 u_2 is 24.  The paper improves it to 25.2444 at (0.2, 0.4); its maximum is 25.500932 at
-(0.172678, 0.498142).  Cost sharing with the optimal rate beta* = 4/9 still leaves owner 1 at zero, (0, 0.670820), so Theorem 4.1,
-which asks for positive contributions, says nothing here; its payments bring the product to 26.6824 all the same.
+Example 1 of Murhekar et al. 2023: a(s) = 8 - 1/(s_1 + s_2), costs 5 s_1 and 4 s_2.  In equilibrium owner 1 gives
+nothing; the Nash product u_1 u_2 is 24.  The paper improves it to 25.2444 at (0.2, 0.4); its maximum is 25.500932 at
+(0.172678, 0.498142).  Cost sharing with the optimal rate beta* = 4/9 still leaves owner 1 at zero, (0, 0.670820), so
+that Theorem 4.1, which asks for positive contributions, says nothing here; payments bring the product to 26.6824 all
+the same.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from fedabm.accuracy import PowerLaw
 from fedabm.cli import run_script
 from fedabm.costs import Linear
 from fedabm.curves import Array
+from fedabm.errors import InputError
 from fedabm.game import Game
-from fedabm.mechanisms import NoPayments
-from fedabm.mechanisms.cost_sharing import CostSharing, optimal_rate
+from fedabm.mechanisms import CostSharing, NoPayments
+from fedabm.mechanisms.cost_sharing import optimal_rate
 from fedabm.metrics import welfare_optimum
 from fedabm.study import Study
 
@@ -31,6 +33,8 @@ _ALTERNATIVE = (0.2, 0.4)
 
 def run(study: Study, costs: tuple[float, ...] = (5.0, 4.0), ceiling: float = 8.0, capacity: float = 1.0) -> None:
     """Solve both mechanisms, maximise the Nash product, and draw all points on its contours."""
+    if len(costs) != 2:
+        raise InputError(f"this picture needs two owners, got {len(costs)} costs; give for instance costs=5,4")
     free = Game(PowerLaw(exponent=1.0, offset=0.0, ceiling=ceiling), costs, capacity, NoPayments())
     shared = Game(free.accuracy, costs, capacity, CostSharing())
     rate = optimal_rate(costs)
@@ -40,7 +44,11 @@ def run(study: Study, costs: tuple[float, ...] = (5.0, 4.0), ceiling: float = 8.
         "equilibrium without payments": (equilibrium.profile, equilibrium.utilities, equilibrium.gap),
         "the paper's alternative": (np.array(_ALTERNATIVE), free.utilities(_ALTERNATIVE), free.gap(_ALTERNATIVE)),
         "largest Nash product": (best, free.utilities(best), free.gap(best)),
-        f"equilibrium of cost sharing, beta* = {rate:.4g}, with payments": (refunded.profile, refunded.utilities, refunded.gap),
+        f"equilibrium of cost sharing, beta* = {rate:.4g}, with payments": (
+            refunded.profile,
+            refunded.utilities,
+            refunded.gap,
+        ),
     }
     study.table(_summary(points), "Nash product of the utilities")
     study.picture(_figure(free, points), "welfare_two_owners")
@@ -58,7 +66,7 @@ def _summary(points: dict[str, tuple[Array, Array, float]]) -> pd.DataFrame:
 def _figure(game: Game, points: dict[str, tuple[Array, Array, float]]) -> Figure:
     """Contours of the Nash product without payments, with the owners' best responses and the four points."""
     sns.set_theme(style="white", context="paper")
-    figure, panel = plt.subplots(figsize=(7.0, 5.0), layout="constrained")
+    figure, panel = plt.subplots(figsize=(6.6, 6.2), layout="constrained")
     reach = 1.25 * max(float(np.max(profile)) for profile, _, _ in points.values())
     axis = np.linspace(0.0, min(reach, float(game.capacities.min())), 241)
     _contours(figure, panel, game, axis)
@@ -70,7 +78,8 @@ def _figure(game: Game, points: dict[str, tuple[Array, Array, float]]) -> Figure
         style = {"s": 70, "edgecolor": "black", "linewidth": 0.8, "zorder": 5, "clip_on": False}
         panel.scatter(*profile, marker=marker, color=colour, label=label, **style)
     panel.set(xlabel=r"contribution of owner 1, $s_1$", ylabel=r"contribution of owner 2, $s_2$")
-    panel.legend(loc="upper right", framealpha=1.0, title=r"point $(s_1, s_2)$: Nash product")
+    panel.set_title(r"Nash product $u_1 u_2$ of two owners")
+    figure.legend(loc="outside lower center", ncol=2, frameon=False, title=r"point $(s_1, s_2)$: Nash product there")
     return figure
 
 

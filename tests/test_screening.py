@@ -23,7 +23,7 @@ accuracies = st.one_of(
 
 @st.composite
 def situations(draw):
-    """A mechanism, an accuracy and reports of two owners; contributions in units of a high-cost owner's optimum alone."""
+    """A mechanism, an accuracy and two owners' reports, in units of a high-cost owner's optimum alone."""
     accuracy = draw(accuracies)
     high = draw(st.floats(0.05, 0.9)) * viability_cost(accuracy)
     mechanism = Screening(high * draw(st.floats(0.2, 0.95)), high, draw(st.floats(0, 1)))

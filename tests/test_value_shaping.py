@@ -33,7 +33,7 @@ def gap(offers, cost, capacity, profile):
     return best_response(offers, cost, capacity).bound - (offers.benefit.value(profile) - cost.value(profile))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=35)
 @given(totals, shares, st.data())
 def test_feasible_rational_and_non_decreasing_everywhere(accuracy, relative, data):
     cost, capacity = owners(accuracy, relative)
@@ -49,7 +49,7 @@ def test_feasible_rational_and_non_decreasing_everywhere(accuracy, relative, dat
     assert np.all(offers.payment.value(x) == 0)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=35)
 @given(totals, shares)
 def test_equilibrium_leaves_utility_unchanged_and_is_certified(accuracy, relative):
     cost, capacity = owners(accuracy, relative)

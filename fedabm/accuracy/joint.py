@@ -19,15 +19,15 @@ class JointQuadratic(Exposure):
 
         a_i(w, s) = 1 - |target - w|^2 / sum_j s_j
 
-    Doshi et al. 2025, Example 1.  Between two steps w is frozen and only the total matters.  `advance` takes one step of
-    training, w <- w + rate * (1/n) sum_i grad_w a_i(w, s), eq. (4); together with `GradientResponse` and simultaneous
-    activation that is UPBReD, Algorithm 1.
+    Doshi et al. 2025, Example 1.  Between two steps w is frozen and only the total matters.  `advance` takes one step
+    of training, w <- w + rate * (1/n) sum_i grad_w a_i(w, s), eq. (4); together with `GradientResponse` and
+    simultaneous activation that is UPBReD, Algorithm 1.
 
     With `waits_for`, the contributions (usually the capacities) that owners must have reached before the weights are
     trained at all, it is 2P-UPBReD, Algorithm 2: phase 1 moves contributions only, phase 2 weights only.
 
-    As the total goes to 0 the accuracy falls without bound unless w is the target.  Below `least` it continues along its
-    tangent instead, so it stays finite, smooth and concave; without any data nothing is learned.
+    As the total goes to 0 the accuracy falls without bound unless w is the target.  Below `least` it continues along
+    its tangent instead, so it stays finite, smooth and concave; without any data nothing is learned.
 
     >>> model = JointQuadratic()
     >>> model.values(np.array([[5.0, 5.0]])), model.advance(np.array([5.0, 5.0])).weights

@@ -14,6 +14,7 @@ import mesa
 import pandas as pd
 
 from fedabm import checkpoint, library
+from fedabm.errors import InputError
 from fedabm.frames import Frames, versions
 from fedabm.model import Federation
 from fedabm.study import Study
@@ -49,7 +50,7 @@ def do(job: Job, path: Path | None = None, every: float | None = None) -> list[T
     if job.target.kind == "script":
         runs = _script(job)
     else:
-        make: Callable[[], mesa.Model] = _model if job.target.kind == "model" else _federation
+        make: Callable[[Job], mesa.Model] = _model if job.target.kind == "model" else _federation
         runs = [_simulate(job, make, path, every)]
     for tables in runs:
         tables["runs"] = tables["runs"].assign(parameters=_as_text(job), wall_time=time.perf_counter() - began)
@@ -64,12 +65,20 @@ def _script(job: Job) -> list[Tables]:
     return [_tables(frames) for frames in split(study.frames)]
 
 
-def _simulate(job: Job, make: Callable[..., mesa.Model], path: Path | None, every: float | None) -> Tables:
+def _simulate(job: Job, make: Callable[[Job], mesa.Model], path: Path | None, every: float | None) -> Tables:
     """Step a model to its end."""
-    model = checkpoint.restore(path) if path and every and path.exists() else make(job)
+    model = (_resumed(path) if path and every else None) or make(job)
     tables = _run_federation(job, model, path, every) if isinstance(model, Federation) else _run_other(job, model)
     mesa.Agent._ids.pop(model, None)  # Mesa never forgets a model there
     return tables
+
+
+def _resumed(path: Path) -> Federation | None:
+    """The model as a killed worker left it; a damaged checkpoint only means to begin again."""
+    try:
+        return checkpoint.restore(path) if path.exists() else None
+    except InputError:
+        return None
 
 
 def _run_federation(job: Job, model: Federation, path: Path | None, every: float | None) -> Tables:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_digits
 
 from fedabm.errors import check_positive
 from fedabm.learning.datasets.base import Dataset, standardise
@@ -15,6 +14,8 @@ __all__ = ["breast_cancer", "digits", "quadratic"]
 
 def digits(folder: Path) -> Dataset:
     """1,797 handwritten digits of 8 x 8 pixels; the 17 grey levels are spread over 0 .. 255."""
+    from sklearn.datasets import load_digits  # slow to import, so only when it is wanted
+
     raw = load_digits()
     images = np.rint(raw.images * (255 / 16)).astype(np.uint8)[:, None]
     return Dataset("digits", images, raw.target.astype(np.int64), classes=10)
@@ -22,6 +23,8 @@ def digits(folder: Path) -> Dataset:
 
 def breast_cancer(folder: Path) -> Dataset:
     """569 tumours with 30 measures each, standardised by column; label 1 is benign."""
+    from sklearn.datasets import load_breast_cancer
+
     raw = load_breast_cancer()
     return Dataset("breast_cancer", standardise(raw.data), raw.target.astype(np.int64), classes=2)
 

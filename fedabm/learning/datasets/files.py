@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,7 +90,7 @@ def bundle(path: Path, *needed: str) -> dict[str, np.ndarray]:
             return {key: arrays[key] for key in needed}
     except KeyError as error:
         raise damaged(path, f"the arrays {', '.join(needed)}", f"none called {error}") from None
-    except Exception as error:  # zipfile, zlib and NumPy each have their own errors for a torn file
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError) as error:
         raise damaged(path, "an npz file", " ".join(str(error).split())) from None
 
 

@@ -31,8 +31,9 @@ def from_hub(path: str, x: str, y: str, user: str | None = None, length: int = 4
 
 def from_flower(federated: Any, x: str, y: str, split: str = "train", length: int = 40) -> Dataset:
     """All partitions of a flwr-datasets FederatedDataset; `users` is the partition, so `Natural()` gives them back."""
+    first = federated.load_partition(0, split)  # some partitioners know their number only after that
     count = federated.partitioners[split].num_partitions
-    parts = [federated.load_partition(k, split) for k in range(count)]
+    parts = [first, *(federated.load_partition(k, split) for k in range(1, count))]
     data = from_table("flower", parts, x, y, None, length=length)
     users = np.repeat(np.arange(count, dtype=np.int64), [len(part) for part in parts])
     return Dataset("flower", data.x, data.y, data.classes, users, None, data.tokens)

@@ -1,0 +1,216 @@
+"""Where jobs are done, behind the interface of `concurrent.futures`: this process, or local processes.
+
+A worker that dies is replaced; the future of what it was doing raises WorkerDied, and no other future is touched.
+(`ProcessPoolExecutor` breaks as a whole when a worker dies.)  The Ray executor is in `fedabm.sweep.cluster`.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.connection
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import Any
+
+from fedabm.errors import InputError, check_whole
+
+__all__ = ["LocalExecutor", "SerialExecutor", "WorkerDied", "executor_of"]
+
+_ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+_STARTING = threading.Lock()
+
+
+class WorkerDied(Exception):
+    """A worker ended before its work did.  `blame`: whether the work may be the reason."""
+
+    def __init__(self, reason: str, *, blame: bool = True, started: bool = True) -> None:
+        super().__init__(reason)
+        self.blame, self.started = blame, started
+
+
+class SerialExecutor(Executor):
+    """This process, one after the other, at once."""
+
+    workers = 1
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+        """Do it now.  Ctrl-C is not caught."""
+        future: Future = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+class LocalExecutor(Executor):
+    """Processes of this machine, started afresh (spawn), with one thread each for linear algebra."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._tasks: queue.SimpleQueue = queue.SimpleQueue()
+        self._hands = [_Hand(self._tasks) for _ in range(workers)]
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+        """Queue it for the next worker that is free."""
+        future: Future = Future()
+        self._tasks.put((future, (fn, args, kwargs)))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the workers; with cancel_futures at once, whatever they are doing."""
+        for hand in self._hands:
+            if cancel_futures:
+                hand.kill()
+            self._tasks.put(None)
+        for hand in self._hands:
+            if wait:
+                hand.thread.join()
+
+    def processes(self) -> list[int]:
+        """The ids of the workers."""
+        return [hand.process.pid for hand in self._hands if hand.process and hand.process.pid]
+
+
+class _Hand:
+    """A thread that leads one worker process, and starts another when that dies."""
+
+    def __init__(self, tasks: queue.SimpleQueue) -> None:
+        self.process: multiprocessing.process.BaseProcess | None = None
+        self._line: Any = None
+        self._tasks, self._ended = tasks, False
+        self.thread = threading.Thread(target=self._lead, daemon=True)
+        self.thread.start()
+
+    def kill(self) -> None:
+        """End the worker at once and start no other."""
+        self._ended = True
+        if self.process is not None:
+            self.process.kill()
+
+    def _lead(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            future, work = task
+            if self._ended or not future.set_running_or_notify_cancel():
+                future.cancel()
+                continue
+            try:
+                good, outcome = self._ask(work)
+            except Exception as error:
+                good, outcome = False, error
+            (future.set_result if good else future.set_exception)(outcome)
+        self._retire()
+
+    def _ask(self, work: Any) -> tuple[bool, Any]:
+        """Let the worker do it; starts one if there is none."""
+        if self.process is None or not self.process.is_alive():
+            self._start()
+        try:
+            self._line.send(work)
+            return self._line.recv()
+        except (EOFError, OSError):
+            raise WorkerDied(self._cause()) from None
+
+    def _start(self) -> None:
+        self._retire()
+        context = multiprocessing.get_context("spawn")
+        self._line, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        with _STARTING, _environment(_ONE_THREAD):
+            process.start()
+        self.process = process
+        theirs.close()
+        try:
+            self._line.recv()
+        except (EOFError, OSError):
+            raise WorkerDied(self._cause(), started=False) from None
+
+    def _cause(self) -> str:
+        """How the worker ended."""
+        process, self.process = self.process, None
+        if process is None:
+            return "the worker was ended"
+        process.join()
+        code = process.exitcode or 0
+        if code < 0:
+            name = signal.Signals(-code).name
+            hint = ", perhaps for want of memory" if name == "SIGKILL" else ""
+            return f"the worker was killed by {name}{hint}"
+        return f"the worker ended with exit code {code}"
+
+    def _retire(self) -> None:
+        if self._line is not None:
+            self._line.close()
+        if self.process is not None:
+            self.process.join(5)
+            self.process.kill()
+        self.process = self._line = None
+
+
+class _environment:
+    """Environment variables for a process that is being started."""
+
+    def __init__(self, values: dict[str, str]) -> None:
+        self._values = values
+
+    def __enter__(self) -> None:
+        self._before = {name: os.environ.get(name) for name in self._values}
+        os.environ.update(self._values)
+
+    def __exit__(self, *_: object) -> None:
+        for name, value in self._before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _serve(line: Any) -> None:
+    """The life of a worker: do what comes, until the line is closed or the leader is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader gets Ctrl-C too, and decides
+    threading.Thread(target=_end_with_leader, daemon=True).start()
+    import fedabm.sweep.worker  # noqa: F401  before the first job, so that its time is not counted as the job's
+
+    line.send("ready")
+    while True:
+        try:
+            function, args, kwargs = line.recv()
+        except EOFError:
+            return
+        try:
+            outcome = (True, function(*args, **kwargs))
+        except Exception as error:
+            outcome = (False, error)
+        line.send(outcome)
+
+
+def _end_with_leader() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def executor_of(name: str, workers: int | None = None, address: str | None = None, gpus: float = 0.0) -> Executor:
+    """The executor of that name: serial, local or ray."""
+    if workers is not None:
+        check_whole("workers", workers)
+    if name == "serial":
+        return SerialExecutor()
+    if name == "local":
+        return LocalExecutor(workers or os.cpu_count() or 1)
+    if name == "ray":
+        from fedabm.sweep.cluster import RayExecutor
+
+        return RayExecutor(workers, address, gpus)
+    raise InputError(f"unknown executor {name!r}; choose one of: local, ray, serial")
+
+
+def in_worker() -> bool:
+    """Whether this process was started by another one, which is still importing the user's script."""
+    return multiprocessing.parent_process() is not None and "fedabm.sweep.worker" not in sys.modules

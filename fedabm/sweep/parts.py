@@ -1,0 +1,174 @@
+"""Part files: immutable Parquet files in a folder, merged into fewer as they become many.
+
+A part is written under a temporary name and renamed when complete.  Its name, LEVEL-DIGEST.parquet, holds a digest of
+its content, so that damage is noticed.  Merging writes a part of the next level, whose metadata names the parts that it
+replaces, and then deletes those.  A reader ignores replaced parts, so that at any moment it finds every run once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fedabm.errors import InputError
+from fedabm.sweep.tables import stack
+
+__all__ = ["Part", "damaged", "merge", "opened", "parts_in", "set_aside", "tidy", "write"]
+
+#: how many parts of one level are merged into one of the next
+FAN = 8
+#: bytes beyond which parts are not merged any more
+LARGE = 256 * 2**20
+#: runs per row group, so that single runs can be read without the rest
+GROUP = 256
+
+_REPLACES = b"replaces"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part file."""
+
+    name: str
+    size: int
+
+    @property
+    def level(self) -> int:
+        """How many times its runs have been merged."""
+        return int(self.name.split("-")[0])
+
+
+def parts_in(folder: Path) -> list[Part]:
+    """The complete parts in a folder, replaced or not, in order of their names."""
+    found = sorted(path for path in folder.glob("*.parquet") if not path.name.startswith("."))
+    return [Part(path.name, path.stat().st_size) for path in found if path.exists()]
+
+
+def write(table: pa.Table, folder: Path, level: int = 0, replaces: Iterable[str] = ()) -> Part:
+    """Write a part; when this returns it is there to stay."""
+    noted = {**(table.schema.metadata or {}), _REPLACES: json.dumps(sorted(replaces)).encode()}
+    temporary = folder / f".{uuid.uuid4().hex}.part"
+    try:
+        with temporary.open("wb") as file:
+            pq.write_table(
+                table.replace_schema_metadata(noted),
+                file,
+                row_group_size=GROUP,
+                compression="zstd",
+                write_page_checksum=True,
+            )
+            file.flush()
+            os.fsync(file.fileno())
+        size = temporary.stat().st_size
+        path = temporary.replace(folder / f"{level:02d}-{_digest(temporary)}.parquet")
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise InputError(f"cannot write to {folder}: {error.strerror or error}; free some space and resume") from None
+    return Part(path.name, size)
+
+
+def merge(folder: Path, names: Sequence[str]) -> Part:
+    """Merge some parts into one; of several attempts at a run the last is kept."""
+    table = stack([_open(folder / name).read() for name in names])
+    kept = latest(table)
+    table = table if len(kept) == table.num_rows else table.take(pa.array(kept))
+    part = write(table, folder, 1 + max(Part(name, 0).level for name in names), names)
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
+    return part
+
+
+def latest(table: pa.Table) -> np.ndarray:
+    """The rows to keep, in order: of each job those of its last attempt, once, as the first part has them."""
+    keys, attempts = table["key"].to_pylist(), table["attempt"].to_pylist()
+    sources, numbers = table["batch"].to_pylist(), table["number"].to_pylist()
+    best: dict[str, tuple[int, str]] = {}
+    for key, attempt, source in zip(keys, attempts, sources, strict=True):
+        known = best.get(key)
+        if known is None or (attempt, source) > known:
+            best[key] = (attempt, source)
+    chosen: dict[tuple[str, int], int] = {}
+    for row, (key, attempt, source, number) in enumerate(zip(keys, attempts, sources, numbers, strict=True)):
+        if best[key] == (attempt, source):
+            chosen.setdefault((key, number), row)
+    return np.array(list(chosen.values()), dtype=np.int64)
+
+
+def tidy(folder: Path) -> None:
+    """Remove what killed workers left: unfinished files, and parts whose successors are in place."""
+    for leftover in folder.glob(".*.part"):
+        leftover.unlink(missing_ok=True)
+    for name in {name for part in parts_in(folder) for name in _replaced(folder / part.name)}:
+        (folder / name).unlink(missing_ok=True)
+
+
+def damaged(folder: Path) -> list[Part]:
+    """The parts whose content is not what their names say."""
+    return [part for part in parts_in(folder) if _digest(folder / part.name) != Path(part.name).stem.split("-")[-1]]
+
+
+def set_aside(folder: Path, part: Part) -> Path:
+    """Rename a damaged part, so that nobody reads it and nothing is deleted."""
+    path = folder / part.name
+    return path.rename(path.with_name(f"{path.name}.corrupt"))
+
+
+def opened(folder: Path) -> dict[str, pq.ParquetFile]:
+    """All parts that are not replaced, open: what is deleted meanwhile can still be read."""
+    for _ in range(100):
+        before = {part.name for part in parts_in(folder)}
+        try:
+            files = {name: _open(folder / name) for name in sorted(before)}
+        except FileNotFoundError:
+            continue  # merged meanwhile
+        if _settled(before, {part.name for part in parts_in(folder)}):
+            gone = {name for file in files.values() for name in _names(file)}
+            return {name: file for name, file in files.items() if name not in gone}
+    raise InputError(f"the files in {folder} change too fast to be read; try again")
+
+
+def _settled(before: set[str], after: set[str]) -> bool:
+    """Whether nothing was merged between two listings; fresh parts do not matter."""
+    return before <= after and all(Part(name, 0).level == 0 for name in after - before)
+
+
+def _open(path: Path) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(path, page_checksum_verification=True)
+    except FileNotFoundError:
+        raise
+    except (OSError, pa.ArrowInvalid) as error:
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: Path, error: Exception) -> InputError:
+    """What to say about a damaged part."""
+    reason = str(error).splitlines()[0].rstrip(".")
+    return InputError(
+        f"{path} is damaged ({reason}); start the sweep again: it sets that file aside and repeats its runs"
+    )
+
+
+def _replaced(path: Path) -> list[str]:
+    try:
+        return _names(_open(path))
+    except (InputError, FileNotFoundError):
+        return []
+
+
+def _names(file: pq.ParquetFile) -> list[str]:
+    return json.loads((file.schema_arrow.metadata or {}).get(_REPLACES, b"[]"))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:32]

@@ -1,0 +1,195 @@
+"""Reads the folder of a sweep, also while it is being written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fedabm.errors import InputError, nearest
+from fedabm.frames import COLUMNS
+from fedabm.sweep.folder import read_design
+from fedabm.sweep.parts import latest, opened, unreadable
+from fedabm.sweep.results import Results
+from fedabm.sweep.tables import flatten, stack
+
+__all__ = ["load_sweep", "states"]
+
+_CHILDREN = ("steps", "owners", "transfers")
+_INTERNAL = ("attempt", "batch", "number")
+_REASONS = ("error", "traceback")
+_EDGE = [name for name in COLUMNS["runs"] if name != "run"]
+
+Columns = Mapping[str, Sequence[str] | None] | Sequence[str]
+
+
+def states(folder: Path) -> dict[str, tuple[int, bool]]:
+    """Each job that has a row: its last attempt, and whether that failed."""
+    tables = [_read(folder, name, file, ["key", "attempt", "status"]) for name, file in opened(folder / "parts").items()]
+    found: dict[str, tuple[int, bool]] = {}
+    for table in tables:
+        columns = (table[name].to_pylist() for name in ("key", "attempt", "status"))
+        for key, attempt, status in zip(*columns, strict=True):
+            found[key] = max(found.get(key, (-1, False)), (attempt, status == "failed"))
+    return found
+
+
+def load_sweep(folder: Path, columns: Columns | None = None, runs: Sequence[int] | str | None = None) -> Results:
+    """The frames of all jobs of the design that are done, in the order of the design."""
+    design = read_design(folder)
+    files = opened(folder / "parts")
+    nested = _nested(files)
+    plain = [_read(folder, name, file, _plain_columns(file)) for name, file in files.items()]
+    table = stack(plain) if plain else pa.table({name: [] for name in ("key", *_INTERNAL, *_EDGE)})
+    frame = _ordered(table, design)
+    chosen = _choose(frame, runs)
+    wanted = _wanted(columns, {"runs": [*frame.columns], **{name: nested.get(name, []) for name in _CHILDREN}}, nested)
+    frames: dict[str, pd.DataFrame] = {}
+    for name in dict.fromkeys([*_CHILDREN, *nested]):
+        picked = wanted.get(name, [])
+        frames[name] = _child(folder, files, name, picked, chosen) if picked else _empty(name, columns)
+    kept = [name for name in chosen.columns if name in wanted["runs"] or name == "run"]
+    tables = {name.removeprefix("table:"): frames[name] for name in nested if name.startswith("table:")}
+    return Results(chosen[kept].reset_index(drop=True), *(frames[name] for name in _CHILDREN), tables)
+
+
+def _read(folder: Path, name: str, file: pq.ParquetFile, columns: list[str], groups: Any = None) -> pa.Table:
+    try:
+        return file.read(columns) if groups is None else file.read_row_groups(groups, columns)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise unreadable(folder / "parts" / name, error) from None
+
+
+def _plain_columns(file: pq.ParquetFile) -> list[str]:
+    return [field.name for field in file.schema_arrow if not pa.types.is_nested(field.type)]
+
+
+def _nested(files: Mapping[str, pq.ParquetFile]) -> dict[str, list[str]]:
+    """The nested tables and their columns."""
+    found: dict[str, dict[str, None]] = {}
+    for file in files.values():
+        for field in file.schema_arrow:
+            if pa.types.is_nested(field.type):
+                found.setdefault(field.name, {}).update(dict.fromkeys(inner.name for inner in field.type.value_type))
+    return {name: list(columns) for name, columns in sorted(found.items())}
+
+
+def _ordered(table: pa.Table, design: pa.Table) -> pd.DataFrame:
+    """The runs frame in the order of the design, with parameters, and the place of each run in the stacked parts."""
+    position = {key: place for place, key in enumerate(design["key"].to_pylist())}
+    rows = latest(table)
+    frame = table.take(pa.array(rows)).to_pandas().assign(_row=rows)
+    frame["job"] = frame["key"].map(position)
+    frame = frame[frame["job"].notna()].astype({"job": np.int64}).sort_values(["job", "number"], ignore_index=True)
+    slots = np.ones(design.num_rows, dtype=np.int64)
+    np.maximum.at(slots, frame["job"].to_numpy(), frame["number"].to_numpy(dtype=np.int64) + 1)
+    first = np.cumsum(slots) - slots
+    frame["run"] = first[frame["job"].to_numpy()] + frame["number"].to_numpy(dtype=np.int64)
+    frame["cell"] = design["cell"].to_pandas()[frame["job"]].to_numpy()
+    return _with_parameters(frame, design)
+
+
+def _with_parameters(frame: pd.DataFrame, design: pa.Table) -> pd.DataFrame:
+    """Columns in order: numbers and names, what a single run has, parameters, reasons of failure."""
+    settings = [json.loads(text) for text in design["parameters"].to_pylist()]
+    values = pd.DataFrame(settings, index=range(len(settings))).loc[frame["job"]].reset_index(drop=True)
+    values.columns = [f"parameter_{name}" if name in frame or name in _EDGE else name for name in values.columns]
+    frame = frame.reindex(columns=["run", "job", "cell", "key", *_EDGE, *_REASONS, "_row"])
+    front, back = frame[["run", "job", "cell", "key", *_EDGE]], frame[[*_REASONS, "_row"]]
+    return pd.concat([front, values, back], axis=1)
+
+
+def _choose(frame: pd.DataFrame, runs: Sequence[int] | str | None) -> pd.DataFrame:
+    """Some runs: by number, or by a condition on the columns of `runs`."""
+    if runs is None:
+        return frame
+    if isinstance(runs, str):
+        try:
+            return frame.query(runs)
+        except Exception as error:  # pandas raises whatever the expression does
+            raise InputError(f"cannot select runs by {runs!r} ({error}); write for instance 'rate > 0.1'") from None
+    unknown = set(map(int, runs)) - set(frame["run"])
+    if unknown:
+        raise InputError(f"there is no run {min(unknown)}; give numbers from the column run of `runs`")
+    return frame[frame["run"].isin(list(runs))]
+
+
+def _wanted(columns: Columns | None, known: dict[str, list[str]], nested: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The columns of each frame that are asked for."""
+    every = {**nested, **known, "runs": [name for name in known["runs"] if name != "_row"]}
+    if columns is None:
+        return every
+    if not isinstance(columns, Mapping):
+        _check_names(columns, {name for names in every.values() for name in names} | {"run"}, "the sweep")
+        return {frame: [name for name in names if name in columns] for frame, names in every.items()}
+    _check_names(columns, every, "a sweep", "frame")
+    for frame, names in columns.items():
+        _check_names(names or (), {*every[frame], "run"}, frame)
+    picked = {frame: every[frame] if names is None else [*names] for frame, names in columns.items()}
+    return {**dict.fromkeys(every, []), **picked}
+
+
+def _check_names(given: Any, known: Any, what: str, kind: str = "column") -> None:
+    for name in [given] if isinstance(given, str) else given:
+        if name not in known:
+            raise InputError(f"{what} has no {kind} {name!r}; {nearest(str(name), known)}")
+
+
+def _child(
+    folder: Path, files: Mapping[str, pq.ParquetFile], name: str, columns: list[str], chosen: pd.DataFrame
+) -> pd.DataFrame:
+    """One of the nested tables, for the chosen runs, in their order."""
+    pieces, places = [], []
+    before = 0
+    wanted = chosen["_row"].to_numpy(dtype=np.int64)
+    for part, file in files.items():
+        rows = file.metadata.num_rows
+        mine = np.sort(wanted[(wanted >= before) & (wanted < before + rows)]) - before
+        if name in file.schema_arrow.names and len(mine):
+            table, kept = _rows(folder, part, file, mine, [f"{name}.list.element.{column}" for column in columns])
+            pieces.append(table)
+            places.append(kept + before)
+        before += rows
+    if not pieces:
+        return _empty(name, columns)
+    table, place = stack(pieces), np.concatenate(places)
+    order = pd.Series(np.arange(len(place)), index=place).reindex(wanted)
+    have = order.notna().to_numpy()
+    column = table.take(pa.array(order[have].to_numpy(dtype=np.int64)))[name]
+    owner, flat = flatten(column)
+    return _framed(name, columns, flat, chosen["run"].to_numpy()[have][owner])
+
+
+def _rows(
+    folder: Path, part: str, file: pq.ParquetFile, rows: np.ndarray, columns: list[str]
+) -> tuple[pa.Table, np.ndarray]:
+    """Some rows of a part, reading only the row groups that hold them."""
+    sizes = np.array([file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)])
+    ends = np.cumsum(sizes)
+    groups = np.unique(np.searchsorted(ends, rows, side="right"))
+    table = _read(folder, part, file, columns, groups.tolist())
+    present = np.concatenate([np.arange(ends[group] - sizes[group], ends[group]) for group in groups])
+    inside = np.flatnonzero(np.isin(present, rows))
+    return (table if len(inside) == len(present) else table.take(pa.array(inside))), present[inside]
+
+
+def _framed(name: str, columns: list[str], flat: pa.Table, runs: np.ndarray) -> pd.DataFrame:
+    """A frame with the run in front, columns in their usual order and strategies as categories."""
+    frame = flat.to_pandas()
+    usual = [column for column in COLUMNS.get(name, {}) if column in frame]
+    frame = frame[[*usual, *(column for column in frame.columns if column not in usual)]]
+    frame.insert(0, "run", runs)
+    if name == "owners" and "strategy" in frame:
+        frame["strategy"] = pd.Categorical(frame["strategy"], categories=sorted(frame["strategy"].dropna().unique()))
+    return frame
+
+
+def _empty(name: str, columns: Any) -> pd.DataFrame:
+    usual = list(COLUMNS.get(name, {"run": ""}))
+    return pd.DataFrame({column: [] for column in (usual if columns is None else ["run"])})

@@ -1,0 +1,152 @@
+"""What a worker does: run a batch of jobs, write their results as one part, and tell the leader only how it went.
+
+Before each job it notes in a file which one it is at, so that the leader knows which job a dead worker had in hand.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fedabm.sweep import parts
+from fedabm.sweep.identity import code_of
+from fedabm.sweep.jobs import Job, Tables, do, failed
+from fedabm.sweep.limits import TimeLimit, memory_limit, time_limit
+from fedabm.sweep.tables import nest
+
+__all__ = ["Batch", "CodeChanged", "Done", "Note", "Settings", "merge_parts", "read_note", "run_batch", "write_rows"]
+
+
+class CodeChanged(Exception):
+    """The worker's source code is not the leader's."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What holds for every job of a sweep."""
+
+    folder: Path
+    code: str
+    path: tuple[str, ...]
+    time_limit: float | None = None
+    memory_limit: int | None = None
+    checkpoint: float | None = None
+    hard: bool = True
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some jobs that one worker does one after the other."""
+
+    name: str
+    jobs: tuple[Job, ...]
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a batch went: its part, which jobs failed, and the seconds it took."""
+
+    part: parts.Part
+    failed: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a worker was doing when it last said so."""
+
+    key: str
+    began: float
+    trace: str
+
+
+def run_batch(settings: Settings, batch: Batch) -> Done:
+    """Do the jobs of a batch and write their part."""
+    began = time.perf_counter()
+    prepare(settings, batch)
+    rows: list[tuple[Job, Tables]] = []
+    for job in batch.jobs:
+        rows += [(job, tables) for tables in _attempt(settings, batch, job)]
+    part = write_rows(settings.folder, batch.name, rows)
+    for leftover in (_note(settings, batch), _trace(settings, batch), *(_saved(settings, job) for job in batch.jobs)):
+        leftover.unlink(missing_ok=True)
+    lost = {job.key for job, tables in rows if tables["runs"]["status"].iloc[0] == "failed"}
+    return Done(part, tuple(sorted(lost)), time.perf_counter() - began)
+
+
+def prepare(settings: Settings, batch: Batch) -> None:
+    """Make the leader's modules importable, and make sure that they are the leader's."""
+    sys.path += [entry for entry in settings.path if entry not in sys.path]
+    if code_of(batch.jobs[0].target.file) != settings.code:
+        raise CodeChanged
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+
+
+def _attempt(settings: Settings, batch: Batch, job: Job) -> list[Tables]:
+    """The tables of a job, or the row that says why there are none."""
+    note = {"key": job.key, "began": time.time()}
+    _note(settings, batch).write_text(json.dumps(note))
+    began = time.perf_counter()
+    trace = _trace(settings, batch) if settings.hard else None
+    try:
+        with time_limit(settings.time_limit, trace), memory_limit(settings.memory_limit):
+            return do(job, _saved(settings, job), settings.checkpoint)
+    except (Exception, SystemExit, TimeLimit) as error:
+        return [failed(job, error, time.perf_counter() - began)]
+
+
+def write_rows(folder: Path, batch: str, rows: Sequence[tuple[Job, Tables]]) -> parts.Part:
+    """Write the tables of some runs as one part."""
+    table = nest([tables for _, tables in rows])
+    jobs = [job for job, _ in rows]
+    numbers = [sum(other is job for other in jobs[:place]) for place, job in enumerate(jobs)]
+    marks: dict[str, Any] = {
+        "key": pa.array([job.key for job in jobs]),
+        "attempt": pa.array([job.attempt for job in jobs], pa.int64()),
+        "batch": pa.array([batch] * len(jobs)),
+        "number": pa.array(numbers, pa.int64()),
+    }
+    for place, (name, column) in enumerate(marks.items()):
+        table = table.add_column(place, name, column)
+    return parts.write(table, folder / "parts")
+
+
+def merge_parts(settings: Settings, names: Sequence[str]) -> parts.Part:
+    """Merge some parts into one."""
+    return parts.merge(settings.folder / "parts", names)
+
+
+def read_note(settings: Settings, batch: Batch) -> Note | None:
+    """What the worker of a batch was doing when it died, if it had begun; the note is taken away."""
+    path, trace = _note(settings, batch), _trace(settings, batch)
+    try:
+        found = json.loads(path.read_text())
+        text = trace.read_text() if trace.exists() else ""
+    except (OSError, ValueError):
+        return None
+    for leftover in (path, trace):
+        with contextlib.suppress(OSError):
+            os.unlink(leftover)
+    return Note(found["key"], found["began"], text)
+
+
+def _note(settings: Settings, batch: Batch) -> Path:
+    return settings.folder / "running" / f"{batch.name}.json"
+
+
+def _trace(settings: Settings, batch: Batch) -> Path:
+    return settings.folder / "running" / f"{batch.name}.txt"
+
+
+def _saved(settings: Settings, job: Job) -> Path:
+    return settings.folder / "running" / f"{job.key}.checkpoint"
