@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from fedabm.curves import Array
+from fedabm.curves import Array, Curve
 from fedabm.offers import Offers
 
 __all__ = ["COLOURS", "LINES", "dress", "mark", "offer_curves", "panels", "powers", "shared_legend", "thousands"]
@@ -33,7 +34,7 @@ def panels(count: int, rows: int = 1, width: float = 3.6, height: float = 3.0) -
     return figure, list(axes.ravel()[:count])
 
 
-def dress(panel: Axes, title: str, x: str, y: str, legend: str | None = None) -> None:
+def dress(panel: Axes, title: str, x: str, y: str, legend: Any = None) -> None:
     """Title, axes and, where wanted, a legend at that place of the panel."""
     panel.set_title(title)
     panel.set_xlabel(x)
@@ -55,12 +56,12 @@ def mark(
     """A dot with a label beside it; `shift` is in points."""
     panel.plot([x], [y], marker="o", color=colour, markersize=5, linestyle="none", zorder=5)
     across = "left" if shift[0] >= 0 else "right"
-    place = {"xytext": shift, "textcoords": "offset points", "ha": across, "va": "center"}
+    place: dict[str, Any] = {"xytext": shift, "textcoords": "offset points", "ha": across, "va": "center"}
     panel.annotate(text, (x, y), color=colour, bbox=_HALO, zorder=6, **place)
 
 
-def offer_curves(panel: Axes, offers: Offers, alone: Array, contributions: Array) -> None:
-    """What the first owner would get for each contribution: returned (red), alone (grey), with everybody's data (green).
+def offer_curves(panel: Axes, offers: Offers, alone: Curve, contributions: Array) -> None:
+    """What the first owner gets for each contribution: returned (red), alone (grey), with everybody's data (green).
 
     The colours of Karimireddy et al. 2022, Figures 3 and 8; dashes tell them apart without colour vision.
     """
@@ -71,7 +72,7 @@ def offer_curves(panel: Axes, offers: Offers, alone: Array, contributions: Array
     panel.plot(
         contributions, mine.received.value(x)[0], color=COLOURS[3], linewidth=2.2, label="returned by the mechanism"
     )
-    panel.plot(contributions, alone, color="0.55", linestyle="-.", label="alone")
+    panel.plot(contributions, alone.take([0]).value(x)[0], color="0.55", linestyle="-.", label="alone")
 
 
 def thousands(axis: str, *axes: Axes) -> None:

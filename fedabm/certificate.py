@@ -48,7 +48,9 @@ def _by_tangent(offers: Offers, cost: Cost, capacity: Array, profile: Array) -> 
     margin = 1e-7 * (profile + 1e-3 * capacity)
     points = np.column_stack([np.maximum(profile - margin, 0.0), profile, np.minimum(profile + margin, capacity)])
     left, here, right = (offers.benefit.slope(points) - cost.slope(points)).T
+    finite = np.isfinite(here)
+    here = np.where(finite, here, 0.0)
     rises = (left >= 0) | (points[:, 0] <= 0)
     falls = (right <= 0) | (points[:, 2] >= capacity)
     gains = np.maximum(here * (points[:, 2] - profile), here * (points[:, 0] - profile))
-    return np.maximum(gains, 0.0), smooth & rises & falls & np.isfinite(here)
+    return np.maximum(gains, 0.0), smooth & rises & falls & finite

@@ -77,7 +77,7 @@ def _state(model: Federation) -> dict[str, Any]:
 
 def _rebuilt(state: dict[str, Any]) -> Federation:
     model = Federation(state["scenario"], state["seed"])
-    vars(model).update(state["values"])
+    model.__dict__.update(state["values"])
     model.server._standing = state["standing"]
     model.random.setstate(state["random"])
     model.rng.bit_generator.state = state["rng"]

@@ -19,6 +19,7 @@ from rich.table import Table
 import fedabm
 from fedabm.equilibrium import solve
 from fedabm.errors import InputError
+from fedabm.learning import command as data_command
 from fedabm.library import find, names
 from fedabm.spec import read_game
 from fedabm.store import claim
@@ -80,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     solving.add_argument("--mechanism", metavar="NAME", help="another mechanism than the one in the file")
     solving.add_argument("--json", action="store_true", help="print all fields of the equilibrium as JSON")
     solving.set_defaults(command=_solve)
+    data_command.add_parser(commands)
     return parser
 
 

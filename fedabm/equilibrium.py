@@ -48,8 +48,8 @@ METHODS = (
 class Equilibrium:
     """A profile, what it brings the owners, and the proven bound `gap` on what any of them could still gain.
 
-    `converged` is gap <= tolerance; the gap is infinite where a mechanism promises nothing about the shape of its offers.  `cycle` holds the profiles (rows) that best responses repeat for ever if the game
-    is not solved because of that.
+    `converged` is gap <= tolerance.  The gap is infinite where a mechanism promises nothing about the shape of its
+    offers.  `cycle` holds the profiles (rows) that best responses repeat for ever, if that is why nothing was solved.
     """
 
     profile: Array

@@ -10,6 +10,7 @@ import json
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -246,6 +247,7 @@ def _concatenate(name: str, frames: list[pd.DataFrame]) -> pd.DataFrame:
     return joined[list(COLUMNS[name])]
 
 
+@cache
 def versions() -> dict[str, str]:
     """The versions that a run depends on."""
     packages = {name: version(name) for name in ("fedabm", "mesa", "numpy")}

@@ -69,10 +69,11 @@ def _factorise(matrix: Array, rows: NDArray[np.intp], weight: Array) -> tuple[Ar
     diagonal = np.diag_indices(len(rows))
     system[diagonal] += weight
     factors, pivots, zero_pivot = lapack.dgetrf(system)
-    nudge = 1e-12 * max(float(np.max(np.abs(system))), 1e-100)
-    while zero_pivot:
-        system[diagonal] += nudge
-        nudge *= 10
+    size = max(float(np.max(np.abs(system))), 1e-100)
+    for power in range(-12, 3):
+        if not zero_pivot:
+            break
+        system[diagonal] += size * 10.0**power
         factors, pivots, zero_pivot = lapack.dgetrf(system)
     return factors, pivots
 

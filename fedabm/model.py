@@ -259,7 +259,7 @@ class Federation(mesa.Model):
     def _step_frame(self) -> pd.DataFrame:
         last = self.recorder.step
         frame = pd.DataFrame({name: values[:last] for name, values in self.datacollector.model_vars.items()})
-        kept = [step == last or self.recorder.wants(step) for step in range(1, last + 1)]
+        kept = np.array([step == last or self.recorder.wants(step) for step in range(1, last + 1)], dtype=bool)
         return frame[kept].astype({"step": np.int64, "present": np.int64, "rejected": np.int64})
 
 

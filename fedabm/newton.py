@@ -117,7 +117,9 @@ def interior_point(game: Game, start: Array, *, limit: int = 80, precision: floa
         more_high = target / room - at_high + at_high / room * move
         shorter = np.concatenate([-move / profile, move / room, -more_low / at_low, -more_high / at_high])
         length = min(1.0, 0.995 / max(float(np.max(shorter)), 1e-300))
-        profile, room = profile + length * move, room - length * move
+        ahead = game.slopes(profile + length * move)
+        if not np.all(np.isfinite(ahead)):
+            break
+        profile, room, slope = profile + length * move, room - length * move, ahead
         at_low, at_high = at_low + length * more_low, at_high + length * more_high
-        slope = game.slopes(profile)
     return Newton(np.clip(profile, 0.0, top), turn, size)

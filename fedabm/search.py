@@ -71,7 +71,7 @@ def starts(game: Game, rng: np.random.Generator, count: int) -> Iterator[Array]:
         yield drawn * (rng.random(game.owners) < 0.5) if turn % 2 else drawn
 
 
-def in_turn(game: Game, start: Array, rounds: int = 400) -> Path:
+def in_turn(game: Game, start: Array, rounds: int = 100) -> Path:
     """Exact best replies, one owner after the other, until they rest or repeat."""
     moves = sequential_best_response(game, start)
     return until_repeat(moves, "sequential best response", game.owners, rounds * game.owners)

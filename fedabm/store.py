@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,11 @@ import pandas as pd
 
 from fedabm.errors import InputError
 from fedabm.frames import COLUMNS, Frames
+from fedabm.selection import select
 
 __all__ = ["claim", "load", "save"]
 
-MANIFEST = "manifest.json"
+MANIFEST, SWEEP = "manifest.json", "sweep.json"
 
 #: writes one file to the path it is given
 Writer = Callable[[Path], Any]
@@ -81,12 +82,25 @@ def _parquet(frame: pd.DataFrame) -> Writer:
     return lambda path: frame.to_parquet(path, index=False)
 
 
-def load(folder: str | Path) -> Frames:
-    """Read the frames of a run folder: an object with pandas frames .runs, .steps, .owners and .transfers."""
+def load(
+    folder: str | Path,
+    columns: Mapping[str, Sequence[str] | None] | Sequence[str] | None = None,
+    runs: Sequence[int] | str | None = None,
+) -> Frames:
+    """Read the frames of a run or sweep folder: an object with pandas frames .runs, .steps, .owners and .transfers.
+
+    `columns` are the names of those wanted, in any frame, or a table of such names by frame (None: all of that frame);
+    `runs` are the numbers of those wanted, or a condition on the columns of `runs` such as "rate > 0.1".
+    """
     folder = Path(folder)
+    if (folder / SWEEP).exists():
+        from fedabm.sweep.reading import load_sweep
+
+        return load_sweep(folder, columns, runs)
     if not (folder / MANIFEST).exists():
         raise InputError(f"{folder} holds no run (no {MANIFEST}); give a folder that `fedabm run --out` has written")
-    return Frames(**{name: _read(folder / f"{name}.parquet") for name in COLUMNS})
+    frames = Frames(**{name: _read(folder / f"{name}.parquet") for name in COLUMNS})
+    return frames if columns is None and runs is None else select(frames, columns, runs)
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -1,12 +1,13 @@
 """Who still contributes when some owners' data cost twice as much: under value shaping, and under proportional data?
 
-Owners with low and high costs in a mixture (Karimireddy et al. 2022, Appendix C.2.3 and Figure 7).  Value shaping asks each
-owner for what its own cost allows.  Proportional data (PD) compares all with the best contributor, whatever their costs.
+Owners with low and high costs in a mixture (Karimireddy et al. 2022, Appendix C.2.3 and Figure 7).  Value shaping
+asks each owner for what its own cost allows.  Proportional data (PD) compares all with the best contributor, whatever
+their costs.
 
-The printed "50x" depends on what PD's exponent p and its equilibrium are tuned for, and on what an owner has that leaves.
-Tuned for the most data from low-cost owners, PD makes high-cost owners opt out, and collects next to nothing where few
-owners have low cost.  Tuned for the most data in total, it asks all for what high-cost owners can bear, and nobody
-leaves.  Both are drawn; --set outside=nothing takes away what owners could reach alone.
+The printed "50x" depends on what PD's exponent p and its equilibrium are tuned for, and on what an owner has that
+leaves. Tuned for the most data from low-cost owners, PD makes high-cost owners opt out, and collects next to nothing
+where few owners have low cost.  Tuned for the most data in total, it asks all for what high-cost owners can bear, and
+nobody leaves.  Both are drawn; --set outside=nothing takes away what owners could reach alone.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def run(
     shaped = table[table["mechanism"] == "value shaping"].set_index("low-cost share")["total data"]
     table["value shaping / this"] = shaped.loc[table["low-cost share"]].to_numpy() / table["total data"]
     _play(study, Mixture(mixture.accuracy, low, high, simulated, outside), tuned_for)
-    title = f"Data of n = {owners:,} owners with costs {low:g} and {high:g}; PD tuned for the most data of the kind in brackets"
+    title = f"Data of n = {owners:,} owners with costs {low:g} and {high:g}; in brackets: whose data PD is tuned for"
     study.table(table, title)
     study.picture(_figure(table, mixture, tuned_for), "cost_discrimination")
 
@@ -105,10 +106,11 @@ class Split:
 def candidates(mixture: Mixture, fraction: float, powers: int = 101, levels: int = 41, rounds: int = 400) -> Split:
     """Equilibria in which low-cost owners are level with each other, over a grid of powers p and levels.
 
-    With v = v(S), a low-cost owner keeps up with the others while p v / x + v' >= low, and stays while v - low x is not
-    below what it has elsewhere; a high-cost owner keeps up while p v / x + v' >= high, or else falls behind to the share
-    r of the level x where p v r^p / (r x) + r^p v' = high, and leaves if that is worse than elsewhere.  Levels run from
-    where high-cost owners keep up to the highest that low-cost owners bear.  S falls from above to its fixed point.
+    With v = v(S), a low-cost owner keeps up with the others while p v / x + v' >= low, and stays while v - low x is
+    not below what it has elsewhere; a high-cost owner keeps up while p v / x + v' >= high, or else falls behind to the
+    share r of the level x where p v r^p / (r x) + r^p v' = high, and leaves if that is worse than elsewhere.  Levels
+    run from where high-cost owners keep up to the highest that low-cost owners bear.  S falls from above to its fixed
+    point.
     """
     power, step = (np.ravel(part) for part in np.meshgrid(np.linspace(0.0, 1.0, powers), np.linspace(0, 1, levels)))
     away, number = mixture.elsewhere(), mixture.number(fraction)
@@ -200,11 +202,11 @@ def _play(study: Study, mixture: Mixture, tuned_for: tuple[Goal, ...], fraction:
     costs = mixture.costs(fraction)
     capacity = mixture.accuracy.ceiling / costs
     start = shaped_equilibrium(mixture.accuracy, Linear(costs))
-    people = population(costs, capacity, starts=start)
+    people = population(costs.tolist(), capacity, starts=start)
     study.simulate(Scenario(people, mixture.accuracy, ValueShaping(), steps=50, record=None), "value shaping")
     for goal in tuned_for:
         power, low, high = tuned(mixture, fraction, goal)
-        people = population(costs, capacity, starts=np.where(costs == mixture.low, low, high))
+        people = population(costs.tolist(), capacity, starts=np.where(costs == mixture.low, low, high))
         scenario = Scenario(people, mixture.accuracy, ProportionalData(power), steps=50, record=None)
         study.simulate(scenario, f"{_GOALS[goal]}, p = {power:g}")
 
@@ -228,9 +230,9 @@ def _figure(table: pd.DataFrame, mixture: Mixture, tuned_for: tuple[Goal, ...]) 
             )
         what = "total" if column == "total data" else "high-cost owners"
         dress(panel, f"({'abcd'[turn]}) {name}: {what}", "fraction of low-cost owners", "data (million samples)")
-    for column in (0, 1):
-        top = max(axes[column].get_ylim()[1], axes[column + 2].get_ylim()[1])
-        for panel in (axes[column], axes[column + 2]):
+    for pair in (axes[::2], axes[1::2]):
+        top = max(panel.get_ylim()[1] for panel in pair)
+        for panel in pair:
             panel.set_ylim(-0.03 * top, top)
     handles, labels = axes[2].get_legend_handles_labels()
     if handles:

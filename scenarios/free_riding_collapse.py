@@ -1,9 +1,9 @@
 """What is left of everybody's data when the shared model goes to everyone, whatever they contribute?
 
-Standard federated learning: owners start with what each would collect alone and then respond, one after the other, to what
-the others contribute.  Only the owner with the lowest cost goes on, with what it would have collected anyway (Karimireddy
-et al. 2022, Theorem III), so that more owners bring no more data.  Where data cost everyone too much to start alone,
-nobody starts together either (Remark 1).  The theorem needs a unique owner with the lowest cost.
+Standard federated learning: owners start with what each would collect alone and then respond, one after the other, to
+what the others contribute.  Only the owner with the lowest cost goes on, with what it would have collected anyway
+(Karimireddy et al. 2022, Theorem III), so that more owners bring no more data.  Where data cost everyone too much to
+start alone, nobody starts together either (Remark 1).  The theorem needs a unique owner with the lowest cost.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _alone(accuracy: PacBound, costs: Array) -> Array:
 
 def _scenario(accuracy: PacBound, costs: Array) -> Scenario:
     """Everybody comes with the data it would have collected alone."""
-    people = population(costs, accuracy.ceiling / costs, starts=_alone(accuracy, costs))
+    people = population(costs.tolist(), accuracy.ceiling / costs, starts=_alone(accuracy, costs))
     return Scenario(people, accuracy, NoPayments(), Sequential())
 
 

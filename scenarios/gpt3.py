@@ -4,9 +4,9 @@ A trained model is worth 10^9 USD to each company and its loss falls as a power 
 
     v(m) = 10^9 (1 - (5.4 10^13 / m)^exponent),
 
-while one more token costs 10^-3 USD (Karimireddy et al. 2022, Appendix C.1 and Figure 5).  The exponent is printed as 0.95,
-which needs only 224 companies; 0.095, the value that Kaplan et al. 2020 report, needs 1618 and fits the paper's "at
-least 1000".  --set exponent=0.95 shows the printed one.
+while one more token costs 10^-3 USD (Karimireddy et al. 2022, Appendix C.1 and Figure 5).  The exponent is printed as
+0.95, which needs only 224 companies; 0.095, the value that Kaplan et al. 2020 report, needs 1618 and fits the paper's
+"at least 1000".  --set exponent=0.95 shows the printed one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How much data would an owner collect on its own, and from which cost on is it not worth starting?
 
-Value, cost and utility of a low, a mid and a high cost owner against the size of its data set (Karimireddy et al. 2022,
-Figure 1), and the individual optimum m* against the marginal cost for several complexities k (Figure 2): m* falls as
-cost^(-2/3) and ends where even the best data set costs more than it is worth.
+Value, cost and utility of a low, a mid and a high cost owner against the size of its data set (Karimireddy et al.
+2022, Figure 1), and the individual optimum m* against the marginal cost for several complexities k (Figure 2): m*
+falls as cost^(-2/3) and ends where even the best data set costs more than it is worth.
 """
 
 from __future__ import annotations

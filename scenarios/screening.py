@@ -1,12 +1,13 @@
 """What does it cost a federation that it cannot verify what its owners' data cost?
 
-An owner has low cost with probability p and high cost otherwise, and only it knows which.  One menu for both (Karimireddy
-et al. 2022, eq. 15-17 and Figure 8) makes it choose: point C is meant for high cost, D for low cost.  Where low cost is
-unlikely, D is moved towards C, so that an owner with high cost gives more; the price is an information rent for an owner
-with low cost.  Eq. (16) prints c_high where c_high - c_low is meant: following it collects less.
+An owner has low cost with probability p and high cost otherwise, and only it knows which.  One menu for both
+(Karimireddy et al. 2022, eq. 15-17 and Figure 8) makes it choose: point C is meant for high cost, D for low cost.
+Where low cost is unlikely, D is moved towards C, so that an owner with high cost gives more; the price is an
+information rent for an owner with low cost.  Eq. (16) prints c_high where c_high - c_low is meant: following it
+collects less.
 
-The menu is shown to one owner while all others together contribute a fixed amount; a federation of many owners, a share p
-of them with low cost, is simulated beside it.
+The menu is shown to one owner while all others together contribute a fixed amount; a federation of many owners, a
+share p of them with low cost, is simulated beside it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def run(
     rule = Screening(low, high, probability)
     costs = np.where(np.arange(owners) < round(probability * owners), low, high)
     for menu, label in ((rule, "corrected"), (Screening(low, high, probability, printed=True), "printed")):
-        people = population(costs, ceiling / low)
+        people = population(costs.tolist(), ceiling / low)
         study.simulate(Scenario(people, accuracy, menu, steps=100, record=None), f"{owners} owners, {label}")
     reports = one_owner(accuracy, low, others)
     chances = np.unique(np.append(np.linspace(0.0, 1.0, points), [probability, low / high]))
@@ -101,7 +102,7 @@ def _menu(accuracy: PacBound, rule: Screening, reports: Reports) -> Figure:
     offers, menu = rule.offers(accuracy, reports), rule.menu(accuracy, reports)
     figure, (panel,) = panels(1, width=5.8, height=4.2)
     x = np.linspace(0.0, 1.35 * menu.low_most[0], 801)
-    offer_curves(panel, offers, accuracy.curve(x), x)
+    offer_curves(panel, offers, accuracy.curves(np.zeros(2)), x)
     for place, text, shift in _corners(menu):
         value = float(offers.take([0]).received.value(np.array([place]))[0])
         panel.plot([place, place], [0, value], color="0.4", linestyle=":", linewidth=1)

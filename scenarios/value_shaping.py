@@ -1,9 +1,9 @@
 """How much data can a federation collect without money if models are only as good as their owners' contributions?
 
-Value shaping returns just a little more than each further sample costs, up to the full model (Karimireddy et al. 2022,
-eq. 11).  The first picture shows what one owner is offered (Figure 3); the second what owners collect at the equilibrium
-with the most data, against their number and their cost, and how many are needed to begin at all (Figure 4).  Every cost in
-Figure 4 is too high for an owner alone, so standard federated learning would collect nothing.
+Value shaping returns just a little more than each further sample costs, up to the full model (Karimireddy et al.
+2022, eq. 11).  The first picture shows what one owner is offered (Figure 3); the second what owners collect at the
+equilibrium with the most data, against their number and their cost, and how many are needed to begin at all (Figure
+4).  Every cost in Figure 4 is too high for an owner alone, so standard federated learning would collect nothing.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _offer(played: Federation) -> Figure:
     alone = individual_optimum(accuracy, cost, capacity)[0][0]
     figure, (panel,) = panels(1, width=5.6, height=4.0)
     x = np.linspace(0.0, 1.6 * given[0], 801)
-    offer_curves(panel, offers, accuracy.curve(x), x)
+    offer_curves(panel, offers, accuracy.curves(np.zeros(len(given))), x)
     for place, name, shift in ((alone, "m*", (10, -10)), (given[0], r"$m^{max}$", (8, -14))):
         value = float(offers.take([0]).received.value(np.array([place]))[0])
         panel.plot([place, place], [0, value], color="0.4", linestyle=":", linewidth=1)

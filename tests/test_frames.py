@@ -153,6 +153,7 @@ def test_no_runs_are_empty_frames_with_all_columns():
 
 def test_changing_a_frame_does_not_change_the_run():
     model = run(replace(mixed(), steps=2))
-    model.frames().owners.loc[:, "capacity"] = 0.0
+    owners = model.frames().owners
+    owners.loc[:, "capacity"] = 0.0
     assert (model.frames().owners["capacity"] > 0).all()
     assert np.all(model.population.capacity > 0)

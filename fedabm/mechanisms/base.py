@@ -57,7 +57,7 @@ def mean_of_others(x: Array) -> Array:
 
 
 def full_access_jacobian(accuracy: Accuracy, profile: Array) -> Array | None:
-    """d^2 a_i / d s_i d s_j = W_ii v''(exposure_i) W_ij: the Jacobian where payments are affine in each contribution."""
+    """d^2 a_i / d s_i d s_j = W_ii v''(exposure_i) W_ij: the Jacobian where payments are affine in contributions."""
     if not isinstance(accuracy, Exposure):
         return None
     owners = len(profile)

@@ -21,7 +21,7 @@ class Collection:
 
     def __init__(self, model: mesa.Model) -> None:
         self.model = model
-        self._collector = getattr(model, "datacollector", None)
+        self._collector: Any = getattr(model, "datacollector", None)
         self._steps: list[int] = []
         self.note()
 

@@ -53,6 +53,8 @@ class Grid(Design):
 
     def __init__(self, axes: Mapping[str, Sequence[Any]] | None = None, /, **more: Sequence[Any]) -> None:
         self.axes = listed({**(axes or {}), **more})
+        if not self.axes:
+            raise InputError("the design is empty: no parameter varies; give lists, such as rate = [0.1, 0.2]")
 
     def cells(self) -> list[Cell]:
         settings = (dict(zip(self.axes, values, strict=True)) for values in itertools.product(*self.axes.values()))

@@ -11,7 +11,6 @@ import multiprocessing.connection
 import os
 import queue
 import signal
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -19,9 +18,9 @@ from typing import Any
 
 from fedabm.errors import InputError, check_whole
 
-__all__ = ["LocalExecutor", "SerialExecutor", "WorkerDied", "executor_of"]
+__all__ = ["LocalExecutor", "SerialExecutor", "WorkerDied", "Workers", "executor_of"]
 
-_ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 _STARTING = threading.Lock()
 
 
@@ -33,7 +32,13 @@ class WorkerDied(Exception):
         self.blame, self.started = blame, started
 
 
-class SerialExecutor(Executor):
+class Workers(Executor):
+    """An executor that says how many things it can do at once."""
+
+    workers: int
+
+
+class SerialExecutor(Workers):
     """This process, one after the other, at once."""
 
     workers = 1
@@ -48,7 +53,7 @@ class SerialExecutor(Executor):
         return future
 
 
-class LocalExecutor(Executor):
+class LocalExecutor(Workers):
     """Processes of this machine, started afresh (spawn), with one thread each for linear algebra."""
 
     def __init__(self, workers: int) -> None:
@@ -196,7 +201,7 @@ def _end_with_leader() -> None:
         os._exit(1)
 
 
-def executor_of(name: str, workers: int | None = None, address: str | None = None, gpus: float = 0.0) -> Executor:
+def executor_of(name: str, workers: int | None = None, address: str | None = None, gpus: float = 0.0) -> Workers:
     """The executor of that name: serial, local or ray."""
     if workers is not None:
         check_whole("workers", workers)
@@ -211,6 +216,6 @@ def executor_of(name: str, workers: int | None = None, address: str | None = Non
     raise InputError(f"unknown executor {name!r}; choose one of: local, ray, serial")
 
 
-def in_worker() -> bool:
-    """Whether this process was started by another one, which is still importing the user's script."""
-    return multiprocessing.parent_process() is not None and "fedabm.sweep.worker" not in sys.modules
+def starting() -> bool:
+    """Whether this process is a worker that is still importing the user's script."""
+    return bool(getattr(multiprocessing.current_process(), "_inheriting", False))

@@ -94,7 +94,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads((folder / MANIFEST).read_text())
         known = manifest["format"] == FORMAT
     except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{folder / MANIFEST} cannot be read ({error}); start the sweep again in that folder") from None
+        raise InputError(
+            f"{folder / MANIFEST} cannot be read ({error}); start the sweep again in that folder"
+        ) from None
     if not known:
         raise InputError(f"{folder} was written by another version of fedabm; use that version or another --out")
     return manifest

@@ -65,7 +65,9 @@ def _object(value: Any) -> Any:
             return {"code": _name(value)}
     elif type(value).__module__.startswith("fedabm."):
         return {"object": [_name(type(value)), canonical(vars(value))]}
-    raise InputError(f"a parameter cannot be {value!r}, it has no lasting name; give a number, text or frozen dataclass")
+    raise InputError(
+        f"a parameter cannot be {value!r}, it has no lasting name; give a number, text or frozen dataclass"
+    )
 
 
 def _name(thing: Any) -> list[str]:

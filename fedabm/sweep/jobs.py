@@ -17,7 +17,6 @@ from fedabm import checkpoint, library
 from fedabm.errors import InputError
 from fedabm.frames import Frames, versions
 from fedabm.model import Federation
-from fedabm.study import Study
 from fedabm.sweep.collected import Collection
 from fedabm.sweep.designs import plain
 from fedabm.sweep.results import split
@@ -58,6 +57,8 @@ def do(job: Job, path: Path | None = None, every: float | None = None) -> list[T
 
 
 def _script(job: Job) -> list[Tables]:
+    from fedabm.study import Study  # slow to import, and needed for scripts only
+
     script = library.find(job.target.where)
     parameters = {**script.defaults, **job.parameters}
     study = Study(script.name, job.seed, job.steps, plain(parameters), quiet=True)

@@ -103,9 +103,9 @@ def latest(table: pa.Table) -> np.ndarray:
     return np.array(list(chosen.values()), dtype=np.int64)
 
 
-def tidy(folder: Path) -> None:
-    """Remove what killed workers left: unfinished files, and parts whose successors are in place."""
-    for leftover in folder.glob(".*.part"):
+def tidy(folder: Path, *, unfinished: bool = True) -> None:
+    """Remove what killed workers left: unfinished files (unless others are at work) and parts with successors."""
+    for leftover in folder.glob(".*.part") if unfinished else ():
         leftover.unlink(missing_ok=True)
     for name in {name for part in parts_in(folder) for name in _replaced(folder / part.name)}:
         (folder / name).unlink(missing_ok=True)

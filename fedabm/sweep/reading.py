@@ -12,12 +12,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fedabm.errors import InputError, nearest
 from fedabm.frames import COLUMNS
+from fedabm.selection import Columns, choose_columns, choose_runs
 from fedabm.sweep.folder import read_design
 from fedabm.sweep.parts import latest, opened, unreadable
 from fedabm.sweep.results import Results
-from fedabm.sweep.tables import flatten, stack
+from fedabm.sweep.tables import NESTED, flatten, stack
 
 __all__ = ["load_sweep", "states"]
 
@@ -26,12 +26,12 @@ _INTERNAL = ("attempt", "batch", "number")
 _REASONS = ("error", "traceback")
 _EDGE = [name for name in COLUMNS["runs"] if name != "run"]
 
-Columns = Mapping[str, Sequence[str] | None] | Sequence[str]
-
 
 def states(folder: Path) -> dict[str, tuple[int, bool]]:
     """Each job that has a row: its last attempt, and whether that failed."""
-    tables = [_read(folder, name, file, ["key", "attempt", "status"]) for name, file in opened(folder / "parts").items()]
+    tables = [
+        _read(folder, name, file, ["key", "attempt", "status"]) for name, file in opened(folder / "parts").items()
+    ]
     found: dict[str, tuple[int, bool]] = {}
     for table in tables:
         columns = (table[name].to_pylist() for name in ("key", "attempt", "status"))
@@ -48,15 +48,17 @@ def load_sweep(folder: Path, columns: Columns | None = None, runs: Sequence[int]
     plain = [_read(folder, name, file, _plain_columns(file)) for name, file in files.items()]
     table = stack(plain) if plain else pa.table({name: [] for name in ("key", *_INTERNAL, *_EDGE)})
     frame = _ordered(table, design)
-    chosen = _choose(frame, runs)
-    wanted = _wanted(columns, {"runs": [*frame.columns], **{name: nested.get(name, []) for name in _CHILDREN}}, nested)
+    chosen = choose_runs(frame, runs)
+    known = {"runs": [name for name in frame if name != "_row"], **dict.fromkeys(_CHILDREN, ()), **nested}
+    wanted = choose_columns(known, columns)
     frames: dict[str, pd.DataFrame] = {}
     for name in dict.fromkeys([*_CHILDREN, *nested]):
         picked = wanted.get(name, [])
         frames[name] = _child(folder, files, name, picked, chosen) if picked else _empty(name, columns)
     kept = [name for name in chosen.columns if name in wanted["runs"] or name == "run"]
     tables = {name.removeprefix("table:"): frames[name] for name in nested if name.startswith("table:")}
-    return Results(chosen[kept].reset_index(drop=True), *(frames[name] for name in _CHILDREN), tables)
+    picked_frames = {name: frames[name] for name in _CHILDREN}
+    return Results(chosen[kept].reset_index(drop=True), **picked_frames, tables=tables)
 
 
 def _read(folder: Path, name: str, file: pq.ParquetFile, columns: list[str], groups: Any = None) -> pa.Table:
@@ -76,7 +78,9 @@ def _nested(files: Mapping[str, pq.ParquetFile]) -> dict[str, list[str]]:
     for file in files.values():
         for field in file.schema_arrow:
             if pa.types.is_nested(field.type):
-                found.setdefault(field.name, {}).update(dict.fromkeys(inner.name for inner in field.type.value_type))
+                found.setdefault(field.name.removeprefix(NESTED), {}).update(
+                    dict.fromkeys(inner.name for inner in field.type.value_type)
+                )
     return {name: list(columns) for name, columns in sorted(found.items())}
 
 
@@ -105,42 +109,6 @@ def _with_parameters(frame: pd.DataFrame, design: pa.Table) -> pd.DataFrame:
     return pd.concat([front, values, back], axis=1)
 
 
-def _choose(frame: pd.DataFrame, runs: Sequence[int] | str | None) -> pd.DataFrame:
-    """Some runs: by number, or by a condition on the columns of `runs`."""
-    if runs is None:
-        return frame
-    if isinstance(runs, str):
-        try:
-            return frame.query(runs)
-        except Exception as error:  # pandas raises whatever the expression does
-            raise InputError(f"cannot select runs by {runs!r} ({error}); write for instance 'rate > 0.1'") from None
-    unknown = set(map(int, runs)) - set(frame["run"])
-    if unknown:
-        raise InputError(f"there is no run {min(unknown)}; give numbers from the column run of `runs`")
-    return frame[frame["run"].isin(list(runs))]
-
-
-def _wanted(columns: Columns | None, known: dict[str, list[str]], nested: dict[str, list[str]]) -> dict[str, list[str]]:
-    """The columns of each frame that are asked for."""
-    every = {**nested, **known, "runs": [name for name in known["runs"] if name != "_row"]}
-    if columns is None:
-        return every
-    if not isinstance(columns, Mapping):
-        _check_names(columns, {name for names in every.values() for name in names} | {"run"}, "the sweep")
-        return {frame: [name for name in names if name in columns] for frame, names in every.items()}
-    _check_names(columns, every, "a sweep", "frame")
-    for frame, names in columns.items():
-        _check_names(names or (), {*every[frame], "run"}, frame)
-    picked = {frame: every[frame] if names is None else [*names] for frame, names in columns.items()}
-    return {**dict.fromkeys(every, []), **picked}
-
-
-def _check_names(given: Any, known: Any, what: str, kind: str = "column") -> None:
-    for name in [given] if isinstance(given, str) else given:
-        if name not in known:
-            raise InputError(f"{what} has no {kind} {name!r}; {nearest(str(name), known)}")
-
-
 def _child(
     folder: Path, files: Mapping[str, pq.ParquetFile], name: str, columns: list[str], chosen: pd.DataFrame
 ) -> pd.DataFrame:
@@ -151,8 +119,10 @@ def _child(
     for part, file in files.items():
         rows = file.metadata.num_rows
         mine = np.sort(wanted[(wanted >= before) & (wanted < before + rows)]) - before
-        if name in file.schema_arrow.names and len(mine):
-            table, kept = _rows(folder, part, file, mine, [f"{name}.list.element.{column}" for column in columns])
+        if NESTED + name in file.schema_arrow.names and len(mine):
+            table, kept = _rows(
+                folder, part, file, mine, [f"{NESTED}{name}.list.element.{column}" for column in columns]
+            )
             pieces.append(table)
             places.append(kept + before)
         before += rows
@@ -161,7 +131,7 @@ def _child(
     table, place = stack(pieces), np.concatenate(places)
     order = pd.Series(np.arange(len(place)), index=place).reindex(wanted)
     have = order.notna().to_numpy()
-    column = table.take(pa.array(order[have].to_numpy(dtype=np.int64)))[name]
+    column = table.take(pa.array(order[have].to_numpy(dtype=np.int64)))[NESTED + name]
     owner, flat = flatten(column)
     return _framed(name, columns, flat, chosen["run"].to_numpy()[have][owner])
 

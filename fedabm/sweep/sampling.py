@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
 from fedabm.curves import Array
 from fedabm.errors import InputError, check_whole
@@ -90,6 +89,8 @@ class LatinHypercube(_Sampled):
     """Each of `count` slices of every parameter is met once (McKay et al. 1979)."""
 
     def _points(self, dimensions: int, rng: np.random.Generator) -> Array:
+        from scipy.stats import qmc  # slow to import, and no worker needs it
+
         return qmc.LatinHypercube(dimensions, rng=rng).random(self.count)
 
 
@@ -97,6 +98,8 @@ class Sobol(_Sampled):
     """A scrambled Sobol sequence, best with a power of two points."""
 
     def _points(self, dimensions: int, rng: np.random.Generator) -> Array:
+        from scipy.stats import qmc
+
         power = max(self.count - 1, 0).bit_length()
         return qmc.Sobol(dimensions, rng=rng).random_base2(power)[: self.count]
 

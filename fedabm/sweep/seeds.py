@@ -18,9 +18,9 @@ __all__ = ["Seeds"]
 class Seeds:
     """`count` seeds spawned from a `root`, independent by construction.
 
-    Paired: all cells share them, so that differences between cells are not blurred by chance.  Not paired: each cell has
-    its own, spawned from what the cell sets.  `values` gives seeds one by one instead.  More seeds or cells never change
-    the seeds that are there.
+    Paired: all cells share them, so that differences between cells are not blurred by chance.  Not paired: each cell
+    has its own, spawned from what the cell sets.  `values` gives seeds one by one instead.  More seeds or cells never
+    change the seeds that are there.
     """
 
     count: int = 1

@@ -11,7 +11,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-__all__ = ["flatten", "nest", "stack"]
+__all__ = ["NESTED", "flatten", "nest", "stack"]
+
+#: goes before the name of a nested table, which may be that of a plain column too
+NESTED = "rows:"
 
 
 def nest(rows: Sequence[dict[str, pd.DataFrame]]) -> pa.Table:
@@ -19,7 +22,7 @@ def nest(rows: Sequence[dict[str, pd.DataFrame]]) -> pa.Table:
     table = stack([_arrow(tables["runs"]) for tables in rows])
     for name in sorted({name for tables in rows for name in tables if name != "runs"}):
         parts = [_arrow(tables[name]) if name in tables else None for tables in rows]
-        table = table.append_column(name, _listed(parts))
+        table = table.append_column(NESTED + name, _listed(parts))
     return table
 
 

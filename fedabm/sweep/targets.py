@@ -76,7 +76,9 @@ class Target:
     def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters with the defaults of those not given, where defaults have a content."""
         defaults = {name: one.default for name, one in self.parameters().items() if one.default is not one.empty}
-        return {name: value for name, value in defaults.items() if name not in given and _has_content(value)} | {**given}
+        return {name: value for name, value in defaults.items() if name not in given and _has_content(value)} | {
+            **given
+        }
 
     def hints(self) -> dict[str, Any]:
         """The types of the parameters, as far as they are stated."""

@@ -1,10 +1,10 @@
 """How fast is an equilibrium of Shapley shares with 1,000 owners?  Run with `python -m tests.benchmarks.solver`.
 
 Owners in three groups learn from each other by the MNIST weights of Murhekar et al. 2025, Appendix E, at linear costs
-that differ tenfold; capacities are large enough for an interior equilibrium.  Time is counted in evaluations of the Shapley
-marginals, d phi_i / d s_i of all owners, measured in between.  Beside it the papers' projected gradient dynamics get a
-budget of evaluations: with the step and start of their experiments (10, from 1), with the step of their Theorem 3.2,
-and with the longest step that cannot overshoot, from the solver's own start.
+that differ tenfold; capacities are large enough for an interior equilibrium.  Time is counted in evaluations of the
+Shapley marginals, d phi_i / d s_i of all owners, measured in between.  Beside it the papers' projected gradient
+dynamics get a budget of evaluations: with the step and start of their experiments (10, from 1), with the step of their
+Theorem 3.2, and with the longest step that cannot overshoot, from the solver's own start.
 """
 
 from __future__ import annotations

@@ -1,0 +1,76 @@
+"""Models as rows of one matrix: where each parameter of a network stands in a row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["Layout", "initial_row"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The parameters of a network in the order of `network.parameters()`, each flattened.
+
+    >>> layout = Layout.of(nn.Linear(3, 2))
+    >>> layout.size, layout.bounds
+    (8, (0, 6, 8))
+    """
+
+    names: tuple[str, ...]
+    shapes: tuple[torch.Size, ...]
+
+    @classmethod
+    def of(cls, network: nn.Module) -> Layout:
+        """The layout of a network's rows."""
+        named = list(network.named_parameters())
+        return cls(tuple(name for name, _ in named), tuple(parameter.shape for _, parameter in named))
+
+    @property
+    def bounds(self) -> tuple[int, ...]:
+        """Where each parameter begins, and the end."""
+        ends = [0]
+        for shape in self.shapes:
+            ends.append(ends[-1] + math.prod(shape))
+        return tuple(ends)
+
+    @property
+    def size(self) -> int:
+        """How many numbers a row has."""
+        return self.bounds[-1]
+
+    def blocks(self, rows: Tensor) -> list[Tensor]:
+        """Views (..., *shape) of the rows (..., size), one per parameter."""
+        parts = rows.split([math.prod(shape) for shape in self.shapes], dim=-1)
+        return [part.unflatten(-1, shape) for part, shape in zip(parts, self.shapes, strict=True)]
+
+    def gather(self, rows: Tensor) -> list[Tensor]:
+        """Copies of those blocks, each contiguous over the models: the layout that batched training keeps."""
+        return [block.clone(memory_format=torch.contiguous_format) for block in self.blocks(rows)]
+
+    def scatter(self, blocks: Sequence[Tensor], rows: Tensor) -> None:
+        """Write blocks back into rows."""
+        for target, block in zip(self.blocks(rows), blocks, strict=True):
+            target.copy_(block)
+
+
+def initial_row(network: nn.Module, seed: int) -> Tensor:
+    """PyTorch's own initialisation of every layer, drawn on the CPU from a generator of its own; (size,)."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        fresh = _empty_copy(network)
+        for module in fresh.modules():
+            reset = getattr(module, "reset_parameters", None)
+            if callable(reset):
+                reset()
+    return torch.cat([parameter.detach().flatten() for parameter in fresh.parameters()])
+
+
+def _empty_copy(network: nn.Module) -> nn.Module:
+    import copy
+
+    return copy.deepcopy(network).to("meta").to_empty(device="cpu")

@@ -1,0 +1,30 @@
+"""Sweeps: thousands of runs, none lost, from a laptop to a cluster.
+
+>>> from fedabm.sweep import Grid, Sweep
+>>> len(Sweep("free_riding", Grid(rate=[0.01, 0.02], owners=[5, 10]), seeds=20).jobs)
+80
+"""
+
+from fedabm.sweep.designs import Cell, Cells, Design, Grid, OneAtATime
+from fedabm.sweep.plan import Sweep
+from fedabm.sweep.results import Results, split
+from fedabm.sweep.sampling import LatinHypercube, RandomDesign, Sobol, Span
+from fedabm.sweep.seeds import Seeds
+from fedabm.sweep.spec import read_sweep
+
+__all__ = [
+    "Cell",
+    "Cells",
+    "Design",
+    "Grid",
+    "LatinHypercube",
+    "OneAtATime",
+    "RandomDesign",
+    "Results",
+    "Seeds",
+    "Sobol",
+    "Span",
+    "Sweep",
+    "read_sweep",
+    "split",
+]

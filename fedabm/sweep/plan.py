@@ -1,0 +1,190 @@
+"""A sweep: a target, a design and seeds.  Running it again goes on where it stopped.
+
+    from fedabm.sweep import Grid, Seeds, Sweep
+    sweep = Sweep(build, Grid(rate=[0.01, 0.02], owners=[5, 10]), Seeds(20))
+    sweep.run("results/rates", workers=2)
+    frames = fedabm.load("results/rates")
+
+With local processes, call `run` under `if __name__ == "__main__":`, as for any Python program that starts processes.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fedabm.errors import InputError, check_positive, check_whole
+from fedabm.frames import versions
+from fedabm.sweep import parts
+from fedabm.sweep.designs import Cell, Design, plain
+from fedabm.sweep.executors import SerialExecutor, Workers, executor_of, starting
+from fedabm.sweep.folder import claim, locked, write_design
+from fedabm.sweep.identity import code_of, digest
+from fedabm.sweep.jobs import Job, do
+from fedabm.sweep.reading import states
+from fedabm.sweep.report import Report
+from fedabm.sweep.runner import Count, Runner
+from fedabm.sweep.seeds import Seeds
+from fedabm.sweep.targets import Target, target_of
+from fedabm.sweep.worker import Settings
+
+__all__ = ["Sweep"]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Every cell of a design (or of several) with every seed; `fixed` parameters hold in all cells."""
+
+    target: Any
+    design: Design | Sequence[Design]
+    seeds: Seeds | int | Sequence[int] = field(default_factory=Seeds)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    steps: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.steps is not None:
+            check_whole("steps", self.steps)
+
+    @cached_property
+    def what(self) -> Target:
+        """The target as workers find it."""
+        return target_of(self.target)
+
+    @cached_property
+    def code(self) -> str:
+        """The fingerprint of the code."""
+        return code_of(self.what.file)
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """The cells, checked, each once."""
+        designs = [self.design] if isinstance(self.design, Design) else list(self.design)
+        found: dict[str, Cell] = {}
+        for cell in (cell for design in designs for cell in design.cells()):
+            setting = {**self.fixed, **cell.parameters}
+            self.what.check(setting)
+            found.setdefault(digest(setting), Cell(cell.name or "baseline", setting))
+        if not found:
+            raise InputError("the design is empty: it has no cells; give at least one value or cell")
+        return list(found.values())
+
+    @cached_property
+    def jobs(self) -> list[Job]:
+        """The jobs in the order of the design: all seeds of the first cell, then of the second, ..."""
+        seeds = Seeds.of(self.seeds)
+        made: dict[str, Job] = {}
+        for cell in self.cells:
+            for seed in seeds.for_cell(digest(cell.parameters)):
+                key = digest([self.what.name, self.what.complete(cell.parameters), seed, self.steps, self.code])
+                made.setdefault(key, Job(key, self.what, cell.parameters, seed, cell.name, self.steps))
+        return list(made.values())
+
+    def describe(self) -> dict[str, Any]:
+        """What the manifest says."""
+        designs = [self.design] if isinstance(self.design, Design) else list(self.design)
+        return {
+            "target": {"kind": self.what.kind, "name": self.what.where},
+            "design": [design.describe() for design in designs],
+            "design_digest": digest([job.key for job in self.jobs])[:16],
+            "fixed": plain(self.fixed),
+            "seeds": Seeds.of(self.seeds).describe(),
+            "steps": self.steps,
+            "code": self.code,
+            "versions": versions(),
+        }
+
+    def run(
+        self,
+        folder: str | Path,
+        executor: str | Workers = "local",
+        workers: int | None = None,
+        *,
+        time_limit: float | None = None,
+        memory_limit: int | None = None,
+        checkpoint: float | None = 60.0,
+        retry_failed: bool = False,
+        quiet: bool = False,
+        repeat: str = "",
+        address: str | None = None,
+        gpus: float = 0.0,
+    ) -> Count:
+        """Do what is not done yet, and keep it in the folder; read it with `fedabm.load(folder)`, at any time.
+
+        `time_limit` is in seconds and `memory_limit` in bytes, both per run; `checkpoint` says after how many seconds
+        the state of a long run is saved (None: never).  `repeat` is the command that goes on after Ctrl-C.
+        """
+        for name, value in (("time limit", time_limit), ("memory limit", memory_limit), ("checkpoint", checkpoint)):
+            if value is not None:
+                check_positive(name, value)
+        if starting():
+            raise InputError("a sweep was started while its workers start; call run under if __name__ == '__main__':")
+        report, jobs = Report(quiet), self.jobs
+        place = claim(folder)
+        with locked(place):
+            count, left = self._resume(place, jobs, retry_failed, report)
+            write_design(place, jobs, self.describe())
+            if not left:
+                report.end(count)
+                return count
+            hard = executor != "serial" and not isinstance(executor, SerialExecutor)
+            settings = Settings(place.resolve(), self.code, tuple(sys.path), time_limit, memory_limit, checkpoint, hard)
+            chosen = executor_of(executor, workers, address, gpus) if isinstance(executor, str) else executor
+            _lead(settings, chosen, left, count, report, repeat, keep=chosen is executor)
+        report.end(count)
+        return count
+
+    def _resume(self, folder: Path, jobs: Sequence[Job], retry_failed: bool, report: Report) -> tuple[Count, list[Job]]:
+        """What is there already, and the jobs that are left."""
+        for part in parts.damaged(folder / "parts"):
+            report.damaged(parts.set_aside(folder / "parts", part))
+        parts.tidy(folder / "parts")
+        known = states(folder)
+        for leftover in (folder / "running").iterdir():
+            if leftover.suffix != ".checkpoint":
+                leftover.unlink(missing_ok=True)
+        count, left = Count(len(jobs)), []
+        for job in jobs:
+            attempt, lost = known.get(job.key, (-1, False))
+            if attempt < 0 or (lost and retry_failed):
+                left.append(replace(job, attempt=attempt + 1))
+            else:
+                count.failed, count.done = count.failed + lost, count.done + (not lost)
+        report.found(count, others=len(known.keys() - {job.key for job in jobs}))
+        return count, left
+
+    def estimate(self) -> tuple[int, int, float]:
+        """Cells, jobs and the seconds that all jobs would take one after the other, from one of them."""
+        began = time.perf_counter()
+        do(self.jobs[len(self.jobs) // 2])
+        return len(self.cells), len(self.jobs), (time.perf_counter() - began) * len(self.jobs)
+
+
+def _lead(
+    settings: Settings,
+    executor: Workers,
+    left: list[Job],
+    count: Count,
+    report: Report,
+    repeat: str,
+    *,
+    keep: bool,
+) -> None:
+    """Run the jobs with a progress bar; whatever happens, workers end with it unless the caller brought them."""
+    clean = False
+    try:
+        with report.progress(count) as tell:
+            Runner(settings, executor, left, count, tell).run()
+        clean = True
+    except KeyboardInterrupt:
+        from fedabm.study import Interrupted  # slow to import
+
+        report.interrupted(count, settings.folder, repeat)
+        raise Interrupted from None
+    finally:
+        if not keep:
+            executor.shutdown(wait=True, cancel_futures=not clean)

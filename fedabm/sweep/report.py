@@ -1,0 +1,66 @@
+"""What a sweep says while it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from fedabm.sweep.runner import Count
+
+__all__ = ["Report"]
+
+
+class Report:
+    """Lines and a progress bar on standard error, or silence; damage is always told."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._console = Console(stderr=True)
+
+    def _say(self, text: str) -> None:
+        if not self._quiet:
+            self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def damaged(self, path: Path) -> None:
+        """A part was set aside."""
+        print(f"fedabm: damaged part set aside as {path}; its runs are repeated", file=sys.stderr)
+
+    def found(self, count: Count, others: int) -> None:
+        """What was there already."""
+        if count.done or count.failed:
+            self._say(f"Found {count.done} runs done and {count.failed} failed; {count.left} are left.")
+        if others:
+            self._say(f"The folder also keeps {others} runs of other designs or other code; they are not mixed in.")
+
+    @contextlib.contextmanager
+    def progress(self, count: Count) -> Iterator[Callable[[Count], None]]:
+        """A bar with done, failed, left and the time left; gives the function that moves it."""
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+        shown = Progress(*columns, console=self._console, disable=self._quiet or not self._console.is_terminal)
+        with shown as bar:
+            task = bar.add_task(_words(count), total=count.left)
+            first = count.left
+
+            def tell(now: Count) -> None:
+                bar.update(task, completed=first - now.left, description=_words(now))
+
+            yield tell
+
+    def interrupted(self, count: Count, folder: Path, repeat: str) -> None:
+        """How to go on."""
+        how = f"go on with: {repeat}" if repeat else "run the same sweep again to go on"
+        print(f"fedabm: stopped; {_words(count)}, all kept in {folder}; {how}", file=sys.stderr)
+
+    def end(self, count: Count) -> None:
+        """The last line."""
+        hint = "; see error and traceback in `runs`, or try again with --retry-failed" if count.failed else ""
+        self._say(f"{count.done} runs done, {count.failed} failed{hint}.")
+
+
+def _words(count: Count) -> str:
+    return f"{count.done} done, {count.failed} failed, {count.left} left"

@@ -1,0 +1,167 @@
+"""The leader of a sweep: hands out batches, counts deaths, merges parts, and knows what is left."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+from fedabm.errors import InputError
+from fedabm.sweep import parts
+from fedabm.sweep.executors import WorkerDied, Workers
+from fedabm.sweep.jobs import Job, failed
+from fedabm.sweep.worker import Batch, CodeChanged, Done, Settings, merge_parts, read_note, run_batch, write_rows
+
+__all__ = ["Count", "Runner"]
+
+#: how often a job may take its worker with it
+DEATHS = 3
+#: seconds of work that one batch should hold, and the most jobs in it
+BATCH_SECONDS, BATCH_JOBS = 1.0, 200
+
+
+@dataclass
+class Count:
+    """How far a sweep is."""
+
+    total: int
+    done: int = 0
+    failed: int = 0
+
+    @property
+    def left(self) -> int:
+        """Jobs that have no row yet."""
+        return self.total - self.done - self.failed
+
+
+@dataclass
+class Runner:
+    """Leads the jobs that are left to their end.  `tell` is called with the count after each batch."""
+
+    settings: Settings
+    executor: Workers
+    jobs: Sequence[Job]
+    count: Count
+    tell: Callable[[Count], None]
+    _queue: deque[Job] = field(default_factory=deque)
+    _running: dict[Future, Batch | tuple[str, ...]] = field(default_factory=dict)
+    _deaths: Counter = field(default_factory=Counter)
+    _stillborn: int = 0
+    _pace: float | None = None
+
+    def run(self) -> None:
+        """Do all jobs.  Ctrl-C drops what is running; nothing that is done is lost."""
+        self._queue.extend(self.jobs)
+        self._parts = {part.name: part for part in parts.parts_in(self.settings.folder / "parts")}
+        while self._queue or self._running:
+            self._hand_out()
+            done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+            for future in done:
+                self._settle(future, self._running.pop(future))
+
+    def _hand_out(self) -> None:
+        """Keep every worker busy; merging goes first, as it is due only now and then."""
+        while due := self._due():
+            self._submit(merge_parts, due, due)
+        while self._queue and len(self._running) < self.executor.workers:
+            batch = self._next()
+            self._submit(run_batch, batch, batch)
+
+    def _submit(self, function: Callable[..., Any], what: Any, remembered: Any) -> None:
+        self._running[self.executor.submit(function, self.settings, what)] = remembered
+
+    def _next(self) -> Batch:
+        """As many jobs as should take about a second, or one alone if it has taken a worker with it."""
+        size = 1 if self._pace is None else max(1, min(BATCH_JOBS, int(BATCH_SECONDS / max(self._pace, 1e-6))))
+        fair = -(-len(self._queue) // self.executor.workers)
+        taken = [self._queue.popleft()]
+        while (
+            self._queue and len(taken) < min(size, fair) and not {taken[0].key, self._queue[0].key} & set(self._deaths)
+        ):
+            taken.append(self._queue.popleft())
+        return Batch(uuid.uuid4().hex, tuple(taken))
+
+    def _settle(self, future: Future, what: Batch | tuple[str, ...]) -> None:
+        error = future.exception()
+        if isinstance(error, CodeChanged):
+            raise InputError("the source code has changed since the sweep began; start it again") from None
+        if isinstance(error, WorkerDied):
+            self._buried(error, what)
+        elif error is not None:
+            raise error
+        elif isinstance(what, Batch):
+            self._finished(what, future.result())
+        else:
+            self._merged(what, future.result())
+
+    def _finished(self, batch: Batch, done: Done) -> None:
+        self._stillborn = 0
+        self._parts[done.part.name] = done.part
+        pace = done.seconds / len(batch.jobs)
+        self._pace = pace if self._pace is None else 0.5 * (self._pace + pace)
+        self._tally(batch.jobs, done.failed)
+
+    def _tally(self, jobs: Sequence[Job], lost: Sequence[str]) -> None:
+        self.count.failed += len(lost)
+        self.count.done += len(jobs) - len(lost)
+        self.tell(self.count)
+
+    def _buried(self, error: WorkerDied, what: Batch | tuple[str, ...]) -> None:
+        """A worker died: repeat what it had in hand, unless its job has done this too often."""
+        self._stillborn = 0 if error.started else self._stillborn + 1
+        if self._stillborn >= DEATHS:
+            raise InputError(
+                f"workers cannot start ({error}); does your script call the sweep under if __name__ == '__main__'?"
+            )
+        if not isinstance(what, Batch):
+            self._merged(what, None)
+            return
+        note = read_note(self.settings, what)
+        guilty = next((job for job in what.jobs if note and job.key == note.key), None)
+        repeated = [job for job in what.jobs if job is not guilty]
+        if guilty is not None and not self._condemned(guilty, error, note):
+            repeated.insert(0, guilty)
+        self._queue.extendleft(reversed(repeated))
+
+    def _condemned(self, job: Job, error: WorkerDied, note: Any) -> bool:
+        """Whether the job has had its chances; then its row says why."""
+        limit, seconds = self.settings.time_limit, time.time() - note.began
+        late = limit is not None and seconds >= limit and bool(note.trace)
+        self._deaths[job.key] += error.blame
+        if not late and self._deaths[job.key] < DEATHS:
+            return False
+        reason = f"TimeLimit: the run took longer than {limit:g} s" if late else f"WorkerDied: {error} ({DEATHS} times)"
+        row = failed(job, reason, seconds, note.trace)
+        part = write_rows(self.settings.folder, uuid.uuid4().hex, [(job, row)])
+        self._parts[part.name] = part
+        self._tally([job], [job.key])
+        return True
+
+    # Merging
+
+    def _due(self) -> tuple[str, ...]:
+        """Parts of one level that are many enough to be merged, if none are being merged."""
+        if any(not isinstance(what, Batch) for what in self._running.values()):
+            return ()
+        levels: dict[int, list[parts.Part]] = {}
+        for part in sorted(self._parts.values(), key=lambda part: part.size):
+            levels.setdefault(part.level, []).append(part)
+        for some in levels.values():
+            chosen = some[: parts.FAN]
+            if len(chosen) == parts.FAN and sum(part.size for part in chosen) <= parts.LARGE:
+                return tuple(part.name for part in chosen)
+        return ()
+
+    def _merged(self, names: tuple[str, ...], part: parts.Part | None) -> None:
+        """Forget the parts that were merged; after a death look at what is there."""
+        if part is None:
+            parts.tidy(self.settings.folder / "parts", unfinished=False)
+            self._parts = {part.name: part for part in parts.parts_in(self.settings.folder / "parts")}
+            return
+        for name in names:
+            del self._parts[name]
+        self._parts[part.name] = part

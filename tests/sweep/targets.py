@@ -1,0 +1,83 @@
+"""What the tests sweep over."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import mesa
+import numpy as np
+
+from fedabm import Scenario, population
+from fedabm.accuracy import PowerLaw
+from fedabm.activation import Sequential
+from fedabm.mechanisms import Mechanism, NoPayments
+from fedabm.random import generator
+from fedabm.strategies import BestResponse, Random, Strategy
+
+
+def build(
+    seed: int, rate: float = 0.1, owners: int = 2, mechanism: Mechanism = NoPayments(), strategy: Strategy = Random()
+) -> Scenario:
+    """A small market whose costs depend on the seed, and that takes a few milliseconds."""
+    costs = rate * generator(seed, "population").uniform(0.5, 1.5, owners)
+    people = population(costs, 10.0, [BestResponse(), *[strategy] * (owners - 1)])
+    return Scenario(people, PowerLaw(), mechanism, activation=Sequential(), steps=3)
+
+
+def slow(seed: int, pause: float = 0.03, rate: float = 0.1) -> Scenario:
+    """The same with a pause, so that there is time to kill it."""
+    time.sleep(pause)
+    return build(seed, rate)
+
+
+def trouble(seed: int, kind: str = "none") -> Scenario:
+    """Goes wrong in all ways a run can."""
+    if kind == "raise":
+        raise ValueError("no such market")
+    if kind == "hang":
+        time.sleep(600)
+    if kind == "hang for good":  # in a way that no exception ends
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+        time.sleep(600)
+    if kind == "memory":
+        np.ones(10**13)
+    if kind == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if kind == "exit":
+        raise SystemExit(3)
+    return build(seed)
+
+
+class Walk(mesa.Model):
+    """Walkers on a line; stops by itself when one is far away."""
+
+    def __init__(self, walkers: int = 3, far: float = 5.0, seed: int | None = None) -> None:
+        super().__init__(seed=seed)
+        self.far = far
+        Walker.create_agents(self, walkers)
+        self.datacollector = mesa.DataCollector(
+            model_reporters={"spread": lambda model: max(abs(walker.place) for walker in model.agents)},
+            agent_reporters={"place": "place"},
+            tables={"moves": ["step", "move"]},
+        )
+        self.datacollector.collect(self)
+
+    def step(self) -> None:
+        self.agents.do("walk")
+        self.datacollector.collect(self)
+        self.running = max(abs(walker.place) for walker in self.agents) < self.far
+
+
+class Walker(mesa.Agent):
+    """Walks at random."""
+
+    def __init__(self, model: mesa.Model) -> None:
+        super().__init__(model)
+        self.place = 0.0
+
+    def walk(self) -> None:
+        move = float(self.model.rng.normal())
+        self.place += move
+        self.model.datacollector.add_table_row("moves", {"step": self.model.steps, "move": move})

@@ -1,0 +1,73 @@
+"""Every scenario runs for two steps, by name and by itself."""
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fedabm import load
+from fedabm.cli import main
+from fedabm.library import find, names
+
+ROOT = Path(__file__).parents[1]
+NAMES = names()
+
+
+def test_all_scripts_are_found():
+    files = {path.stem for path in (ROOT / "scenarios").glob("*.py") if not path.stem.startswith("_")}
+    assert set(NAMES) == files
+    assert "free_riding" in files
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_steps_leave_frames_manifest_and_a_picture(name, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["run", name, "--steps", "2", "--quiet", "--out", str(out)]) == 0, capsys.readouterr().err
+    frames = load(out)
+    assert (len(frames.runs) and len(frames.owners)) or list(out.glob("*.csv"))
+    assert json.loads((out / "manifest.json").read_text())["scenario"] == name
+    pictures = list(out.glob("*.png"))
+    assert pictures
+    assert all(picture.read_bytes().startswith(b"\x89PNG") for picture in pictures)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_scenario_says_what_it_asks_and_has_typed_parameters(name):
+    script = find(name)
+    assert script.question.endswith("?")
+    assert len(script.question) <= 120
+    settings = [f"{key}={_text(value)}" for key, value in script.defaults.items()]
+    assert script.parameters(settings) == script.defaults
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_scenario_is_a_program_of_its_own(name, monkeypatch, capsys):
+    path = ROOT / "scenarios" / f"{name}.py"
+    monkeypatch.setattr(sys, "argv", [str(path), "--help"])
+    with pytest.raises(SystemExit) as stop:
+        runpy.run_path(str(path), run_name="__main__")
+    assert stop.value.code == 0
+    assert "--seed" in capsys.readouterr().out
+
+
+def test_a_script_runs_by_itself(tmp_path):
+    out = tmp_path / "out"
+    finished = subprocess.run(
+        [sys.executable, str(ROOT / "scenarios" / "free_riding.py"), "--steps", "2", "--out", str(out)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"},
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert "free_riding.png" in finished.stdout.replace("\n", "")
+    assert len(load(out).runs) == 2
+
+
+def _text(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedabm.accuracy import GroupWeighted, PowerLaw
+from fedabm.equilibrium import solve
+from fedabm.errors import InputError
+from fedabm.mechanisms import ContributionSubsidy, NoPayments
+from fedabm.names import snake
+from fedabm.spec import read_game
+
+EXAMPLE = """
+mechanism = "no_payments"
+accuracy = { kind = "power_law", scale = 1.0, exponent = 1.0, offset = 1.0 }
+owners = { costs = [0.1, 0.25], capacity = 100 }
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "game.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_example_is_a_game(tmp_path: Path) -> None:
+    game = read_game(write(tmp_path, EXAMPLE))
+    assert game.accuracy == PowerLaw()
+    assert game.mechanism == NoPayments()
+    assert game.capacities.tolist() == [100, 100]
+    assert solve(game).profile == pytest.approx([10**0.5 - 1, 0])
+
+
+def test_mechanism_can_be_replaced(tmp_path: Path) -> None:
+    text = EXAMPLE.replace('"no_payments"', '{ kind = "contribution_subsidy", rate = 0.2 }')
+    path = write(tmp_path, text)
+    assert read_game(path).mechanism == ContributionSubsidy(0.2)
+    assert read_game(path, "no_payments").mechanism == NoPayments()
+    assert read_game(path, "contribution_subsidy").mechanism == ContributionSubsidy(0.2)
+    with pytest.raises(InputError, match="needs rate"):
+        read_game(write(tmp_path, EXAMPLE), "contribution_subsidy")
+    without = EXAMPLE.replace('mechanism = "no_payments"', "")
+    assert read_game(write(tmp_path, without), "no_payments").mechanism == NoPayments()
+
+
+def test_tables_lists_and_kinds_of_costs(tmp_path: Path) -> None:
+    text = """
+    mechanism = "no_payments"
+    accuracy = { kind = "group_weighted", weights = [[1.0, 0.5], [0.0, 1.0]], groups = [0, 1, 1] }
+    [owners]
+    costs = [0.1, { kind = "affine", rate = 0.2, fixed = 3 }, { kind = "quadratic", rate = 0.5 }]
+    capacity = [1, 2, 3.5]
+    """
+    game = read_game(write(tmp_path, text))
+    assert game.accuracy == GroupWeighted([[1.0, 0.5], [0.0, 1.0]], [0, 1, 1])
+    assert game.costs.value(np.ones(3)) == pytest.approx([0.1, 3.2, 0.5])
+    assert game.capacities.tolist() == [1, 2, 3.5]
+
+
+def test_one_cost_for_many_owners(tmp_path: Path) -> None:
+    text = EXAMPLE.replace("costs = [0.1, 0.25]", "costs = 0.1, count = 5")
+    assert read_game(write(tmp_path, text)).costs.rate.tolist() == [0.1] * 5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"no_payments"', '"no_payment"', "unknown mechanism 'no_payment'; did you mean 'no_payments'"),
+        ('"no_payments"', "3", "kind of mechanism must be a name"),
+        ('"no_payments"', '{ kind = "contribution_subsidy" }', "needs rate"),
+        ('"no_payments"', '{ kind = "contribution_subsidy", rat = 1 }', "unknown key 'rat'.*did you mean 'rate'"),
+        ('"no_payments"', '{ kind = "contribution_subsidy", rate = "high" }', "rate .* must be a number, got 'high'"),
+        ('"no_payments"', '{ kind = "contribution_subsidy", rate = true }', "must be a number, got True"),
+        ('"no_payments"', '{ kind = "contribution_subsidy", rate = -1 }', "subsidy rate must be"),
+        ('"no_payments"', '{ kind = "no_payments", rate = 1 }', "it takes no parameters"),
+        ('"no_payments"', "{ rate = 1 }", "mechanism has no kind"),
+        ('mechanism = "no_payments"', "", "the game has no mechanism"),
+        ("mechanism", "mechanisms", "unknown key 'mechanisms'.*did you mean 'mechanism'"),
+        ("power_law", "powerlaw", "unknown accuracy 'powerlaw'; did you mean 'power_law'"),
+        ("power_law", "accuracy", "unknown accuracy 'accuracy'"),
+        ("scale = 1.0", "scal = 1.0", "unknown key 'scal'.*did you mean 'scale'"),
+        ("scale = 1.0", "scale = nan", "accuracy scale must be"),
+        ("scale = 1.0", "scale = [1.0]", "must be a number"),
+        ("0.25]", "-0.25]", "cost rate must be zero or a positive number, got -0.25"),
+        ("0.25]", "nan]", "cost rate must be"),
+        ("0.25]", '"x"]', "cost must be a number, got 'x'"),
+        ("0.25]", '{ kind = "afine", rate = 1 }]', "unknown cost 'afine'; did you mean 'affine'"),
+        ("0.25]", '{ kind = "affine", rate = 1 }]', "needs fixed"),
+        ("[0.1, 0.25]", "[]", "empty list"),
+        ("costs", "cost", "unknown key 'cost' of owners; did you mean 'costs'"),
+        ("capacity = 100", "capacity = 0", "capacity must be a positive number"),
+        ("capacity = 100", "capacity = [1, 2, 3]", "3 capacities but 2 costs"),
+        ("capacity = 100", 'capacity = "all"', "capacity must be a number"),
+        ("capacity = 100", "capacity = 100, count = 3", "2 costs but 3 owners"),
+        ("capacity = 100", "capacity = 100, count = 0", "count of owners"),
+        (", capacity = 100", "", "owners has no capacity"),
+        ("{ costs = [0.1, 0.25], capacity = 100 }", "2", "owners must be a table"),
+        ("owners = {", "owners = ", "not valid TOML"),
+    ],
+)
+def test_mistakes_get_one_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in EXAMPLE
+    with pytest.raises(InputError, match=message) as caught:
+        read_game(write(tmp_path, EXAMPLE.replace(old, new)))
+    assert "\n" not in str(caught.value)
+
+
+def test_unreadable_files_get_one_line(tmp_path: Path) -> None:
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff\xfe\x00")
+    for path in (tmp_path / "missing.toml", tmp_path, binary):
+        with pytest.raises(InputError, match="cannot read") as caught:
+            read_game(path)
+        assert "\n" not in str(caught.value)
+
+
+def test_names_are_snake_case() -> None:
+    assert [snake(name) for name in ("PowerLaw", "NoPayments", "PacBound")] == ["power_law", "no_payments", "pac_bound"]
