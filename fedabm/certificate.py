@@ -18,25 +18,28 @@ from fedabm.offers import Offers
 __all__ = ["certified_gains"]
 
 
-def certified_gains(offers: Offers, cost: Cost, capacity: Array, profile: Array, tolerance: float = 1e-10) -> Array:
+def certified_gains(
+    offers: Offers, cost: Cost, capacity: Array, profile: Array, tolerance: float = 1e-10, budget: int = 2**20
+) -> Array:
     """An upper bound on each owner's gain over its utility at the profile; infinite if the shape of offers is unknown.
 
-    The bounds are tight to `tolerance`, or to one percent of the largest gain, where nothing finer matters.
+    The bounds are tight to `tolerance`, or to one percent of the largest gain, where nothing finer matters, or to what
+    `budget` allows: the number of intervals that a proof about non-concave offers may look at.
     """
     gains, proven = _by_tangent(offers, cost, capacity, profile)
     rows = np.flatnonzero(~(proven & (gains <= tolerance)))
     if len(rows):
-        gains[rows] = _by_search(offers.take(rows), cost.take(rows), capacity[rows], profile[rows], tolerance)
+        gains[rows] = _by_search(offers.take(rows), cost.take(rows), capacity[rows], profile[rows], tolerance, budget)
     return gains
 
 
-def _by_search(offers: Offers, cost: Cost, capacity: Array, profile: Array, tolerance: float) -> Array:
+def _by_search(offers: Offers, cost: Cost, capacity: Array, profile: Array, tolerance: float, budget: int) -> Array:
     """Gains by searching the whole range; proofs of non-concave offers take long, so a quick look sets their aim."""
     utility = offers.benefit.value(profile) - cost.value(profile)
     if offers.shape != "concave":
         seen = best_response(offers, cost, capacity).utility - utility
         tolerance = max(tolerance, 0.01 * float(np.max(seen)))
-    bound = best_response(offers, cost, capacity, certify=True, tolerance=tolerance).bound
+    bound = best_response(offers, cost, capacity, certify=True, tolerance=tolerance, budget=budget).bound
     return np.maximum(bound - utility, 0.0)
 
 

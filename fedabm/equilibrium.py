@@ -139,11 +139,11 @@ def equilibria(
     return distinct[:1] if select else distinct
 
 
-def certify(game: Game, found: Path, tolerance: float) -> Equilibrium:
+def certify(game: Game, found: Path | Equilibrium, tolerance: float, budget: int = 2**20) -> Equilibrium:
     """Evaluate a candidate and prove its gap."""
     profile, offers = found.profile, game.offers(found.profile)
     utilities = offers.benefit.value(profile) - game.costs.value(profile)
-    gains = certified_gains(offers, game.costs, game.capacities, profile, 0.1 * tolerance)
+    gains = certified_gains(offers, game.costs, game.capacities, profile, 0.1 * tolerance, budget)
     gap = float(np.max(np.nan_to_num(gains, nan=np.inf, posinf=np.inf)))
     payments, accuracies = offers.payment.value(profile), offers.received.value(profile)
     label, solved = found.method, gap <= tolerance
@@ -158,13 +158,20 @@ def polish(game: Game, found: Equilibrium, tolerance: float) -> Equilibrium:
 
     At a smooth optimum utilities are flat: they tell only half of a contribution's digits, slopes tell all of them.
     """
-    if not found.converged or "best response" not in found.method:
+    near = _sharpened(game, found)
+    if not found.converged or near is found:
+        return found
+    sharp = certify(game, near, tolerance)
+    return sharp if sharp.gap <= found.gap + 1e-15 else found
+
+
+def _sharpened(game: Game, found: Equilibrium) -> Path | Equilibrium:
+    """What Newton makes of a result of best responses, if it stays close."""
+    if "best response" not in found.method or found.cycle is not None:
         return found
     near = newton(game, found.profile, limit=5).profile
-    if np.max(np.abs(near - found.profile)) > 1e-4 * np.max(found.profile):
-        return found
-    sharp = certify(game, Path(near, found.iterations, found.method), tolerance)
-    return sharp if sharp.gap <= found.gap + 1e-15 else found
+    close = np.max(np.abs(near - found.profile)) <= 1e-4 * np.max(found.profile)
+    return Path(near, found.iterations, found.method) if close else found
 
 
 def _first_certified(game: Game, candidates: Iterator[Path], tolerance: float) -> Equilibrium:
@@ -172,10 +179,14 @@ def _first_certified(game: Game, candidates: Iterator[Path], tolerance: float) -
     best, least, circle = None, math.inf, None
     for found in candidates:
         seen = certify(game, found, tolerance)
-        # Where the shape of offers is unknown nothing can be proven: then the gains that are found have to do.
-        gain = seen.gap if math.isfinite(seen.gap) else _gain_found(game, seen)
-        if gain <= tolerance:
+        if seen.converged:
             return polish(game, seen, tolerance)
+        gain = _gain_found(game, seen.profile)
+        if gain <= 0.1 * tolerance:
+            # Nobody gains, only the proof is missing: it takes longer, or the shape of offers is unknown.
+            near = _sharpened(game, seen)
+            better = near if _gain_found(game, near.profile) <= gain + 1e-15 else seen
+            return certify(game, better, tolerance, _long_proof(game))
         circle = seen if circle is None and seen.cycle is not None else circle
         best, least = (seen, gain) if best is None or gain < least else (best, least)
     if best is None:
@@ -183,10 +194,16 @@ def _first_certified(game: Game, candidates: Iterator[Path], tolerance: float) -
     return best if circle is None or least <= 1e3 * tolerance else circle
 
 
-def _gain_found(game: Game, found: Equilibrium) -> float:
+def _long_proof(game: Game) -> int:
+    """How many intervals a proof about this game may take when everything depends on it."""
+    return min(2**20 * max(4, 2 * game.owners), 2**24)
+
+
+def _gain_found(game: Game, profile: Array) -> float:
     """The largest gain that best responses find, without a proof that there is no larger one."""
-    best = best_response(game.offers(found.profile), game.costs, game.capacities).utility
-    gain = float(np.max(best - found.utilities))
+    offers = game.offers(profile)
+    best = best_response(offers, game.costs, game.capacities).utility
+    gain = float(np.max(best - offers.benefit.value(profile) + game.costs.value(profile)))
     return gain if math.isfinite(gain) else math.inf
 
 

@@ -26,7 +26,7 @@ from fedabm.best import best_response
 from fedabm.cli import run_script
 from fedabm.costs import Cost, Linear
 from fedabm.curves import Array
-from fedabm.errors import InputError, check_range
+from fedabm.errors import InputError, check_range, check_whole
 from fedabm.individual import individual_optimum
 from fedabm.mechanisms.proportional import ProportionalData
 from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
@@ -54,7 +54,9 @@ def run(
 ) -> None:
     """Both mechanisms for every mixture; a small federation of each is simulated."""
     if not 0 < low < high:
-        raise InputError(f"low and high cost must differ, got {low:g} and {high:g}; raise high")
+        raise InputError(f"costs must be 0 < low < high, got {low:g} and {high:g}; raise high")
+    check_whole("owners", owners, 2)
+    check_whole("simulated", simulated, 2)
     for share in fractions:
         check_range("fraction of low-cost owners", share, 0.0, 1.0)
     mixture = Mixture(PacBound(ceiling, complexity), low, high, owners, outside)

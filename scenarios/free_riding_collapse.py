@@ -21,7 +21,7 @@ from fedabm.cli import run_script
 from fedabm.costs import Linear
 from fedabm.curves import Array
 from fedabm.equilibrium import Equilibrium
-from fedabm.errors import InputError
+from fedabm.errors import InputError, check_positive
 from fedabm.game import Game
 from fedabm.individual import individual_optimum
 from fedabm.mechanisms import NoPayments
@@ -40,7 +40,8 @@ def run(
 ) -> None:
     """Simulate and solve federations of several sizes, then the same with costs `too_high` times as high."""
     if not 0 < lowest < highest:
-        raise InputError(f"lowest and highest cost must differ, got {lowest:g} and {highest:g}; raise highest")
+        raise InputError(f"costs must be 0 < lowest < highest, got {lowest:g} and {highest:g}; raise highest")
+    check_positive("too_high", too_high)
     accuracy, rows = PacBound(ceiling, complexity), []
     runs: dict[tuple[int, float], Federation] = {}
     for factor, name in ((1.0, "costs an owner can bear"), (too_high, "costs too high alone")):

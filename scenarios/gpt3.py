@@ -24,6 +24,7 @@ from fedabm.analysis.curves import COLOURS, dress, mark, panels, powers
 from fedabm.cli import run_script
 from fedabm.costs import Linear
 from fedabm.curves import Array
+from fedabm.errors import check_positive, check_whole
 from fedabm.individual import individual_optimum, viability_cost
 from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
 from fedabm.study import Study
@@ -43,6 +44,9 @@ def run(
     points: int = 120,
 ) -> None:
     """Simulate `companies` that start with all they could pay for, and compute the smallest number that works."""
+    check_positive("exponent, worth, cost and tokens", (exponent, worth, cost, tokens))
+    check_whole("companies", companies)
+    check_whole("points", points, 2)
     accuracy = value_of_tokens(exponent, worth, tokens)
     people = population([cost] * companies, worth / cost, starts=worth / cost)
     study.simulate(Scenario(people, accuracy, ValueShaping(), steps=500, record=None), f"{companies} companies")

@@ -19,6 +19,7 @@ from fedabm.analysis.curves import COLOURS, LINES, dress, mark, panels, powers, 
 from fedabm.cli import run_script
 from fedabm.costs import Linear
 from fedabm.curves import Array
+from fedabm.errors import check_positive, check_whole
 from fedabm.individual import individual_optimum, viability_cost
 from fedabm.study import Study
 
@@ -34,6 +35,8 @@ def run(
     points: int = 200,
 ) -> None:
     """Let every owner decide alone, then sweep its marginal cost."""
+    check_positive("costs", costs)
+    check_whole("points", points, 2)
     accuracy = PacBound(ceiling, complexity)
     for name, cost in zip(_names(costs), costs, strict=True):
         study.simulate(Scenario(population([cost], ceiling / cost), accuracy), f"{name} cost {cost:g}, alone")

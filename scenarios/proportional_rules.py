@@ -29,7 +29,7 @@ from fedabm.best import best_response
 from fedabm.cli import run_script
 from fedabm.costs import Cost, Linear
 from fedabm.curves import Array
-from fedabm.errors import InputError
+from fedabm.errors import check_positive, check_whole
 from fedabm.individual import individual_optimum
 from fedabm.mechanisms.proportional import Proportional, ProportionalData, ProportionalValue
 from fedabm.mechanisms.proportional_shapley import ProportionalShapley
@@ -59,8 +59,9 @@ def run(
     simulated: int = 100,
 ) -> None:
     """Compute the largest symmetric equilibrium of each rule and power, and play small federations from there."""
-    if owners < 2:
-        raise InputError(f"owners must be at least 2 to be compared with each other, got {owners}; give more")
+    check_positive("cost", cost)
+    check_whole("owners", owners, 2)
+    check_whole("simulated", simulated, 2)
     market = Market(PacBound(ceiling, complexity), cost, owners, outside)
     rows = [row for name in _RULES for row in _sweep(market, name, powers, deviations)]
     shaped = float(shaped_equilibrium(market.accuracy, Linear(np.full(owners, cost))).sum())

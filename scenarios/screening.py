@@ -21,6 +21,7 @@ from fedabm.accuracy import PacBound
 from fedabm.analysis.curves import COLOURS, dress, mark, offer_curves, panels
 from fedabm.cli import run_script
 from fedabm.curves import Array
+from fedabm.errors import check_positive, check_whole
 from fedabm.mechanisms.screening import Menu, Screening
 from fedabm.study import Study
 from fedabm.views import Reports
@@ -35,9 +36,12 @@ def run(
     owners: int = 10,
     ceiling: float = 0.95,
     complexity: float = 1.0,
-    points: int = 101,
+    points: int = 61,
 ) -> None:
     """Simulate the corrected and the printed menu, then follow both over the probability of low cost."""
+    check_whole("owners", owners)
+    check_whole("points", points, 2)
+    check_positive("others", others, zero=True)
     accuracy = PacBound(ceiling, complexity)
     rule = Screening(low, high, probability)
     costs = np.where(np.arange(owners) < round(probability * owners), low, high)

@@ -16,11 +16,11 @@ from matplotlib.figure import Figure
 
 from fedabm import Federation, Scenario, population
 from fedabm.accuracy import Exposure, PacBound
-from fedabm.activation import Sequential
 from fedabm.analysis.curves import COLOURS, dress, mark, offer_curves, panels, powers
 from fedabm.cli import run_script
 from fedabm.costs import Linear
 from fedabm.curves import Array
+from fedabm.errors import check_positive, check_whole
 from fedabm.game import Game
 from fedabm.individual import individual_optimum, viability_cost
 from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
@@ -38,6 +38,9 @@ def run(
     points: int = 25,
 ) -> None:
     """Play a small federation for the offer's picture, then compute totals for large ones."""
+    check_positive("costs", (cost, shown_cost))
+    for name, number, least in (("owners", owners, 1), ("shown_owners", shown_owners, 1), ("points", points, 2)):
+        check_whole(name, number, least)
     easy = PacBound(ceiling, 1.0)
     played = study.simulate(_scenario(easy, shown_cost, shown_owners), f"{shown_owners} owners, cost {shown_cost:g}")
     few = 2 * smallest_federation(easy, cost)
@@ -73,10 +76,10 @@ def largest_complexity(ceiling: float, cost: float, owners: int) -> float:
 
 
 def _scenario(accuracy: PacBound, cost: float, owners: int, start: float = 0.0) -> Scenario:
-    """Equal owners that respond one after the other, starting from a share of all their data."""
+    """Equal owners that respond to each other, starting from a share of all their data."""
     capacity = accuracy.ceiling / cost
     people = population([cost] * owners, capacity, starts=start * capacity)
-    return Scenario(people, accuracy, ValueShaping(), Sequential(), record=None)
+    return Scenario(people, accuracy, ValueShaping(), record=None)
 
 
 def _played(study: Study) -> pd.DataFrame:

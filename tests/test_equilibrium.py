@@ -7,16 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.accuracy import Accuracy, GroupWeighted, PacBound, PowerLaw
+from fedabm.accuracy import Accuracy, Custom, GroupWeighted, PacBound, PowerLaw
 from fedabm.costs import Affine, Linear, Power, Quadratic, stack
 from fedabm.equilibrium import METHODS, equilibria, solve
 from fedabm.errors import InputError
 from fedabm.game import Game
 from fedabm.linear_model import linearise
-from fedabm.mechanisms import ContributionSubsidy, NoPayments
-from fedabm.mechanisms.cost_sharing import CostSharing
-from fedabm.mechanisms.shapley_share import ShapleyShare
-from fedabm.mechanisms.value_shaping import ValueShaping
+from fedabm.mechanisms import (
+    ContributionSubsidy,
+    CostSharing,
+    NoPayments,
+    ProportionalData,
+    ShapleyShare,
+    ValueShaping,
+)
 from fedabm.newton import interior_point, newton
 
 TWO = ([0.1, 0.25], 100)
@@ -130,6 +134,22 @@ def test_free_riding_among_many_has_the_cheapest_owner_work_alone() -> None:
     assert found.profile.argmax() == 4999
     assert found.profile[-1] == pytest.approx(9.0, abs=1e-6)
     assert found.profile[:-1].max() < 1e-6
+
+
+def test_offers_that_are_only_known_to_rise_are_certified_too() -> None:
+    found = solve(Game(PacBound(0.95, 1.0), [1e-3, 2e-3], 1e4, ProportionalData(0.5)))
+    assert found.converged
+
+
+def test_nothing_is_proven_about_offers_of_unknown_shape() -> None:
+    accuracy = Custom(lambda profiles: np.sqrt(profiles.sum(axis=-1, keepdims=True)) + 0 * profiles)
+    found = solve(Game(accuracy, [0.1, 0.2], 100, NoPayments()))
+    assert not found.converged
+    assert found.gap == np.inf
+    assert found.as_dict()["gap"] is None
+    assert found.profile == pytest.approx([25, 0], abs=1e-3)
+    proven = solve(Game(Custom(accuracy.function, concave=True), [0.1, 0.2], 100, NoPayments()))
+    assert proven.converged
 
 
 def test_equal_owners_with_singular_jacobian() -> None:

@@ -68,7 +68,7 @@ def test_nobody_contributes_where_nobody_would_alone():
 
 
 def test_equal_lowest_and_highest_cost_are_refused():
-    with pytest.raises(InputError, match="must differ"):
+    with pytest.raises(InputError, match="0 < lowest < highest"):
         play("free_riding_collapse", lowest=1e-3, highest=1e-3)
 
 
@@ -228,6 +228,23 @@ def test_simulated_owners_choose_the_corner_meant_for_them():
 
 
 # All of them
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("individual_optimum", {"costs": (0.0,)}),
+        ("value_shaping", {"owners": 0}),
+        ("gpt3", {"tokens": -1.0}),
+        ("proportional_rules", {"powers": (2.0,)}),
+        ("cost_discrimination", {"fractions": (1.5,)}),
+        ("screening", {"low": 2.0}),
+    ],
+)
+def test_wrong_parameters_are_refused_in_one_line(name, wrong):
+    with pytest.raises(InputError) as refusal:
+        play(name, **wrong)
+    assert "\n" not in str(refusal.value)
 
 
 @pytest.mark.parametrize(

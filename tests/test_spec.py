@@ -33,6 +33,11 @@ def test_the_example_is_a_game(tmp_path: Path) -> None:
     assert solve(game).profile == pytest.approx([10**0.5 - 1, 0])
 
 
+def test_shapley_shares_of_the_example(tmp_path: Path) -> None:
+    found = solve(read_game(write(tmp_path, EXAMPLE), "shapley_share"))
+    assert found.profile == pytest.approx([2.99839298, 1.16904814], abs=1e-8)
+
+
 def test_mechanism_can_be_replaced(tmp_path: Path) -> None:
     text = EXAMPLE.replace('"no_payments"', '{ kind = "contribution_subsidy", rate = 0.2 }')
     path = write(tmp_path, text)

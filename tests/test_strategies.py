@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fedabm.strategies
 from fedabm.accuracy import PowerLaw
 from fedabm.costs import Cost, Linear
-from fedabm.mechanisms import ContributionSubsidy
+from fedabm.mechanisms import ContributionSubsidy, CostSharing, Mechanism
 from fedabm.random import owner_streams
 from fedabm.strategies import BestResponse, FixedShare, Honest, Liar, Quitter, Strategy
 from fedabm.views import Action, Experience, OwnerView, Payoff, Reports
@@ -20,14 +20,18 @@ from tests.conftest import STRATEGIES
 NAMES = sorted(STRATEGIES)
 
 
-def view_of(n: int, seed: int = 0, **secrets: np.ndarray) -> OwnerView:
+SUBSIDY, REFUND = ContributionSubsidy(0.02), CostSharing(0.5)
+
+
+def view_of(n: int, seed: int = 0, mechanism: Mechanism = SUBSIDY, **secrets: np.ndarray) -> OwnerView:
     """A cohort's view with random public past, and secrets that may be given."""
     rng = np.random.default_rng(seed)
     capacity, rate, exponent = rng.uniform(1, 20, n), rng.uniform(0.001, 0.3, n), rng.choice([1.0, 1.5, 2.0], n)
     claimed, last = rng.uniform(0, 2, n), rng.uniform(0, 1, n)
     capacity, rate = secrets.get("capacity", capacity), secrets.get("rate", rate)
     cost = Cost(rate, secrets.get("exponent", exponent), np.zeros(n))
-    offers = ContributionSubsidy(0.02).offers(PowerLaw(exponent=0.7), Reports(claimed, np.full(n, 20.0)))
+    claims = Cost(rng.uniform(0.001, 0.3, n), rng.choice([1.0, 1.5, 2.0], n), np.zeros(n))
+    offers = mechanism.offers(PowerLaw(exponent=0.7), Reports(claimed, np.full(n, 20.0), claims))
     experience = Experience(last, rng.uniform(0, 1, n), rng.normal(size=n), rng.normal(size=n))
     return OwnerView(3, capacity, cost, experience, Payoff(offers, cost, capacity), owner_streams(seed, n))
 
@@ -101,7 +105,7 @@ def _arrays(part):
 def test_a_neighbours_secrets_change_nothing_for_me(name, data):
     n, me = 5, data.draw(st.integers(0, 4))
     others = np.arange(n) != me
-    before = view_of(n, seed=data.draw(st.integers(0, 50)))
+    before = view_of(n, data.draw(st.integers(0, 50)), data.draw(st.sampled_from([SUBSIDY, REFUND])))
     numbers = {
         "capacity": (before.capacity, st.floats(0.01, 1e3)),
         "rate": (before.cost.rate, st.floats(0.0, 5.0)),
@@ -121,11 +125,11 @@ def test_a_neighbours_secrets_change_nothing_for_me(name, data):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@given(seed=st.integers(0, 100))
-def test_a_cohort_acts_as_its_members_would_alone(name, seed):
-    together = columns(STRATEGIES[name].act(view_of(4, seed)))
+@given(seed=st.integers(0, 100), mechanism=st.sampled_from([SUBSIDY, REFUND]))
+def test_a_cohort_acts_as_its_members_would_alone(name, seed, mechanism):
+    together = columns(STRATEGIES[name].act(view_of(4, seed, mechanism)))
     for i in range(4):
-        alone = columns(STRATEGIES[name].act(row(view_of(4, seed), i)))
+        alone = columns(STRATEGIES[name].act(row(view_of(4, seed, mechanism), i)))
         for key in alone:
             assert alone[key][0] == together[key][i], key
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,6 +72,4 @@ def initial_row(network: nn.Module, seed: int) -> Tensor:
 
 
 def _empty_copy(network: nn.Module) -> nn.Module:
-    import copy
-
     return copy.deepcopy(network).to("meta").to_empty(device="cpu")

@@ -1,90 +1,41 @@
 """Layers that act on many models at once, forward and backward, written for whole blocks of owners.
 
 Two layouts: vectors as (owners, batch, features) and images as (batch, owners * channels, height, width).  With the
-second, one grouped convolution does everybody's convolution, and the layout is kept from layer to layer.  A linear layer
-is one batched matrix product; its weight gradient is another, which plain gradient descent adds to the weights directly
-(`Descent`), without ever storing the gradient.  A layer holds no state: what the backward pass needs is on the tape.
+second, one grouped convolution does everybody's convolution, and the layout is kept from layer to layer.  A linear
+layer is one batched matrix product; its weight gradient is another, which plain gradient descent adds to the weights
+directly (`passes.Descent`), without ever storing the gradient.  A layer holds no state: what the backward pass needs is
+on the tape.
 
-`Shared` inputs, (batch, features) or (batch, channels, height, width), are the same for all models: the first linear
+Shared inputs, (batch, features) or (batch, channels, height, width), are the same for all models: the first linear
 layer is then one ordinary matrix product and the first convolution an ordinary convolution with all models' filters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from fedabm.learning.blocks import Quadratic, keep
+from fedabm.learning.passes import Pass
 
-__all__ = ["Collect", "Descent", "Layer", "Pass", "Sink"]
+__all__ = [
+    "Convolution",
+    "Dropout",
+    "Features",
+    "Flatten",
+    "GroupNorm",
+    "Layer",
+    "Linear",
+    "MaxPool",
+    "Mean",
+    "ReLU",
+    "ResidualBlock",
+]
 
 aten = torch.ops.aten
-_KEY_STRIDE = 0x632BE59BD9B4E019
-_LAYER_STRIDE = 0x1F123BB5159A55E5
-
-
-class Sink(Protocol):
-    """Where gradients go."""
-
-    def product(self, index: int, left: Tensor, right: Tensor) -> None:
-        """The gradient of parameter `index` is left @ right, owner by owner."""
-
-    def add(self, index: int, gradient: Tensor) -> None:
-        """The gradient of parameter `index`."""
-
-
-@dataclass
-class Collect:
-    """Keeps every gradient."""
-
-    gradients: list[Tensor]
-
-    def product(self, index: int, left: Tensor, right: Tensor) -> None:
-        self.gradients[index] = left.bmm(right)
-
-    def add(self, index: int, gradient: Tensor) -> None:
-        self.gradients[index] = gradient
-
-
-@dataclass(frozen=True)
-class Descent:
-    """Takes the step w <- w - rate g at once; a layer has used its weights when it hands in their gradient."""
-
-    blocks: Sequence[Tensor]
-    rate: float
-
-    def product(self, index: int, left: Tensor, right: Tensor) -> None:
-        self.blocks[index].baddbmm_(left, right, alpha=-self.rate)
-
-    def add(self, index: int, gradient: Tensor) -> None:
-        self.blocks[index].sub_(gradient, alpha=self.rate)
-
-
-@dataclass
-class Pass:
-    """One pass of some models through the layers; without a sink nothing is put on the tape."""
-
-    owners: int
-    blocks: Sequence[Tensor]
-    sink: Sink | None = None
-    keys: Tensor | None = None
-    tape: list[Any] = field(default_factory=list)
-
-    def save(self, *what: Any) -> None:
-        """Remember for the backward pass."""
-        if self.sink is not None:
-            self.tape.append(what)
-
-    def sample_keys(self, batch: int, layer: int) -> Tensor | None:
-        """One key per owner and sample, different in every layer, (owners, batch)."""
-        if self.keys is None:
-            return None
-        place = torch.arange(batch, device=self.keys.device) * _KEY_STRIDE
-        return self.keys.unsqueeze(1) + place + layer * _LAYER_STRIDE
 
 
 class Layer(Protocol):
@@ -106,20 +57,19 @@ class Linear:
 
     def forward(self, run: Pass, x: Tensor) -> Tensor:
         run.save(x)
-        weight = run.blocks[self.index].transpose(1, 2)
+        weight, bias = run.blocks[self.index], run.blocks[self.index + 1] if self.bias else None
         if x.dim() == 2:
-            shared = x.expand(1, *x.shape) @ weight if run.owners == 1 else (x @ weight.transpose(1, 2).flatten(0, 1).T)
-            y = shared.view(len(x), run.owners, -1).transpose(0, 1) if shared.dim() == 2 else shared
-            return y + run.blocks[self.index + 1].unsqueeze(1) if self.bias else y
-        return torch.baddbmm(run.blocks[self.index + 1].unsqueeze(1), x, weight) if self.bias else x.bmm(weight)
+            y = torch.nn.functional.linear(x, weight.flatten(0, 1), None if bias is None else bias.flatten())
+            return y.view(len(x), run.owners, -1).transpose(0, 1)
+        weight = weight.transpose(1, 2)
+        return x.bmm(weight) if bias is None else torch.baddbmm(bias.unsqueeze(1), x, weight)
 
     def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
         (x,) = run.tape.pop()
         below = g.bmm(run.blocks[self.index]) if inputs else g
-        assert run.sink is not None
-        run.sink.product(self.index, g.transpose(1, 2), x)
+        run.product(self.index, g.transpose(1, 2), x)
         if self.bias:
-            run.sink.add(self.index + 1, g.sum(1))
+            run.add(self.index + 1, g.sum(1))
         return below
 
 
@@ -149,10 +99,9 @@ class Convolution:
         sizes, wanted = None if bias is None else bias.shape, [inputs, True, self.bias]
         geometry = (self.stride, self.padding, self.dilation, False, (0, 0), self.groups * run.owners)
         below, dw, db = aten.convolution_backward(g, x, weight, sizes, *geometry, wanted)
-        assert run.sink is not None
-        run.sink.add(self.index, dw.view(run.blocks[self.index].shape))
+        run.add(self.index, dw.view(run.blocks[self.index].shape))
         if self.bias:
-            run.sink.add(self.index + 1, db.view(run.blocks[self.index + 1].shape))
+            run.add(self.index + 1, db.view(run.blocks[self.index + 1].shape))
         return below
 
 
@@ -177,9 +126,8 @@ class GroupNorm:
         weight = run.blocks[self.index].flatten()
         wanted = [inputs, True, True]
         below, dw, db = aten.native_group_norm_backward(g.contiguous(), x, mean, spread, weight, *sizes, wanted)
-        assert run.sink is not None
-        run.sink.add(self.index, dw.view(run.blocks[self.index].shape))
-        run.sink.add(self.index + 1, db.view(run.blocks[self.index + 1].shape))
+        run.add(self.index, dw.view(run.blocks[self.index].shape))
+        run.add(self.index + 1, db.view(run.blocks[self.index + 1].shape))
         return below
 
 

@@ -10,6 +10,8 @@ mnist_cnn, resmlp, quadratic: Murhekar 2025, Section 5; simple_cnn, femnist_net,
 
 from __future__ import annotations
 
+import copy
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -68,7 +70,7 @@ def _lenet(channels: tuple[int, int], hidden: tuple[int, ...]) -> Callable[[_Tas
 
 def _head(sizes: tuple[int, ...]) -> list[nn.Module]:
     layers: list[nn.Module] = []
-    for inputs, outputs in zip(sizes[:-1], sizes[1:], strict=True):
+    for inputs, outputs in itertools.pairwise(sizes):
         layers += [nn.Linear(inputs, outputs), nn.ReLU()]
     return layers[:-1]
 
@@ -111,7 +113,7 @@ def _vgg11(task: _Task) -> nn.Sequential:
 
 
 def _resnet(widths: tuple[int, ...], blocks: int) -> Callable[[_Task], nn.Sequential]:
-    """He et al. 2016 for small images: a 3x3 stem and stages of `blocks` residual blocks, halving the side each time."""
+    """He et al. 2016 for small images: a 3x3 stem and stages of residual blocks, the side halved each time."""
 
     def made(task: _Task) -> nn.Sequential:
         body: list[nn.Module] = [*convolution(task.channels, widths[0]), nn.ReLU()]
@@ -185,7 +187,7 @@ def build(
         wanted = {1: "sequences (length,)", 3: "images (channels, height, width)"}[dimensions]
         raise InputError(f"network {name} needs {wanted}, got samples of shape {shape}; choose another network")
     if dimensions == 1 and not tokens:
-        raise InputError(f"network {name} needs the number of tokens, got {tokens}; use data of tokens or another network")
+        raise InputError(f"network {name} needs the number of tokens, got {tokens}; choose another network")
     try:
         with torch.device(device):
             return maker(_Task(shape, classes or 1, tokens or 0))
@@ -213,6 +215,4 @@ def check_fit(network: nn.Module, shape: Shape, classes: int | None, dtype: torc
 
 
 def _meta(network: nn.Module) -> nn.Module:
-    import copy
-
     return copy.deepcopy(network).to("meta")

@@ -1,12 +1,11 @@
 """Local optimisers on lists of parameter blocks: one owner's or many owners' at once, with the same code.
 
-Every owner in a batch has taken the same number of steps, so one step counter serves all.  The update rules are those of
-`torch.optim`, checked against it in the tests.
+Every owner in a batch has taken the same number of steps, so one step counter serves all.  The update rules are those
+of `torch.optim`, checked against it in the tests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,7 +16,7 @@ from fedabm.errors import InputError, check_positive, check_range
 
 __all__ = ["SGD", "Adam", "Optimiser", "State"]
 
-Blocks = Sequence[Tensor]
+Blocks = list[Tensor]
 State = list[list[Tensor]]
 
 

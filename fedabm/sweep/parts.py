@@ -113,7 +113,7 @@ def tidy(folder: Path, *, unfinished: bool = True) -> None:
 
 def damaged(folder: Path) -> list[Part]:
     """The parts whose content is not what their names say."""
-    return [part for part in parts_in(folder) if _digest(folder / part.name) != Path(part.name).stem.split("-")[-1]]
+    return [part for part in parts_in(folder) if not _whole(folder / part.name)]
 
 
 def set_aside(folder: Path, part: Part) -> Path:
@@ -122,12 +122,15 @@ def set_aside(folder: Path, part: Part) -> Path:
     return path.rename(path.with_name(f"{path.name}.corrupt"))
 
 
-def opened(folder: Path) -> dict[str, pq.ParquetFile]:
-    """All parts that are not replaced, open: what is deleted meanwhile can still be read."""
+def opened(folder: Path, *, verify: bool = True) -> dict[str, pq.ParquetFile]:
+    """All parts that are not replaced, whole and open: what is deleted meanwhile can still be read.
+
+    Parquet's own checksums leave out page headers, so that a flipped bit there could go unnoticed; digests do not.
+    """
     for _ in range(100):
         before = {part.name for part in parts_in(folder)}
         try:
-            files = {name: _open(folder / name) for name in sorted(before)}
+            files = {name: _open(folder / name, verify) for name in sorted(before)}
         except FileNotFoundError:
             continue  # merged meanwhile
         if _settled(before, {part.name for part in parts_in(folder)}):
@@ -141,18 +144,20 @@ def _settled(before: set[str], after: set[str]) -> bool:
     return before <= after and all(Part(name, 0).level == 0 for name in after - before)
 
 
-def _open(path: Path) -> pq.ParquetFile:
+def _open(path: Path, verify: bool = True) -> pq.ParquetFile:
     try:
+        if verify and not _whole(path):
+            raise unreadable(path, "its content is not what was written")
         return pq.ParquetFile(path, page_checksum_verification=True)
     except FileNotFoundError:
         raise
     except (OSError, pa.ArrowInvalid) as error:
-        raise unreadable(path, error) from None
+        raise unreadable(path, str(error)) from None
 
 
-def unreadable(path: Path, error: Exception) -> InputError:
+def unreadable(path: Path, reason: str) -> InputError:
     """What to say about a damaged part."""
-    reason = str(error).splitlines()[0].rstrip(".")
+    reason = reason.splitlines()[0].rstrip(".")
     return InputError(
         f"{path} is damaged ({reason}); start the sweep again: it sets that file aside and repeats its runs"
     )
@@ -160,13 +165,18 @@ def unreadable(path: Path, error: Exception) -> InputError:
 
 def _replaced(path: Path) -> list[str]:
     try:
-        return _names(_open(path))
+        return _names(_open(path, verify=False))
     except (InputError, FileNotFoundError):
         return []
 
 
 def _names(file: pq.ParquetFile) -> list[str]:
     return json.loads((file.schema_arrow.metadata or {}).get(_REPLACES, b"[]"))
+
+
+def _whole(path: Path) -> bool:
+    """Whether the content is what the name says."""
+    return _digest(path) == path.stem.split("-")[-1]
 
 
 def _digest(path: Path) -> str:

@@ -43,7 +43,7 @@ class Contest:
 
 
 def contests(costs: np.ndarray, capacities: np.ndarray, step: float, rationality: float) -> list[Contest]:
-    """Gradient steps, s + step (1 / (1 + S)^2 - c), and exact best responses, c^(-1/2) - 1 - S_-i, approached in part."""
+    """Gradient steps s + step ((1 + S)^-2 - c), and part of the way to the best response c^(-1/2) - 1 - S_-i."""
 
     def climb(s: np.ndarray) -> np.ndarray:
         return np.clip(s + step * ((1.0 + s.sum()) ** -2 - costs), 0.0, capacities)

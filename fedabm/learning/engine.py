@@ -1,0 +1,230 @@
+"""All owners' models as rows of one matrix: train them, mix them, judge them.
+
+    engine = Engine("mlp", data)
+    start = engine.initial(seed=0)
+    models = engine.train(start, contributions, epochs=1, seed=0)            # (n, P)
+    start, kept = federated_average(start, models, contributions)
+    loss, accuracy = engine.evaluate(start[None]).numpy()                    # (1, n)
+
+An owner's training depends on its own data, contribution and generator only: not on the chunk it is in, nor (up to
+rounding) on the way gradients are found.  The inner loop pulls no value to the host and makes no tensor on a fixed
+device.  On a GPU, expect the batched path to win for every feed-forward network and chunks to be as large as the memory
+allows; recurrent networks go one owner after the other.  Only CPU runs have been measured.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fedabm.errors import InputError, check_positive
+from fedabm.learning import workers
+from fedabm.learning.batched import Network, compile_network
+from fedabm.learning.blocks import SeededDropout
+from fedabm.learning.evaluate import Scores, by_owner, judge
+from fedabm.learning.federated import FederatedData
+from fedabm.learning.flat import Layout, initial_row
+from fedabm.learning.general import Alone, Mapped
+from fedabm.learning.networks import build, check_fit
+from fedabm.learning.optimisers import SGD, Optimiser
+from fedabm.learning.schedule import Plan, mini_batches
+from fedabm.learning.training import Chunk, Proximal, Samples, scaled, train_chunk
+from fedabm.learning.work import choose_path, chunk_size, default_memory, measure
+from fedabm.random import Streams, generator
+
+__all__ = ["Engine"]
+
+Owners = Sequence[int] | np.ndarray | None
+
+
+class Engine:
+    """Trains and judges models of one network on one federation's data.
+
+    network       a name (see `networks.NETWORKS`) or a module without state
+    device        "auto" (a GPU if there is one), or any device of PyTorch; "meta" computes shapes only
+    memory_limit  bytes that models and training may take; by default half of the memory
+    path          how gradients are found: "auto", "batched", "vmap" or "serial"; see `work`
+    chunk         how many owners to train at once; by default what fits
+    """
+
+    def __init__(
+        self,
+        network: str | nn.Module,
+        data: FederatedData,
+        device: str = "auto",
+        memory_limit: float | None = None,
+        path: str = "auto",
+        chunk: int | None = None,
+    ) -> None:
+        self.data, self.device = data, _device(device)
+        self._train, self._test = self._samples(data.x_train, data.y_train), self._samples(data.x_test, data.y_test)
+        dtype = scaled(self._train.x[:1]).dtype
+        if isinstance(network, str):
+            network = build(network, data.shape, data.classes, data.tokens)
+        check_fit(network, data.shape, data.classes, dtype)
+        self._network, self.layout = copy.deepcopy(network).to(self.device), Layout.of(network)
+        self.work = measure(network, data.shape, dtype)
+        self.path = choose_path(path, network, self.work, self.device)
+        self.memory_limit = default_memory(self.device) if memory_limit is None else memory_limit
+        check_positive("memory_limit", self.memory_limit)
+        self._chunk = chunk
+        self._keyed = any(isinstance(module, SeededDropout) for module in network.modules())
+        self._workers = torch.get_num_threads() if self.path == "serial" and self.device.type == "cpu" else 1
+
+    def _samples(self, x: np.ndarray, y: np.ndarray) -> Samples:
+        inputs = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32 if x.dtype.kind == "f" else None))
+        targets = torch.from_numpy(np.ascontiguousarray(y, dtype=np.float32 if y.dtype.kind == "f" else np.int64))
+        return Samples(inputs.to(self.device), targets.to(self.device))
+
+    @property
+    def size(self) -> int:
+        """How many numbers a model has."""
+        return self.layout.size
+
+    def initial(self, seed: int) -> Tensor:
+        """A fresh model (P,), the same on every device."""
+        return initial_row(self._network, seed).to(self.device)
+
+    def rows(self, models: Tensor | np.ndarray) -> Tensor:
+        """Models as a matrix of rows on the device, checked."""
+        rows = torch.as_tensor(models, dtype=torch.float32, device=self.device)
+        if rows.dim() not in (1, 2) or rows.shape[-1] != self.size:
+            raise InputError(f"models must have {self.size} numbers each, got {tuple(rows.shape)}; use engine.initial")
+        return rows
+
+    @torch.no_grad()
+    def train(
+        self,
+        start: Tensor | np.ndarray,
+        contributions: np.ndarray | Sequence[float],
+        *,
+        steps: int | None = None,
+        epochs: int | None = None,
+        batch: int = 10,
+        optimiser: Optimiser = SGD(0.01),  # noqa: B008  (frozen)
+        proximal: Proximal | None = None,
+        seed: int = 0,
+        round: int = 0,
+        streams: Streams | None = None,
+        owners: Owners = None,
+    ) -> Tensor:
+        """Local training from one start (P,) or one each (k, P): the owners' models, (k, P).
+
+        Owner i trains on its first s_i samples.  Mini-batches come from `streams` (one generator per owner listed, used
+        up) or, without them, from the generators of `seed`, owner and `round`.  `owners` says whom to train (default:
+        all); contributions, starts and streams are in that order.
+        """
+        who = self._who(owners)
+        counts = self._counts(contributions, who)
+        starts = self.rows(start).expand(len(who), -1)
+        rngs = streams.each() if streams is not None else [generator(seed, "training", int(i), round) for i in who]
+        if len(rngs) != len(who):
+            raise InputError(f"{len(rngs)} streams but {len(who)} owners; give one per owner that trains")
+        centre = None if proximal is None else self.rows(proximal.centre).expand(len(who), -1)
+        plan = Plan(batch, epochs, steps)
+        result = torch.empty_like(starts, memory_format=torch.contiguous_format)
+
+        def one(path: Any, places: np.ndarray) -> None:
+            offsets = self.data.offsets[who[places]]
+            mine = mini_batches(places, counts[places], offsets, plan, [rngs[i] for i in places], self._keyed)
+            order = torch.from_numpy(mine.owners).to(self.device)
+            chunk = Chunk(starts[order], mine, None if centre is None else centre[order])
+            weight = 0.0 if proximal is None else proximal.weight
+            blocks = train_chunk(path, self.layout, self._train, chunk, optimiser, weight)
+            result[order] = torch.cat([block.flatten(1) for block in blocks], dim=1)
+
+        # Owners with equally long training share a chunk, so that few wait for the others.
+        sorted_places = np.argsort(-plan.lengths(counts), kind="stable")
+        size = self._chunk or self._fitting(len(who), batch, optimiser, proximal)
+        chunks = [sorted_places[i : i + size] for i in range(0, len(who), size)]
+        workers.run(chunks, one, self._path, min(self._workers, len(chunks)))
+        return result
+
+    @torch.no_grad()
+    def evaluate(self, models: Tensor | np.ndarray, owners: Owners = None, part: str = "test") -> Scores:
+        """Loss and accuracy of models (k, P) on each owner's test (or train) part, both (k, n)."""
+        rows = self.rows(models)
+        rows = rows.unsqueeze(0) if rows.dim() == 1 else rows
+        samples, offsets = self._part(part, self._who(owners))
+        loss, hit = (torch.empty(len(rows), len(samples.y), device=self.device) for _ in range(2))
+
+        def one(path: Any, job: tuple[slice, slice]) -> None:
+            some, batch = job
+            x, y = scaled(samples.x[batch]), samples.y[batch]
+            blocks = self.layout.gather(rows[some])
+            loss[some, batch], hit[some, batch] = judge(path.outputs(blocks, _shared(path, x)), y)
+
+        workers.run(self._jobs(len(rows), len(samples.y)), one, self._path, self._workers)
+        return Scores(by_owner(loss, offsets), by_owner(hit, offsets))
+
+    def _jobs(self, models: int, samples: int) -> list[tuple[slice, slice]]:
+        width = min(samples, 100 if len(self.data.shape) == 3 else 4096)
+        together = 1 if self.path == "serial" else max(1, min(models, self._budget(width)))
+        return [
+            (slice(i, i + together), slice(j, j + width))
+            for i in range(0, models, together)
+            for j in range(0, samples, width)
+        ]
+
+    def _budget(self, width: int) -> int:
+        cache = 24_000_000 if self.device.type == "cpu" else self.memory_limit
+        return int(cache // (4 * (self.size + 2 * width * self.work.activations)))
+
+    def _path(self) -> Any:
+        if self.path == "batched":
+            return compile_network(self._network)
+        return Mapped(self._network) if self.path == "vmap" else Alone(self._network)
+
+    def _fitting(self, owners: int, batch: int, optimiser: Optimiser, proximal: Proximal | None) -> int:
+        left = self.memory_limit - 4.0 * self.size * owners
+        copies = 3 + optimiser.slots + (proximal is not None)
+        return chunk_size(self.work, batch, copies, self.path, self.device, left / self._workers)
+
+    def _who(self, owners: Owners) -> np.ndarray:
+        who = np.arange(self.data.owners) if owners is None else np.asarray(owners, dtype=np.int64)
+        if len(who) and not 0 <= who.min() <= who.max() < self.data.owners:
+            raise InputError(f"owners must lie in 0 .. {self.data.owners - 1}, got {who.min()} .. {who.max()}")
+        return who
+
+    def _counts(self, contributions: np.ndarray | Sequence[float], who: np.ndarray) -> np.ndarray:
+        wanted = np.zeros(self.data.owners)
+        given = np.broadcast_to(np.asarray(contributions, dtype=float), who.shape)
+        wanted[who] = given
+        return self.data.counts(wanted)[who]
+
+    def _part(self, part: str, who: np.ndarray) -> tuple[Samples, Tensor]:
+        if part not in ("test", "train"):
+            raise InputError(f"part must be test or train, got {part!r}; choose one of them")
+        samples = self._test if part == "test" else self._train
+        bounds = self.data.test_offsets if part == "test" else self.data.offsets
+        sizes = np.diff(bounds)[who]
+        if len(who) and sizes.min() == 0:
+            raise InputError(f"owner {who[np.argmin(sizes)]} has an empty {part} part; leave it out or give it samples")
+        rows = np.concatenate([np.arange(bounds[i], bounds[i + 1]) for i in who]) if len(who) else np.zeros(0, np.int64)
+        if len(rows) != len(samples.y) or not np.array_equal(who, np.arange(self.data.owners)):
+            chosen = torch.from_numpy(rows).to(self.device)
+            samples = Samples(samples.x.index_select(0, chosen), samples.y.index_select(0, chosen))
+        return samples, torch.from_numpy(np.concatenate([[0], np.cumsum(sizes)])).to(self.device)
+
+
+def _shared(path: Any, x: Tensor) -> Tensor:
+    """Samples that all models see, in the layout that a path wants."""
+    if isinstance(path, Network):
+        return path.share(x)
+    return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError):
+        raise InputError(f"device {name!r} is not available; use auto or cpu") from None
+    return device

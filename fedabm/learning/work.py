@@ -1,0 +1,101 @@
+"""How much work and memory a network needs, and which way of training it is the fastest.
+
+Measured with 50 samples per owner, batches of 10 (`python -m tests.benchmarks.training`):
+- small networks are bound by the cost of starting operators and by memory traffic: batch over owners, as many as fit
+  into the cache with their parameters, so that a chunk's parameters stay there for the whole round;
+- large convolutions on a CPU lose by batching (the working set leaves the cache): one owner after the other, one worker
+  per core with one thread each, which beats threads inside operators;
+- on a GPU operators are started one by one and memory is fast: batch until the memory is full (not measured here).
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from fedabm.errors import InputError
+from fedabm.learning.batched import compile_network
+from fedabm.learning.blocks import SeededDropout
+from fedabm.learning.networks import count
+
+__all__ = ["PATHS", "Work", "choose_path", "chunk_size", "default_memory", "measure"]
+
+PATHS = ("auto", "batched", "vmap", "serial")
+
+#: multiplications per sample from which a CPU trains owners one by one
+LARGE = 4_000_000
+#: bytes of parameters that a chunk of owners keeps in a CPU's cache
+CACHE = 6_000_000
+
+
+@dataclass(frozen=True)
+class Work:
+    """Parameters of a network; multiplications and numbers stored per sample."""
+
+    parameters: int
+    multiplications: int
+    activations: int
+
+
+def measure(network: nn.Module, shape: tuple[int, ...], dtype: torch.dtype) -> Work:
+    """Count on the meta device, which computes shapes only."""
+    found = {"multiplications": 0, "activations": torch.Size(shape).numel()}
+
+    def note(module: nn.Module, inputs: Any, output: Any) -> None:
+        if isinstance(output, Tensor) and not list(module.children()):
+            found["activations"] += output[0].numel()
+        if isinstance(module, nn.Linear | nn.Conv2d) and isinstance(output, Tensor):
+            found["multiplications"] += output[0].numel() * module.weight[0].numel()
+        if isinstance(module, nn.RNNBase):
+            steps = inputs[0].shape[1]
+            found["multiplications"] += steps * count(module)
+            found["activations"] += steps * 6 * module.hidden_size * module.num_layers
+
+    ghost = copy.deepcopy(network).to("meta")
+    for module in ghost.modules():
+        module.register_forward_hook(note)
+    ghost(torch.empty(1, *shape, dtype=dtype, device="meta"))
+    return Work(count(network), found["multiplications"], found["activations"])
+
+
+def choose_path(path: str, network: nn.Module, work: Work, device: torch.device) -> str:
+    """The way to train: what was asked for, if it is possible, or the fastest."""
+    if path not in PATHS:
+        raise InputError(f"path must be one of {', '.join(PATHS)}, got {path!r}; auto chooses the fastest")
+    known = compile_network(network) is not None
+    if path == "batched" and not known:
+        raise InputError('the network has layers that cannot be batched by hand; use path="vmap" or path="serial"')
+    if path != "auto":
+        return path
+    if device.type == "cpu" and work.multiplications >= LARGE:
+        return "serial"
+    if known:
+        return "batched"
+    alone = any(isinstance(module, nn.RNNBase | SeededDropout | nn.Dropout) for module in network.modules())
+    return "serial" if alone else "vmap"
+
+
+def chunk_size(work: Work, batch: int, copies: int, path: str, device: torch.device, memory: float) -> int:
+    """How many owners to train at once, each with `copies` of its parameters, within `memory` bytes."""
+    bytes_each = 4 * (copies * work.parameters + 3 * batch * work.activations)
+    fits = int(memory // bytes_each)
+    if fits < 1:
+        raise InputError(
+            f"one owner needs {bytes_each / 1e6:.0f} MB to train but {max(memory, 0) / 1e6:.0f} MB are left; "
+            "raise memory_limit, or take fewer owners, a smaller batch or a smaller network"
+        )
+    if path == "serial":
+        return 1
+    return min(fits, max(8, CACHE // (4 * work.parameters))) if device.type == "cpu" else fits
+
+
+def default_memory(device: torch.device) -> float:
+    """Half of a computer's memory, or four fifths of what is free on a GPU."""
+    if device.type == "cuda":
+        return 0.8 * torch.cuda.mem_get_info(device)[0]
+    return 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

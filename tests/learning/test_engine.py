@@ -1,0 +1,243 @@
+"""The engine against a plain loop: every network, every path, every chunk size, every optimiser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from fedabm.errors import InputError
+from fedabm.learning.engine import Engine
+from fedabm.learning.federated import FederatedData
+from fedabm.learning.optimisers import SGD, Adam
+from fedabm.learning.schedule import Plan, mini_batches
+from fedabm.learning.training import Proximal
+from fedabm.random import Streams, generator
+from tests.learning.plain import plain_round, random_data
+
+CLOSE = {"rtol": 0.0, "atol": 1e-5}
+
+
+def sgd(parameters):
+    return torch.optim.SGD(parameters, lr=0.05)
+
+
+def plain_and_engine(name, data, counts, path, make=sgd, optimiser=SGD(0.05), chunk=None, **how):  # noqa: B008
+    engine = Engine(name, data, device="cpu", path=path, chunk=chunk)
+    start = engine.initial(3)
+    prox = Proximal(how["proximal"], start) if "proximal" in how else None
+    return (
+        plain_round(name, data, start, counts, make, **how),
+        engine.train(start, counts, optimiser=optimiser, **(how | {"proximal": prox})),
+    )
+
+
+IMAGES = (1, 28, 28)
+CASES = {
+    "logistic": random_data((6,)),
+    "mlp": random_data((2, 3, 4), bytes_=True),
+    "tiny_mlp": random_data((20,), classes=2),
+    "resmlp": random_data((5,)),
+    "quadratic": random_data((4,)),
+    "small_cnn": random_data(IMAGES, bytes_=True),
+    "simple_cnn": random_data((3, 32, 32)),
+    "mnist_cnn": random_data(IMAGES),
+    "femnist_net": random_data((1, 14, 14)),
+    "femnist_cnn": random_data((1, 8, 8)),
+    "cifar_cnn": random_data((3, 16, 16)),
+    "resnet20": random_data((3, 8, 8), sizes=(3, 2), tests=(1, 1)),
+    "char_lstm": random_data((6,), tokens=11, sizes=(3, 2), tests=(1, 1)),
+    "sentiment_lstm": random_data((5,), tokens=13, classes=2, sizes=(3, 2), tests=(1, 1)),
+}
+LARGE = {
+    "vgg11": random_data((3, 32, 32), sizes=(2, 1), tests=(1, 1)),
+    "resnet18": random_data((3, 8, 8), sizes=(2, 1), tests=(1, 1)),
+}
+PATHS = [
+    (name, path)
+    for name in (*CASES, *LARGE)
+    for path in ("batched", "vmap", "serial")
+    if not (("lstm" in name and path != "serial") or (name == "femnist_net" and path == "vmap"))
+    and not (name in LARGE and path == "vmap")
+]
+
+
+@pytest.mark.parametrize(("name", "path"), PATHS)
+def test_a_round_equals_a_plain_loop(name: str, path: str) -> None:
+    data = (CASES | LARGE)[name]
+    plain, ours = plain_and_engine(name, data, data.capacities - 1, path, batch=4, epochs=1)
+    assert not torch.allclose(plain[0], plain[1], **CLOSE)
+    torch.testing.assert_close(ours, plain, **CLOSE)
+
+
+OPTIMISERS: dict[str, tuple[Callable, object]] = {
+    "momentum": (lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9), SGD(0.05, 0.9)),
+    "decay": (lambda p: torch.optim.SGD(p, lr=0.05, weight_decay=0.1), SGD(0.05, 0.0, 0.1)),
+    "both": (lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.5, weight_decay=0.1), SGD(0.05, 0.5, 0.1)),
+    "adam": (lambda p: torch.optim.Adam(p, lr=0.01), Adam(0.01)),
+    "adam_decay": (lambda p: torch.optim.Adam(p, lr=0.01, weight_decay=0.1), Adam(0.01, weight_decay=0.1)),
+}
+
+
+@pytest.mark.parametrize("path", ["batched", "vmap", "serial"])
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+def test_optimisers_equal_those_of_torch(optimiser: str, path: str) -> None:
+    make, ours = OPTIMISERS[optimiser]
+    data = random_data((6,), sizes=(9, 4, 12, 1), tests=(1, 1, 1, 1))
+    plain, found = plain_and_engine("mlp", data, [9, 3, 12, 0], path, make, ours, batch=4, epochs=3)
+    torch.testing.assert_close(found, plain, rtol=0.0, atol=3e-5)
+
+
+@pytest.mark.parametrize("path", ["batched", "vmap", "serial"])
+@pytest.mark.parametrize("how", [{"steps": 7}, {"epochs": 2}, {"epochs": 2, "proximal": 0.7}, {"steps": 0}])
+def test_steps_epochs_and_the_proximal_term(how: dict, path: str) -> None:
+    data = random_data((6,), sizes=(9, 4, 12, 5), tests=(1, 1, 1, 1))
+    plain, ours = plain_and_engine("mlp", data, [8, 4, 12, 0], path, batch=5, **how)
+    torch.testing.assert_close(ours, plain, **CLOSE)
+
+
+@pytest.mark.parametrize("path", ["batched", "vmap", "serial"])
+@pytest.mark.parametrize("name", ["mlp", "small_cnn"])
+def test_chunks_make_no_difference(name: str, path: str) -> None:
+    sizes = [3, 8, 5, 1, 13, 2, 7, 9, 4]
+    data = random_data(IMAGES, sizes=sizes, tests=[1] * 9)
+    rows = []
+    for chunk in (1, 7, 9):
+        engine = Engine(name, data, device="cpu", path=path, chunk=chunk)
+        rows.append(engine.train(engine.initial(0), sizes, epochs=2, batch=4, optimiser=SGD(0.05, 0.9)))
+    for other in rows[1:]:
+        torch.testing.assert_close(other, rows[0], rtol=0.0, atol=1e-6)
+
+
+def test_regression_and_every_owner_with_its_own_start() -> None:
+    data = random_data((4,), classes=None)
+    engine = Engine("mlp", data, device="cpu")
+    starts = torch.stack([engine.initial(seed) for seed in range(3)])
+    plain = plain_round("mlp", data, starts, data.capacities, sgd, batch=3, epochs=2)
+    torch.testing.assert_close(engine.train(starts, data.capacities, batch=3, epochs=2, optimiser=SGD(0.05)), plain)
+
+
+def test_a_network_of_other_layers_is_mapped() -> None:
+    network = nn.Sequential(nn.Flatten(), nn.Linear(6, 5), nn.Tanh(), nn.LayerNorm(5), nn.Linear(5, 3))
+    data = random_data((6,))
+    engine = Engine(network, data, device="cpu")
+    assert engine.path == "vmap"
+    plain, ours = plain_and_engine(network, data, data.capacities, "vmap", batch=4, epochs=2)
+    torch.testing.assert_close(ours, plain, **CLOSE)
+
+
+def test_an_owner_does_not_depend_on_the_others() -> None:
+    data = random_data((6,), sizes=(9, 4, 12, 5), tests=(1, 1, 1, 1))
+    engine = Engine("mlp", data, device="cpu")
+    start = engine.initial(0)
+    everybody = engine.train(start, [9, 4, 12, 5], epochs=2, seed=5, round=2)
+    some = engine.train(start, [12, 4], epochs=2, seed=5, round=2, owners=[2, 1])
+    torch.testing.assert_close(some, everybody[[2, 1]])
+    fewer = engine.train(start, [9, 1, 12, 0], epochs=2, seed=5, round=2)
+    torch.testing.assert_close(fewer[[0, 2]], everybody[[0, 2]])
+    torch.testing.assert_close(fewer[3], start)
+    assert not torch.allclose(engine.train(start, [9, 4, 12, 5], epochs=2, seed=5, round=3), everybody)
+
+
+def test_streams_are_used_like_seeds() -> None:
+    data = random_data((6,))
+    engine = Engine("mlp", data, device="cpu")
+    streams = Streams(generator(4, "training", owner, 0) for owner in range(3))
+    start = engine.initial(0)
+    one = engine.train(start, data.capacities, epochs=1, streams=streams)
+    assert torch.equal(one, engine.train(start, data.capacities, epochs=1, seed=4))
+    assert not torch.allclose(one, engine.train(start, data.capacities, epochs=1, streams=streams))
+    with pytest.raises(InputError, match="3 streams but 2 owners"):
+        engine.train(start, [1, 1], epochs=1, streams=streams, owners=[0, 1])
+
+
+def test_finished_owners_leave_the_batch() -> None:
+    counts = np.array([3, 10, 0, 5])
+    rngs = [generator(0, "training", i) for i in range(4)]
+    schedule = mini_batches(np.arange(4), counts, np.array([0, 3, 13, 13]), Plan(batch=2, epochs=1), rngs)
+    assert schedule.owners.tolist() == [1, 3, 0, 2]
+    assert schedule.active.tolist() == [3, 3, 2, 1, 1]
+    assert schedule.sizes.sum() == counts.sum()
+    assert sorted(schedule.samples[:, 0].ravel().tolist()) == list(range(3, 13))
+
+
+def test_auto_chooses_by_the_work() -> None:
+    def path(name: str, data: FederatedData) -> str:
+        return Engine(name, data, device="cpu").path
+
+    assert path("small_cnn", random_data(IMAGES)) == "batched"
+    assert path("cifar_cnn", random_data((3, 32, 32))) == "serial"
+    assert path("char_lstm", random_data((6,), tokens=5)) == "serial"
+    assert Engine("cifar_cnn", random_data((3, 32, 32)), device="meta").path == "batched"
+
+
+def test_workers_give_what_one_thread_gives() -> None:
+    data = random_data((3, 16, 16))
+    threads = torch.get_num_threads()
+    rows = []
+    try:
+        for number in (1, 3):
+            torch.set_num_threads(number)
+            engine = Engine("cifar_cnn", data, device="cpu", path="serial")
+            rows.append(engine.train(engine.initial(0), data.capacities, epochs=1, batch=4, optimiser=SGD(0.05)))
+            assert torch.get_num_threads() == number
+    finally:
+        torch.set_num_threads(threads)
+    torch.testing.assert_close(rows[1], rows[0], **CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"contributions": [8, 1, 1]}, "owner 0 contributes 8 of 7 samples"),
+        ({"contributions": [np.nan, 1, 1]}, "finite"),
+        ({"epochs": None}, "either epochs or steps"),
+        ({"batch": 0}, "batch must be a whole number"),
+        ({"start": torch.zeros(5)}, "numbers each"),
+        ({"owners": [0, 1, 7]}, "owners must lie in 0 .. 2"),
+    ],
+)
+def test_bad_input_is_told(change: dict, message: str) -> None:
+    engine = Engine("mlp", random_data((6,)), device="cpu")
+    good = {"start": engine.initial(0), "contributions": [1, 1, 1], "epochs": 1}
+    with pytest.raises(InputError, match=message):
+        engine.train(**(good | change))
+
+
+def test_bad_engines_are_told() -> None:
+    data = random_data((6,))
+    with pytest.raises(InputError, match="device 'cuda:99'"):
+        Engine("mlp", data, device="cuda:99")
+    with pytest.raises(InputError, match="path must be one of"):
+        Engine("mlp", data, path="fast")
+    with pytest.raises(InputError, match="cannot be batched"):
+        Engine(nn.Sequential(nn.Linear(6, 3), nn.Tanh()), data, path="batched")
+    engine = Engine("mlp", data, device="cpu", memory_limit=10_000)
+    with pytest.raises(InputError, match="raise memory_limit"):
+        engine.train(engine.initial(0), [1, 1, 1], epochs=1)
+
+
+def test_digits_reach_what_a_plain_loop_reaches() -> None:
+    from fedabm.learning.aggregate import federated_average
+    from fedabm.learning.datasets import load
+    from fedabm.learning.federated import from_partition
+    from fedabm.learning.partitions import IID
+    from tests.learning.plain import plain_scores
+
+    data = from_partition(load("digits"), IID(5), seed=1)
+    engine = Engine("mlp", data, device="cpu")
+    counts = np.array([60, 90, 120, 150, 60])
+    ours = plain = engine.initial(0)
+    for number in range(10):
+        models = engine.train(ours, counts, epochs=1, optimiser=SGD(0.1), round=number)
+        ours = federated_average(ours, models, torch.from_numpy(counts)).rows
+        rows = plain_round(
+            "mlp", data, plain, counts, lambda p: torch.optim.SGD(p, lr=0.1), batch=10, epochs=1, round_=number
+        )
+        plain = (torch.from_numpy(counts / counts.sum()).float()[:, None] * rows).sum(0)
+    mean = engine.evaluate(ours).accuracy.mean().item()
+    assert mean > 0.8
+    assert mean == pytest.approx(plain_scores("mlp", data, plain[None])[1].mean(), abs=0.01)
