@@ -73,10 +73,7 @@ def convert(key: str, text: str, kind: Any) -> Any:
     (0.1, 0.2)
     """
     if typing.get_origin(kind) is tuple:
-        parts = [part for part in text.split(",") if part]
-        if not parts:
-            raise InputError(f"{key} needs at least one value, got none; write for instance {key}=1,2")
-        return tuple(convert(key, part, typing.get_args(kind)[0]) for part in parts)
+        return tuple(convert(key, part, typing.get_args(kind)[0]) for part in text.split(",") if part)
     if typing.get_origin(kind) is typing.Literal:
         if text not in typing.get_args(kind):
             raise InputError(f"{key} cannot be {text!r}; {nearest(text, typing.get_args(kind))}")

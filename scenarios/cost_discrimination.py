@@ -55,6 +55,8 @@ def run(
     """Both mechanisms for every mixture; a small federation of each is simulated."""
     if not 0 < low < high:
         raise InputError(f"costs must be 0 < low < high, got {low:g} and {high:g}; raise high")
+    if not fractions:
+        raise InputError("fractions need values, got an empty list; give at least one")
     check_whole("owners", owners, 2)
     check_whole("simulated", simulated, 2)
     for share in fractions:

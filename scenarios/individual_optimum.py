@@ -19,7 +19,7 @@ from fedabm.analysis.curves import COLOURS, LINES, dress, mark, panels, powers, 
 from fedabm.cli import run_script
 from fedabm.costs import Linear
 from fedabm.curves import Array
-from fedabm.errors import check_positive, check_whole
+from fedabm.errors import InputError, check_positive, check_whole
 from fedabm.individual import individual_optimum, viability_cost
 from fedabm.study import Study
 
@@ -35,6 +35,8 @@ def run(
     points: int = 200,
 ) -> None:
     """Let every owner decide alone, then sweep its marginal cost."""
+    if not costs or not complexities:
+        raise InputError("costs and complexities need values, got an empty list; give at least one of each")
     check_positive("costs", costs)
     check_whole("points", points, 2)
     accuracy = PacBound(ceiling, complexity)

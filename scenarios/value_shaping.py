@@ -20,7 +20,7 @@ from fedabm.analysis.curves import COLOURS, dress, mark, offer_curves, panels, p
 from fedabm.cli import run_script
 from fedabm.costs import Linear
 from fedabm.curves import Array
-from fedabm.errors import check_positive, check_whole
+from fedabm.errors import InputError, check_positive, check_whole
 from fedabm.game import Game
 from fedabm.individual import individual_optimum, viability_cost
 from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
@@ -38,6 +38,8 @@ def run(
     points: int = 25,
 ) -> None:
     """Play a small federation for the offer's picture, then compute totals for large ones."""
+    if not complexities:
+        raise InputError("complexities need values, got an empty list; give at least one")
     check_positive("costs", (cost, shown_cost))
     for name, number, least in (("owners", owners, 1), ("shown_owners", shown_owners, 1), ("points", points, 2)):
         check_whole(name, number, least)

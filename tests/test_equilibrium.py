@@ -194,7 +194,7 @@ def test_minimum_viability_has_several_equilibria() -> None:
     # reach v' = 0.12 at a total of 4.7735 if neither has to give more than v / 0.12.
     game = Game(PowerLaw(scale=4.0), [0.12, 0.12], 5, NoPayments())
     total = (4 / 0.12) ** 0.5 - 1
-    found = equilibria(game, starts=24, rng=np.random.default_rng(1))
+    found = equilibria(game, starts=8, rng=np.random.default_rng(1))
     totals = [one.profile.sum() for one in found]
     assert all(one.converged for one in found)
     assert totals[0] == pytest.approx(total)
@@ -202,7 +202,7 @@ def test_minimum_viability_has_several_equilibria() -> None:
     assert totals == sorted(totals, reverse=True)
     assert np.max(found[0].profile) <= (1 - 4 / (total + 1)) / 0.12
     for select in ("most data", "most utility"):
-        (best,) = equilibria(game, starts=24, rng=np.random.default_rng(1), select=select)
+        (best,) = equilibria(game, starts=8, rng=np.random.default_rng(1), select=select)
         assert best.profile.sum() == pytest.approx(total)
 
 

@@ -234,6 +234,10 @@ def test_simulated_owners_choose_the_corner_meant_for_them():
     ("name", "wrong"),
     [
         ("individual_optimum", {"costs": (0.0,)}),
+        ("individual_optimum", {"complexities": ()}),
+        ("value_shaping", {"complexities": ()}),
+        ("proportional_rules", {"powers": ()}),
+        ("cost_discrimination", {"fractions": ()}),
         ("value_shaping", {"owners": 0}),
         ("gpt3", {"tokens": -1.0}),
         ("proportional_rules", {"powers": (2.0,)}),

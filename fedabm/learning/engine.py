@@ -49,7 +49,7 @@ class Engine:
     device        "auto" (a GPU if there is one), or any device of PyTorch; "meta" computes shapes only
     memory_limit  bytes that models and training may take; by default half of the memory
     path          how gradients are found: "auto", "batched", "vmap" or "serial"; see `work`
-    chunk         how many owners to train at once; by default what fits
+    chunk         how many owners to train at once; by default what fits (the serial path takes one)
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Engine:
 
         # Owners with equally long training share a chunk, so that few wait for the others.
         sorted_places = np.argsort(-plan.lengths(counts), kind="stable")
-        size = self._chunk or self._fitting(len(who), batch, optimiser, proximal)
+        size = self._fitting(len(who), batch, optimiser, proximal)
         chunks = [sorted_places[i : i + size] for i in range(0, len(who), size)]
         workers.run(chunks, one, self._path, min(self._workers, len(chunks)))
         return result
@@ -183,7 +183,8 @@ class Engine:
     def _fitting(self, owners: int, batch: int, optimiser: Optimiser, proximal: Proximal | None) -> int:
         left = self.memory_limit - 4.0 * self.size * owners
         copies = 3 + optimiser.slots + (proximal is not None)
-        return chunk_size(self.work, batch, copies, self.path, self.device, left / self._workers)
+        fits = chunk_size(self.work, batch, copies, self.path, self.device, left / self._workers)
+        return fits if self._chunk is None or self.path == "serial" else self._chunk
 
     def _who(self, owners: Owners) -> np.ndarray:
         who = np.arange(self.data.owners) if owners is None else np.asarray(owners, dtype=np.int64)

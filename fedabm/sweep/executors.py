@@ -25,11 +25,14 @@ _STARTING = threading.Lock()
 
 
 class WorkerDied(Exception):
-    """A worker ended before its work did.  `blame`: whether the work may be the reason."""
+    """A worker ended before its work did.
+
+    `blame`: whether the work may be the reason; `started`: whether it had begun; `killed`: by a signal from outside.
+    """
 
     def __init__(self, reason: str, *, blame: bool = True, started: bool = True) -> None:
         super().__init__(reason)
-        self.blame, self.started = blame, started
+        self.blame, self.started, self.killed = blame, started, "killed" in reason
 
 
 class Workers(Executor):

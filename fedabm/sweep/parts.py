@@ -7,6 +7,7 @@ replaces, and then deletes those.  A reader ignores replaced parts, so that at a
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -49,8 +50,11 @@ class Part:
 
 def parts_in(folder: Path) -> list[Part]:
     """The complete parts in a folder, replaced or not, in order of their names."""
-    found = sorted(path for path in folder.glob("*.parquet") if not path.name.startswith("."))
-    return [Part(path.name, path.stat().st_size) for path in found if path.exists()]
+    found = []
+    for path in sorted(folder.glob("*.parquet")):
+        with contextlib.suppress(FileNotFoundError):  # merged since the listing
+            found.append(Part(path.name, path.stat().st_size))
+    return found
 
 
 def write(table: pa.Table, folder: Path, level: int = 0, replaces: Iterable[str] = ()) -> Part:

@@ -20,6 +20,8 @@ __all__ = ["Count", "Runner"]
 
 #: how often a job may take its worker with it
 DEATHS = 3
+#: how often in a row workers may be killed while they start
+STARTS = 20
 #: seconds of work that one batch should hold, and the most jobs in it
 BATCH_SECONDS, BATCH_JOBS = 1.0, 200
 
@@ -113,7 +115,7 @@ class Runner:
     def _buried(self, error: WorkerDied, what: Batch | tuple[str, ...]) -> None:
         """A worker died: repeat what it had in hand, unless its job has done this too often."""
         self._stillborn = 0 if error.started else self._stillborn + 1
-        if self._stillborn >= DEATHS:
+        if self._stillborn >= (STARTS if error.killed else DEATHS):
             raise InputError(
                 f"workers cannot start ({error}); does your script call the sweep under if __name__ == '__main__'?"
             )

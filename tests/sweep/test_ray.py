@@ -1,0 +1,61 @@
+"""Ray for real: one node, and two nodes of which one is killed in the middle."""
+
+import threading
+import time
+
+import pytest
+
+from fedabm import load
+from fedabm.sweep import Grid, Sweep, runner
+from fedabm.sweep.executors import executor_of
+from tests.sweep.helpers import assert_same_frames
+from tests.sweep.targets import slow, trouble
+
+ray = pytest.importorskip("ray", reason="Ray is not installed (pip install 'fedabm[cluster]')")
+cluster_utils = pytest.importorskip("ray.cluster_utils", reason="this Ray has no cluster utility")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two nodes on this machine."""
+    made = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made.add_node(num_cpus=2)
+    ray.init(address=made.address, log_to_driver=False, logging_level="error")
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+def test_a_cluster_that_loses_a_node_loses_no_run_and_says_what_failed(tmp_path, cluster, monkeypatch):
+    monkeypatch.setattr(runner, "BATCH_SECONDS", 0.2)
+    sweep = Sweep(slow, Grid(rate=[0.1, 0.2, 0.3], pause=[0.1]), 40)
+    executor = executor_of("ray")
+    assert executor.workers == 3
+    lost = threading.Event()
+
+    def lose():
+        while not list((tmp_path / "ray" / "parts").glob("*.parquet")):
+            time.sleep(0.05)
+        time.sleep(0.5)
+        cluster.remove_node(next(node for node in cluster.list_all_nodes() if not node.head), allow_graceful=False)
+        lost.set()
+
+    thread = threading.Thread(target=lose)
+    thread.start()
+    count = sweep.run(tmp_path / "ray", executor, quiet=True)
+    thread.join()
+    assert lost.is_set()
+    assert (count.done, count.failed) == (120, 0)
+    sweep.run(tmp_path / "serial", "serial", quiet=True)
+    assert_same_frames(tmp_path / "ray", tmp_path / "serial")
+
+    _failures(tmp_path / "failures")
+
+
+def _failures(folder):
+    """On what is left of the cluster: failures are rows here too."""
+    count = Sweep(trouble, Grid(kind=["raise", "hang", "none", "kill"])).run(folder, "ray", time_limit=2.0, quiet=True)
+    assert (count.done, count.failed) == (1, 3)
+    runs = load(folder).runs.set_index("kind")
+    for kind, words in {"raise": "no such market", "hang": "TimeLimit", "kill": "3 times"}.items():
+        assert words in runs.loc[kind, "error"]
