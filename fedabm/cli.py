@@ -115,8 +115,8 @@ def _run(options: argparse.Namespace) -> None:
             raise Interrupted from None
         paths = study.save(folder, _command(options))
     study.note("\nWritten:")
-    for path in paths:
-        study.note(f"  {path}")
+    for path in sorted(paths, key=lambda path: path.suffix == ".png"):
+        study.note(f"  {path}" if path.suffix != ".png" else f"Picture: {path}")
 
 
 @contextlib.contextmanager

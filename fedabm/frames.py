@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from fedabm.ledger import Ledger
-from fedabm.population import Population
+from fedabm.people import Population
 from fedabm.views import Transfers
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from fedabm.curves import Array
 from fedabm.errors import InputError
 from fedabm.frames import Frames, Recorder, run_frame, shorten
 from fedabm.ledger import Ledger
-from fedabm.population import Members, Population
+from fedabm.people import Members, Population
 from fedabm.random import check_seed, generator
 from fedabm.scenario import Scenario
 from fedabm.views import Outcome, Reports, ServerView, Transfers
