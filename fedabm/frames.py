@@ -57,7 +57,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "welfare": "sum of all utilities",
         "server_balance": "the server's account since the beginning",
         "present": "owners that have not left",
-        "rejected": "owners whose report was unusable in this step",
+        "rejected": "owners whose report or model update was unusable in this step",
         "moved": "largest change of what an owner does or says, as a share of its capacity or cost (leaving is 1)",
     },
     "owners": {
@@ -75,7 +75,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "payment": "money it received (negative: it paid)",
         "utility": "accuracy - cost + payment",
         "stayed": "whether it is in the federation",
-        "rejected": "whether its report was unusable and counted as nothing",
+        "rejected": "whether its report or model update was unusable and counted as nothing",
     },
     "transfers": {
         "run": "number of the run",
@@ -147,7 +147,7 @@ class Recorder:
             "payment": people.payment.copy(),
             "utility": people.utility.copy(),
             "stayed": people.stayed.copy(),
-            "rejected": people.rejected.copy(),
+            "rejected": people.unusable,
         }
 
 

@@ -116,10 +116,10 @@ class Game:
     def jacobian(self, contributions: Any) -> Array:
         """d^2 u_i / d s_i d s_j, exact where the mechanism knows it, else by differences of the slopes."""
         profile = np.asarray(contributions, dtype=float)
-        exact = self.exact_jacobian(profile)
+        exact = self.known_jacobian(profile)
         return self._differences(profile) if exact is None else exact
 
-    def exact_jacobian(self, profile: Array) -> Array | None:
+    def known_jacobian(self, profile: Array) -> Array | None:
         """The Jacobian if the mechanism knows it."""
         known = self.mechanism.jacobian(self.accuracy, self.reports(profile))
         # c'' may be infinite at zero (exponents below two); just above zero it is only large.

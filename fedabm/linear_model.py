@@ -91,7 +91,7 @@ def _matrix(game: Game, profile: Array) -> Array | None:
     """The Jacobian where it can be had cheaply."""
     if game.owners > DENSE:
         return None
-    matrix = game.exact_jacobian(profile)
+    matrix = game.known_jacobian(profile)
     if matrix is None and game.owners <= FEW:
         matrix = game.jacobian(profile)
     return None if matrix is None else np.nan_to_num(matrix, posinf=1e200, neginf=-1e200)

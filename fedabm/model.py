@@ -20,6 +20,7 @@ from fedabm.ledger import Ledger
 from fedabm.people import Members, Population
 from fedabm.random import check_seed, generator
 from fedabm.scenario import Scenario
+from fedabm.sending import Effort, Sending
 from fedabm.views import Outcome, Reports, ServerView, Transfers
 
 __all__ = ["Federation"]
@@ -47,14 +48,14 @@ class Federation(mesa.Model):
         self.converged, self.moved = False, np.inf
         self._quiet = np.zeros(len(scenario.owners), dtype=bool)
         self._order = generator(self.seed, "activation")
-        self.accuracy, self._learning = scenario.accuracy, False
+        self.accuracy, self._learning = scenario.accuracy.seeded(self.seed), False
         self._restricted: tuple[Members, Accuracy, Accuracy] | None = None
         self._transfers = Transfers.central(np.zeros(0), "")
         self._began = time.perf_counter()
 
     def step(self) -> None:
         """One round: owners decide on what was announced, the model is learned, the server settles, owners receive."""
-        before, stance = self.population.contribution.copy(), self.population.stance()
+        before, stance = self.population.effort(), self.population.stance()
         acted = self.decide()
         present = self.population.present
         accuracy = self.learn(present, before)
@@ -75,7 +76,7 @@ class Federation(mesa.Model):
     def announce(self, present: Members) -> tuple[Reports, Accuracy]:
         """What is public before owners decide: the others' last reports and the accuracies they promise."""
         reports = self.population.reports(present, with_cost=self.scenario.mechanism.asks_cost)
-        return reports, self.oracle(present)
+        return reports, self.oracle(present).public
 
     def decide(self) -> Members:
         """Let the owners act, batch by batch, each on its own view; say who acted."""
@@ -93,13 +94,10 @@ class Federation(mesa.Model):
             acted.append(batch)
         return np.concatenate(acted)
 
-    def learn(self, present: Members, before: Array) -> Array:
-        """What the model is worth to each owner on the true contributions.
-
-        Contributions and model weights advance together (Doshi et al. 2025, eq. 3 and 4): the weights take their step
-        on the contributions that were announced before the owners decided.
-        """
-        known, self.accuracy = self.accuracy, self.accuracy.advance(before)
+    def learn(self, present: Members, before: Effort) -> Array:
+        """One step of training; what the model is then worth to each owner on the true contributions."""
+        sending, known = Sending(before, self.population.effort(), self.population.tampering()), self.accuracy
+        self.accuracy, self.population.dropped = known.train(sending)
         self._learning = self.accuracy is not known
         if not len(present):
             return np.zeros(0)
@@ -169,6 +167,8 @@ class Federation(mesa.Model):
         reports, oracle = self.announce(present)
         truth = Reports(people.contribution[present], reports.size, reports.cost)
         offers, cost = self.scenario.mechanism.offers(oracle, truth), people.cost.take(present)
+        if offers.shape == "unknown" and offers.refund is None:
+            return np.where(people.stayed, np.inf, 0.0)  # nothing could be proven, so no training is spent on it
         best = best_response(offers, cost, people.capacity[present], certify=True)
         now = offers.benefit.value(truth.contribution) - cost.value(truth.contribution)
         regrets = np.zeros(len(people))
@@ -220,8 +220,8 @@ class Federation(mesa.Model):
 
     @property
     def rejected(self) -> int:
-        """Owners whose report was unusable in this step."""
-        return int(self.population.rejected.sum())
+        """Owners whose report or model update was unusable in this step."""
+        return int(self.population.unusable.sum())
 
     # Results
 

@@ -17,6 +17,7 @@ from fedabm.errors import InputError
 from fedabm.offers import Offers
 from fedabm.random import Streams, owner_streams
 from fedabm.scenario import OwnerProfile
+from fedabm.sending import Effort, Tamper, Tampering
 from fedabm.strategies import Strategy
 from fedabm.views import Action, Experience, Flags, OwnerView, Payoff, Reports
 
@@ -62,6 +63,8 @@ class Population:
         self.accuracy, self.payment, self.cost_paid = np.zeros(n), np.zeros(n), np.zeros(n)
         self.utility = np.full(n, np.nan)
         self.stayed, self.rejected = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
+        self.dropped = np.zeros(n, dtype=bool)
+        self._tampers: dict[int, Tamper] = {}
         self.strategies = tuple(profile.strategy for profile in profiles)
         self._cohorts = self._sort(seed)
         for cohort in self._cohorts:
@@ -77,8 +80,8 @@ class Population:
         groups: dict[Strategy, list[int]] = {}
         for row, strategy in enumerate(self.strategies):
             groups.setdefault(strategy, []).append(row)
-        streams = owner_streams(seed, len(self))
-        return [self._cohort(strategy, np.array(rows), streams) for strategy, rows in groups.items()]
+        self._streams = owner_streams(seed, len(self))
+        return [self._cohort(strategy, np.array(rows), self._streams) for strategy, rows in groups.items()]
 
     def _cohort(self, strategy: Strategy, rows: Members, streams: Streams) -> Cohort:
         capacity, cost = self.capacity[rows], self.cost.take(rows)
@@ -112,6 +115,22 @@ class Population:
         changes = zip(since, self.stance(), units, strict=True)
         return max(_change(then, now, unit) for then, now, unit in changes)
 
+    def effort(self) -> Effort:
+        """What everybody contributes and claims."""
+        return Effort(self.contribution.copy(), self.claimed.copy())
+
+    def tampering(self) -> tuple[Tampering, ...]:
+        """Who changes its model updates in the same way, together."""
+        groups: dict[int, tuple[Tamper, list[int]]] = {}
+        for row, tamper in sorted(self._tampers.items(), key=lambda item: item[0]):
+            groups.setdefault(id(tamper), (tamper, []))[1].append(row)
+        return tuple(Tampering(np.array(rows), tamper, self._streams.take(rows)) for tamper, rows in groups.values())
+
+    @property
+    def unusable(self) -> Flags:
+        """Whose report or model update of this step counted as nothing."""
+        return self.rejected | self.dropped
+
     def experience(self, members: Members) -> Experience:
         """What some owners remember of the last step."""
         columns = (self.contribution, self.accuracy, self.payment, self.utility)
@@ -137,6 +156,7 @@ class Population:
         self.contribution[members] = np.where(good, np.clip(action.contribution, 0.0, self.capacity[members]), 0.0)
         self._hear(members, action.report, good)
         self.rejected[members] = ~good
+        self._arm(members, action.tamper)
         self._leave(members[~np.asarray(action.stay, dtype=bool)])
 
     def _hear(self, members: Members, said: Reports, good: Flags) -> None:
@@ -148,8 +168,17 @@ class Population:
                 column = getattr(self.claimed_cost, name)
                 column[members] = np.where(good, getattr(said.cost, name), column[members])
 
+    def _arm(self, members: Members, tamper: Tamper | None) -> None:
+        """Note how some owners tamper with their updates from now on."""
+        if tamper is not None:
+            self._tampers.update(dict.fromkeys(members.tolist(), tamper))
+        elif self._tampers:
+            for row in members.tolist():
+                self._tampers.pop(row, None)
+
     def _leave(self, members: Members) -> None:
         self.stayed[members] = self.rejected[members] = False
+        self._arm(members, None)
         for column in (self.contribution, self.claimed, self.accuracy, self.payment, self.cost_paid, self.utility):
             column[members] = 0.0
 

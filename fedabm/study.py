@@ -137,5 +137,5 @@ def _draw(figure: Figure, path: Path) -> None:
 
 def _format(value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value:,.6g}"
     return str(value)

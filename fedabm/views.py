@@ -6,7 +6,6 @@ Everything holds one entry (row) per owner.  A strategy is written elementwise, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +18,7 @@ from fedabm.costs import Cost
 from fedabm.curves import Array, Rows
 from fedabm.offers import Offers, nothing
 from fedabm.random import Streams
+from fedabm.sending import Tamper
 
 Flags = NDArray[np.bool_]
 
@@ -55,7 +55,7 @@ class Action:
     contribution: Array
     report: Reports
     stay: Flags
-    tamper: Callable[[Any, Streams], Any] | None = None
+    tamper: Tamper | None = None
 
 
 @dataclass(frozen=True)

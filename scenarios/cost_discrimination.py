@@ -69,7 +69,7 @@ def run(
     _play(study, Mixture(mixture.accuracy, low, high, simulated, outside), tuned_for)
     title = f"Data of n = {owners:,} owners with costs {low:g} and {high:g}; in brackets: whose data PD is tuned for"
     study.table(table, title)
-    study.picture(_figure(table, mixture, tuned_for), "cost_discrimination")
+    study.picture(_figure(table), "cost_discrimination")
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def _play(study: Study, mixture: Mixture, tuned_for: tuple[Goal, ...], fraction:
         study.simulate(scenario, f"{_GOALS[goal]}, p = {power:g}")
 
 
-def _figure(table: pd.DataFrame, mixture: Mixture, tuned_for: tuple[Goal, ...]) -> Figure:
+def _figure(table: pd.DataFrame) -> Figure:
     """Figure 7: totals and high-cost owners' data, value shaping on the left, PD on the right."""
     figure, axes = panels(4, rows=2, width=4.0, height=3.0)
     names = ["value shaping", "value shaping", *["PD"] * 2]

@@ -54,7 +54,7 @@ def run(
     columns = ["costs", "owners", "data alone", "simulated", "solved", "m* of cheapest", "contributors", "gap"]
     table = pd.DataFrame(rows, columns=columns)
     study.table(table, "Data with everyone alone and in the federation (samples)")
-    study.picture(_figure(runs[owners, 1.0], table, study.steps), "free_riding_collapse")
+    study.picture(_figure(runs[owners, 1.0], table), "free_riding_collapse")
 
 
 def _alone(accuracy: PacBound, costs: Array) -> Array:
@@ -73,7 +73,7 @@ def _row(accuracy: PacBound, costs: Array, played: Federation, solved: Equilibri
     return alone.sum(), given.sum(), solved.profile.sum(), alone[0], contributors, solved.gap
 
 
-def _figure(played: Federation, table: pd.DataFrame, steps: int | None) -> Figure:
+def _figure(played: Federation, table: pd.DataFrame) -> Figure:
     """Owner by owner, step by step, and against the number of owners."""
     figure, (bars, collapse, totals) = panels(3, width=3.9, height=3.2)
     _bars(bars, played)

@@ -6,7 +6,7 @@ with the most data, beside value shaping (Karimireddy et al. 2022, Appendix C.2.
 
 The printed collapse at p = 1 is a matter of how the equilibrium is chosen.  The last contribution that withstands
 *small* deviations leaves an owner just below what it has outside, so it drops out (--set deviations=small).  Of the
-contributions that withstand *all* deviations, leaving included, the largest is that of value shaping (the default).
+contributions that withstand *all* deviations, leaving included, PD's largest is that of value shaping (the default).
 Whoever leaves has what it could reach alone, or nothing (--set outside=nothing); alone is nothing, too, at the costs
 of Figure 6.
 """

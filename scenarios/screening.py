@@ -118,8 +118,8 @@ def _menu(accuracy: PacBound, rule: Screening, reports: Reports) -> Figure:
 
 
 def _corners(menu: Menu) -> list[tuple[float, str, tuple[float, float]]]:
-    names = ((menu.high_alone[0], "A: m* at high cost", (10, -14)), (menu.up[0], "C: high cost", (-10, 14)))
-    return [*names, (menu.down[0], "D: low cost", (8, -14))]
+    names = ((menu.high_alone[0], "A: m* at high cost", (10, -14)), (menu.up[0], "C: high cost", (8, -28)))
+    return [*names, (menu.down[0], "D: low cost", (4, 18))]
 
 
 def _rent(table: pd.DataFrame, threshold: float) -> Figure:
@@ -129,17 +129,17 @@ def _rent(table: pd.DataFrame, threshold: float) -> Figure:
         rows = table[table["formula"] == formula]
         style = {"color": colour, "linestyle": line}
         data.plot(rows["p"], rows["expected data"], label=formula, **style)
-        corners.plot(rows["p"], rows["down (low cost)"], label=f"D, low cost, {formula}", **style)
-        corners.plot(rows["p"], rows["up (high cost)"], label=f"C, high cost, {formula}", linewidth=2.4, **style)
+        corners.plot(rows["p"], rows["down (low cost)"], label=f"D {formula}", **style)
+        corners.plot(rows["p"], rows["up (high cost)"], label=f"C {formula}", linewidth=2.4, **style)
         rent.plot(rows["p"], rows["rent"], label=formula, **style)
     known = table[table["formula"] == "corrected"]
     data.plot(known["p"], known["if costs were known"], color="0.5", linestyle=":", label="if costs were known")
     for panel in (data, corners, rent):
         panel.axvline(threshold, color="0.6", linestyle="-.", linewidth=0.9)
-        panel.annotate("low/high", (threshold + 0.01, 0.02), xycoords=("data", "axes fraction"), color="0.4")
+    rent.annotate("p = low/high", (threshold + 0.02, 0.5), xycoords=("data", "axes fraction"), color="0.4")
     chance = "probability p of low cost"
     dress(data, "(a) expected data of one owner", chance, "samples", "upper left")
-    dress(corners, "(b) contributions meant for each cost", chance, "samples", "center right")
+    dress(corners, "(b) contributions: C high cost, D low cost", chance, "samples", "center right")
     dress(rent, "(c) information rent at low cost", chance, "utility over being alone", "upper right")
     return figure
 

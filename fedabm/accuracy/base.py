@@ -13,11 +13,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedabm.accuracy.table import Table
 from fedabm.curves import Along, Array, Curve, Rows, beside
+from fedabm.sending import Sending
 
 __all__ = ["Accuracy", "Exposure", "Probed"]
 
@@ -57,6 +60,23 @@ class Accuracy(ABC):
 
     def advance(self, profile: Array) -> Accuracy:
         """The accuracies after one more step of training on these contributions; closed forms stay as they are."""
+        return self
+
+    def train(self, sending: Sending) -> tuple[Accuracy, NDArray[np.bool_]]:
+        """The accuracies after one round of the federation, and whose model update was unusable and dropped.
+
+        Closed forms know no updates.  They advance on the contributions that were announced before the owners decided,
+        so that weights and contributions take their steps together (Doshi et al. 2025, eq. 3 and 4).
+        """
+        return self.advance(sending.before.contribution), np.zeros(len(sending.now.contribution), dtype=bool)
+
+    def seeded(self, seed: int) -> Accuracy:
+        """The accuracies in a run with this seed; closed forms do not depend on chance."""
+        return self
+
+    @property
+    def public(self) -> Accuracy:
+        """What the server announces and everybody reckons with: by default the accuracies themselves."""
         return self
 
     def at_zero(self, owners: int) -> Array:
@@ -184,6 +204,11 @@ class Restricted(Accuracy):
     def monotone(self) -> bool:  # type: ignore[override]
         """As the full oracle."""
         return self.full.monotone
+
+    @cached_property
+    def public(self) -> Accuracy:  # type: ignore[override]
+        """What the full oracle announces, restricted too; always the same object, so that offers can stand."""
+        return self if self.full.public is self.full else self.full.public.restrict(self.rows.array)
 
     def values(self, profiles: Array) -> Array:
         """Accuracies of the owners in `rows`, the others at zero."""

@@ -40,10 +40,10 @@ def test_a_cluster_that_loses_a_node_loses_no_run_and_says_what_failed(tmp_path,
         cluster.remove_node(next(node for node in cluster.list_all_nodes() if not node.head), allow_graceful=False)
         lost.set()
 
-    thread = threading.Thread(target=lose)
+    thread = threading.Thread(target=lose, daemon=True)
     thread.start()
     count = sweep.run(tmp_path / "ray", executor, quiet=True)
-    thread.join()
+    thread.join(60)
     assert lost.is_set()
     assert (count.done, count.failed) == (120, 0)
     sweep.run(tmp_path / "serial", "serial", quiet=True)

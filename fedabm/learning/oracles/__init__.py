@@ -1,0 +1,29 @@
+"""Accuracies from real training, exchangeable with the closed forms of `fedabm.accuracy`.
+
+`Trained`       FedAvg for every profile that is asked for, remembered
+`Coalition`     models mixed from the updates of some owners, for Shapley values
+`Curve`         the server's public accuracy curve of the total
+`fit_groups`    the group-weighted closed form fitted to trained points
+`Learning`      the one model that is trained while owners decide
+"""
+
+from fedabm.learning.federation import Recipe
+from fedabm.learning.oracles.coalition import Coalition
+from fedabm.learning.oracles.curve import Curve
+from fedabm.learning.oracles.fitted import Fit, Points, fit_groups, measure_groups
+from fedabm.learning.oracles.learning import Learning
+from fedabm.learning.oracles.scores import Measure
+from fedabm.learning.oracles.trained import Trained
+
+__all__ = [
+    "Coalition",
+    "Curve",
+    "Fit",
+    "Learning",
+    "Measure",
+    "Points",
+    "Recipe",
+    "Trained",
+    "fit_groups",
+    "measure_groups",
+]

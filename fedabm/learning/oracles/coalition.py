@@ -1,0 +1,110 @@
+"""Accuracies of coalitions from their members' updates, without training again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedabm.accuracy.base import Accuracy
+from fedabm.accuracy.random_discovery import check_width
+from fedabm.curves import Array
+from fedabm.errors import InputError, check_whole, finite_vector
+from fedabm.learning.engine import Engine
+from fedabm.learning.federation import Recipe, one_round, shares
+from fedabm.learning.oracles.scores import Measure
+from fedabm.random import check_seed
+
+__all__ = ["Coalition"]
+
+#: numbers of models that are mixed and judged together
+_TOGETHER = 2**24
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Coalition(Accuracy):
+    """a_i(s_X): what the model mixed from the updates of the owners in X is worth to owner i, for one profile s.
+
+        w_X = w_0 + server_rate * sum_{t < rounds} sum_{i in X} s_i / s(X) u_i^t
+
+    Owners train along the trajectory of the whole federation, once; the model of a coalition only leaves the others'
+    updates out (Song et al. 2019; with one round, the coalition models of Murhekar et al. 2025, Algorithm 1).  It is
+    defined for restrictions of `profile` to coalitions, which is all that Shapley values need:
+
+        shapley(Coalition(engine, profile), profile)
+
+    An update that holds NaN or infinity is in no coalition; `dropped` says whose.
+    """
+
+    engine: Engine
+    profile: Array
+    rounds: int = 1
+    recipe: Recipe = field(default_factory=Recipe)
+    seed: int = 0
+    measure: Measure = field(default_factory=Measure)
+    start: Tensor | None = None
+    origin: Tensor = field(init=False)
+    updates: Tensor = field(init=False)
+    dropped: np.ndarray = field(init=False)
+    _known: dict[bytes, Array] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        check_whole("rounds", self.rounds)
+        check_seed(self.seed)
+        profile = finite_vector("profile", self.profile, self.engine.data.owners)
+        self.engine.data.counts(profile)
+        first = self.engine.initial(self.seed) if self.start is None else self.engine.rows(self.start)
+        updates, dropped = self._learn(first, profile)
+        for name, value in (("profile", profile), ("origin", first), ("updates", updates), ("dropped", dropped)):
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        what = f"{self.engine.data.name}, {self.engine.size} parameters, rounds={self.rounds}, {self.recipe}"
+        return f"Coalition({what}, seed={self.seed}, {self.measure})"
+
+    @property
+    def owners(self) -> int:
+        """For how many owners this accuracy is defined."""
+        return self.engine.data.owners
+
+    def _learn(self, model: Tensor, profile: Array) -> tuple[Tensor, np.ndarray]:
+        """Everybody's updates (n, P), summed over the rounds, and whose were ever broken."""
+        total = torch.zeros(self.owners, self.engine.size, device=self.engine.device)
+        kept = torch.ones(self.owners, dtype=torch.bool, device=self.engine.device)
+        for number in range(self.rounds):
+            model, updates, sound = one_round(self.engine, model, profile, self.recipe, self.seed, number)
+            total, kept = total + updates, kept & sound
+        return torch.where(kept.unsqueeze(1), total, 0.0), ~kept.cpu().numpy()
+
+    def values(self, profiles: Array) -> Array:
+        """Accuracies (k, n) of the coalitions that k restrictions (k, n) of the profile stand for."""
+        members = self._members(np.asarray(profiles, dtype=float))
+        coalitions, back = np.unique(members.reshape(-1, self.owners), axis=0, return_inverse=True)
+        new = [row for row in coalitions if row.tobytes() not in self._known]
+        for row, worth in zip(new, self._judge(np.array(new, dtype=bool).reshape(-1, self.owners)), strict=True):
+            self._known[row.tobytes()] = worth
+        found = np.array([self._known[row.tobytes()] for row in coalitions]).reshape(coalitions.shape)
+        return found[back.ravel()].reshape(members.shape)
+
+    def models(self, members: np.ndarray) -> Tensor:
+        """The models (k, P) of coalitions given by their members, (k, n) flags."""
+        claims = np.where(members & ~self.dropped, self.engine.data.counts(self.profile), 0)
+        weights = torch.from_numpy(shares(claims, self.recipe)).to(self.updates)
+        return self.origin + self.recipe.server_rate * (weights @ self.updates)
+
+    def _judge(self, members: np.ndarray) -> Array:
+        together = max(1, _TOGETHER // self.engine.size)
+        parts = [members[i : i + together] for i in range(0, len(members), together)]
+        judged = [self.measure.of(self.engine, self.models(part)) for part in parts]
+        return np.concatenate(judged) if judged else np.empty((0, self.owners))
+
+    def _members(self, profiles: Array) -> np.ndarray:
+        """Who is in the coalitions that the profiles stand for."""
+        check_width(profiles, self.owners)
+        if not np.all((profiles == 0) | (profiles == self.profile)):
+            raise InputError(
+                "a coalition's model is known for parts of one profile only, got another contribution; use Trained"
+            )
+        return (profiles > 0) & (self.profile > 0)

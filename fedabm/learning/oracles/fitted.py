@@ -1,0 +1,133 @@
+"""The group-weighted closed form, fitted to accuracies of trained models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import least_squares, nnls
+
+from fedabm.accuracy.power_law import GroupWeighted
+from fedabm.curves import Array
+from fedabm.errors import InputError, check_whole, nearest
+from fedabm.learning.oracles.trained import Trained
+
+__all__ = ["Fit", "Points", "fit_groups", "measure_groups"]
+
+_COMMON = ("scale", "exponent", "offset", "ceiling")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted accuracy and how well it fits; `residuals` (k, G) are measured minus fitted accuracies."""
+
+    accuracy: GroupWeighted
+    r_squared: float
+    rmse: float
+    residuals: Array
+
+
+class Points(NamedTuple):
+    """Data of every group (k, G) and the mean accuracy of its owners (k, G)."""
+
+    totals: Array
+    accuracies: Array
+
+
+def fit_groups(
+    totals: Any,
+    accuracies: Any,
+    groups: Sequence[int],
+    *,
+    scale: float = 1.0,
+    exponent: float = 1.0,
+    offset: float = 1.0,
+    ceiling: float = 1.0,
+    free: Sequence[str] = (),
+) -> Fit:
+    """Fit a_g = ceiling - scale * (offset + sum_h w_gh S_h)^-exponent to points by non-linear least squares.
+
+    Murhekar et al. 2025, Section 5.1, where only the weights w_gh >= 0 are fitted.  `totals` (k, G) are the data of
+    each group and `accuracies` (k, G) what its owners got; `groups` is the group of each owner.  Parameters named in
+    `free` are fitted too, from the given values on.
+
+    >>> S = np.array([[5.0, 0.0], [0.0, 5.0], [5.0, 5.0]])
+    >>> fit = fit_groups(S, 1 - 1 / (1 + S @ np.array([[1.0, 0.25], [0.5, 2.0]]).T), groups=[0, 1, 1])
+    >>> fit.accuracy.table.round(6).tolist(), round(fit.r_squared, 6)
+    ([[1.0, 0.25], [0.5, 2.0]], 1.0)
+    """
+    points = _points(totals, accuracies, len(free))
+    unknown = [name for name in free if name not in _COMMON]
+    if unknown:
+        raise InputError(f"cannot fit {unknown[0]!r}; {nearest(unknown[0], _COMMON)}")
+    given = dict(zip(_COMMON, (scale, exponent, offset, ceiling), strict=True))
+    GroupWeighted([[1.0]], [0], **given)
+    weights, found = _solve(points, given, tuple(free))
+    accuracy = GroupWeighted(weights, np.asarray(groups), **found)
+    residuals = points.accuracies - accuracy.curve(points.totals @ weights.T)
+    spread = float(np.sum((points.accuracies - points.accuracies.mean()) ** 2))
+    lost = float(np.sum(residuals**2))
+    return Fit(
+        accuracy, 1.0 - lost / spread if spread > 0 else np.nan, float(np.sqrt(np.mean(residuals**2))), residuals
+    )
+
+
+def measure_groups(oracle: Trained, groups: Sequence[int], points: int, rng: np.random.Generator) -> Points:
+    """Train on a random share of each group's data, `points` times, without strategic behaviour."""
+    check_whole("points", points)
+    members, capacities = np.asarray(groups), oracle.engine.data.capacities
+    if members.shape != capacities.shape:
+        raise InputError(f"groups of {len(members)} owners but {len(capacities)} owners; give the group of each owner")
+    kinds = np.arange(members.max() + 1)
+    belongs = (members[:, None] == kinds).astype(float)
+    if not np.all(belongs.any(axis=0)):
+        raise InputError(f"group {int(np.argmin(belongs.any(axis=0)))} has no owner; number the groups from 0 on")
+    profiles = np.rint(rng.uniform(size=(points, len(kinds)))[:, members] * capacities)
+    return Points(profiles @ belongs, oracle.values(profiles) @ belongs / belongs.sum(axis=0))
+
+
+def _solve(points: Points, given: dict[str, float], free: tuple[str, ...]) -> tuple[Array, dict[str, float]]:
+    """The best weights and common parameters."""
+    totals, heights = points
+    size = heights.shape[1]
+
+    def spread(numbers: Array) -> tuple[Array, dict[str, float]]:
+        common = numbers[size * size :].tolist()
+        return numbers[: size * size].reshape(size, size), given | dict(zip(free, common, strict=True))
+
+    def residuals(numbers: Array) -> Array:
+        weights, common = spread(numbers)
+        exposure = np.maximum(common["offset"] + totals @ weights.T, 1e-12)
+        fitted = common["ceiling"] - common["scale"] * exposure ** -common["exponent"]
+        return (fitted - heights).ravel()
+
+    guess = np.concatenate([_linear_guess(points, given).ravel(), [given[name] for name in free]])
+    lowest = np.concatenate([np.zeros(size * size), np.full(len(free), 1e-9)])
+    best = least_squares(
+        residuals, np.maximum(guess, lowest), bounds=(lowest, np.inf), x_scale="jac", xtol=1e-13, ftol=1e-13, gtol=1e-13
+    )
+    return spread(best.x)
+
+
+def _linear_guess(points: Points, given: dict[str, float]) -> Array:
+    """Without noise the form is linear in the weights: (scale / (ceiling - a))^(1/exponent) - offset = sum w S."""
+    gap = np.maximum(given["ceiling"] - points.accuracies, 1e-3 * given["ceiling"])
+    exposure = np.maximum((given["scale"] / gap) ** (1 / given["exponent"]) - given["offset"], 0.0)
+    return np.array([nnls(points.totals, column)[0] for column in exposure.T])
+
+
+def _points(totals: Any, accuracies: Any, free: int) -> Points:
+    points = Points(np.asarray(totals, dtype=float), np.asarray(accuracies, dtype=float))
+    shapes = f"totals {points.totals.shape} and accuracies {points.accuracies.shape}"
+    if points.totals.ndim != 2 or points.totals.shape != points.accuracies.shape:
+        raise InputError(f"{shapes} do not match; give a row per trained model and a column per group")
+    if not (
+        np.all(np.isfinite(points.totals)) and np.all(np.isfinite(points.accuracies)) and np.all(points.totals >= 0)
+    ):
+        raise InputError("totals and accuracies must be finite and totals not negative; remove the others")
+    needed = points.totals.shape[1] + (free > 0)
+    if len(points.totals) < needed:
+        raise InputError(f"{len(points.totals)} points for {points.totals.shape[1]} groups; train at least {needed}")
+    return points

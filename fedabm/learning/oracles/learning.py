@@ -1,0 +1,110 @@
+"""Accuracy of the one model that a federation trains while its owners decide, round by round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fedabm.accuracy.base import Accuracy
+from fedabm.accuracy.random_discovery import check_width
+from fedabm.curves import Array, Line
+from fedabm.errors import InputError
+from fedabm.learning.engine import Engine
+from fedabm.learning.federation import Recipe, one_round
+from fedabm.learning.oracles.scores import Measure
+from fedabm.random import check_seed
+from fedabm.sending import Effort, Sending
+
+__all__ = ["Learning"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Learning(Accuracy):
+    """a_i: what the server's present model is worth on owner i's test part; each step of a run is one round of FedAvg.
+
+    The present model does not depend on what an owner might contribute instead.  What owners and mechanism reckon with
+    is `announced`, for instance a measured `Curve` or a fitted closed form (Murhekar et al. 2023, Section 5.1); without
+    one they see that contributing changes nothing at once.
+
+    Local training uses true contributions, the server's mixing those claimed.  early=True trains on the contributions
+    from before the owners decided, so that weights and contributions move together (Doshi et al. 2025, Algorithm 1).
+    Without a `seed` of its own, initial model and mini-batches follow from the seed of the run.
+    """
+
+    engine: Engine
+    recipe: Recipe = field(default_factory=Recipe)
+    announced: Accuracy | None = None
+    measure: Measure = field(default_factory=Measure)
+    seed: int | None = None
+    early: bool = False
+    round: int = 0
+    model: Tensor | None = None
+    #: nothing changes with the own contribution
+    concave = True
+    monotone = True
+    _worth: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.seed is not None:
+            check_seed(self.seed)
+        if self.announced is not None and not isinstance(self.announced, Accuracy):
+            raise InputError(f"announced must be an accuracy, got {self.announced!r}; give for instance a Curve")
+        if self.model is None:
+            object.__setattr__(self, "model", self.engine.initial(self.seed or 0))
+        object.__setattr__(self, "_worth", self.measure.of(self.engine, self.weights)[0])
+
+    def __repr__(self) -> str:
+        what = f"{self.engine.data.name}, {self.engine.size} parameters, {self.recipe}, announced={self.announced}"
+        return f"Learning({what}, seed={self.seed}, {self.measure})"
+
+    @property
+    def owners(self) -> int:
+        """For how many owners this accuracy is defined."""
+        return self.engine.data.owners
+
+    @property
+    def weights(self) -> Tensor:
+        """The server's present model, (P,)."""
+        return self.engine.initial(self.seed or 0) if self.model is None else self.model
+
+    @property
+    def public(self) -> Accuracy:
+        """What is announced."""
+        return self if self.announced is None else self.announced
+
+    def seeded(self, seed: int) -> Learning:
+        """With the run's seed, unless it has its own."""
+        return self if self.seed is not None else replace(self, seed=seed, model=self.model if self.round else None)
+
+    def values(self, profiles: Array) -> Array:
+        """What the present model is worth, whatever the profile, (k, n)."""
+        profiles = np.asarray(profiles, dtype=float)
+        check_width(profiles, self.owners)
+        return np.broadcast_to(self._worth, profiles.shape)
+
+    def curves(self, profile: Array) -> Line:
+        """The same for every own contribution."""
+        check_width(np.asarray(profile), self.owners)
+        return Line(self._worth, np.zeros(self.owners))
+
+    def marginals(self, profile: Array) -> Array:
+        """None."""
+        return np.zeros((self.owners, self.owners))
+
+    def advance(self, profile: Array) -> Learning:
+        """One honest round on these contributions."""
+        effort = Effort(np.asarray(profile, dtype=float), np.asarray(profile, dtype=float))
+        return self.train(Sending(effort, effort))[0]
+
+    def train(self, sending: Sending) -> tuple[Learning, NDArray[np.bool_]]:
+        """One round; itself if nobody takes part, and whose update was dropped."""
+        used, claimed = sending.before if self.early else sending.now
+        nothing = not np.any(self.engine.data.counts(used))
+        if nothing and not sending.tampering:
+            return self, np.zeros(self.owners, dtype=bool)
+        seed = self.seed or 0
+        done = one_round(self.engine, self.weights, used, self.recipe, seed, self.round, claimed, sending.tampering)
+        return replace(self, model=done.model, round=self.round + 1), ~done.kept.cpu().numpy()

@@ -1,0 +1,38 @@
+"""What a model is worth to an owner: its accuracy on the owner's test part, or how far its loss is below a reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from fedabm.errors import InputError, check_range
+from fedabm.learning.engine import Engine
+
+__all__ = ["Measure"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """ "accuracy": the share of right answers (1 - squared error for real targets); "loss": a_i = reference - loss_i.
+
+    The latter is Doshi et al. 2025, Section 4; unlike the share of right answers it is smooth in the model.
+    """
+
+    kind: str = "accuracy"
+    reference: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("accuracy", "loss"):
+            raise InputError(f"a measure is accuracy or loss, got {self.kind!r}; choose one of them")
+        check_range("reference", self.reference, -1e100, 1e100)
+
+    def of(self, engine: Engine, models: Tensor) -> np.ndarray:
+        """What models (k, P) or one model (P,) are worth to every owner, (k, n)."""
+        loss, accuracy = engine.evaluate(models).numpy()
+        worth = accuracy if self.kind == "accuracy" else self.reference - loss
+        if not np.all(np.isfinite(worth)):
+            owner = int(np.argmax(~np.isfinite(worth).all(axis=0)))
+            raise InputError(f"a model's {self.kind} for owner {owner} is no number: training diverged; lower the rate")
+        return worth

@@ -1,0 +1,178 @@
+"""Accuracies by really training: federated averaging for every profile that is asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.accuracy.base import Accuracy, Probed
+from fedabm.accuracy.random_discovery import check_width
+from fedabm.curves import Array, beside
+from fedabm.errors import check_whole
+from fedabm.learning.engine import Engine
+from fedabm.learning.federation import Recipe, federate
+from fedabm.learning.oracles.memory import Memory, Result, fingerprint
+from fedabm.learning.oracles.scores import Measure
+from fedabm.random import check_seed
+from fedabm.sending import Sending, Tampering
+
+__all__ = ["Attacked", "Stepped", "Trained"]
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trained(Accuracy):
+    """a_i(s): what the model that FedAvg trains on s in `rounds` rounds is worth on owner i's test part.
+
+    The model starts afresh, with the same `seed`, for every profile (Murhekar et al. 2023, Section 5.2).  Contributions
+    are rounded to whole samples here and nowhere else; an owner cannot train on more than it has, whatever it claims.
+    Results are remembered, in `folder` also between runs, so that asking again costs nothing.
+
+    Slopes are differences over `step` samples, as smaller ones would see rounding only.  Nothing is promised about the
+    shape: best responses search a grid and the gap of an equilibrium is not certified (it is infinite).
+    """
+
+    engine: Engine
+    rounds: int = 10
+    recipe: Recipe = field(default_factory=Recipe)
+    seed: int = 0
+    measure: Measure = field(default_factory=Measure)
+    step: int = 1
+    folder: str | Path | None = None
+    memory: Memory = field(init=False)
+    _content: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_whole("rounds", self.rounds, 0)
+        check_whole("step", self.step)
+        check_seed(self.seed)
+        settings = (self.rounds, self.recipe, self.seed, self.measure)
+        object.__setattr__(self, "memory", Memory(None if self.folder is None else Path(self.folder)))
+        object.__setattr__(self, "_content", fingerprint(self.engine, *settings))
+
+    def __repr__(self) -> str:
+        what = f"{self.engine.data.name}, {self.engine.size} parameters, rounds={self.rounds}, {self.recipe}"
+        return f"Trained({what}, seed={self.seed}, {self.measure})"
+
+    @property
+    def owners(self) -> int:
+        """For how many owners this accuracy is defined."""
+        return self.engine.data.owners
+
+    def values(self, profiles: Array) -> Array:
+        """Accuracies (k, n) of models trained on k profiles (k, n)."""
+        return ask(self.counts(profiles), self.result)
+
+    def counts(self, profiles: Array) -> Counts:
+        """Whole samples that owners train on for profiles (k, n)."""
+        profiles = np.asarray(profiles, dtype=float)
+        check_width(profiles, self.owners)
+        return np.rint(np.clip(profiles, 0.0, self.engine.data.capacities)).astype(np.int64)
+
+    def result(self, counts: Counts) -> Result:
+        """Train on this many samples of each owner, or remember."""
+        key = f"{self._content}-{fingerprint_of(counts)}"
+        return self.memory.recall(key) or self.memory.keep(key, self.run(counts, ()))
+
+    def run(self, counts: Counts, tampering: tuple[Tampering, ...]) -> Result:
+        """Train, whether the result is known or not."""
+        model, dropped = federate(self.engine, counts, self.recipe, self.rounds, self.seed, tampering)
+        return Result(self.measure.of(self.engine, model)[0], dropped)
+
+    def curves(self, profile: Array) -> Stepped:
+        """Each owner's accuracy along its own contribution, with slopes over `step` samples."""
+        profile = np.asarray(profile, dtype=float)
+        kinks = np.empty((len(profile), 0))
+        return Stepped(self, profile, np.arange(len(profile)), kinks, self.step, self.engine.data.capacities)
+
+    def marginals(self, profile: Array) -> Array:
+        """d a_i / d s_j by differences over `step` samples, to the right where the data suffice."""
+        profile = np.asarray(profile, dtype=float)
+        low, high = _ends(profile, self.step, self.engine.data.capacities)
+        below, above = (np.where(np.eye(len(profile), dtype=bool), ends, profile) for ends in (low, high))
+        return ((self.values(above) - self.values(below)) / (high - low)[:, None]).T
+
+    def train(self, sending: Sending) -> tuple[Accuracy, NDArray[np.bool_]]:
+        """Train on what owners really contribute; those that tamper do so in every round of the training."""
+        counts = self.engine.data.counts(sending.now.contribution)
+        oracle = Attacked(self, sending.tampering) if sending.tampering else self
+        return oracle, oracle.result(counts).dropped
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attacked(Accuracy):
+    """What training is worth while some owners tamper with their updates.
+
+    The server does not know, so what it announces is the training without them.
+    """
+
+    clean: Trained
+    tampering: tuple[Tampering, ...]
+    _known: dict[str, Result] = field(default_factory=dict, init=False)
+
+    def __repr__(self) -> str:
+        return f"Attacked({self.clean!r})"
+
+    @property
+    def owners(self) -> int:
+        """For how many owners this accuracy is defined."""
+        return self.clean.owners
+
+    @property
+    def public(self) -> Trained:
+        """The training without tampering."""
+        return self.clean
+
+    def values(self, profiles: Array) -> Array:
+        """Accuracies (k, n) of models trained on k profiles under attack."""
+        return ask(self.clean.counts(profiles), self.result)
+
+    def result(self, counts: Counts) -> Result:
+        """Train under attack; remembered for this step only, as attackers may draw random numbers."""
+        key = fingerprint_of(counts)
+        if key not in self._known:
+            self._known[key] = self.clean.run(counts, self.tampering)
+        return self._known[key]
+
+    def train(self, sending: Sending) -> tuple[Accuracy, NDArray[np.bool_]]:
+        """The next step, with whoever tampers then."""
+        return self.clean.train(sending)
+
+
+@dataclass(frozen=True)
+class Stepped(Probed):
+    """Probed curves whose slopes are differences over `step` samples: (a(x + step) - a(x)) / step.
+
+    Murhekar et al. 2023, Section 5.1.  Where an owner's data end, the difference is taken to the left.
+    """
+
+    step: int
+    capacity: Array
+
+    def slope(self, x: Array) -> Array:
+        low, high = _ends(x, self.step, beside(self.capacity[np.asarray(self.rows)], x))
+        return (self.value(high) - self.value(low)) / (high - low)
+
+
+def ask(counts: Counts, result: Callable[[Counts], Result]) -> Array:
+    """Everybody's accuracies (k, n), with one question per distinct row of the counts."""
+    rows, back = np.unique(counts.reshape(-1, counts.shape[-1]), axis=0, return_inverse=True)
+    found = np.array([result(row).accuracy for row in rows]).reshape(rows.shape)
+    return found[back.ravel()].reshape(counts.shape)
+
+
+def fingerprint_of(counts: Counts) -> str:
+    """A profile of whole numbers as a short text."""
+    return hashlib.sha256(np.ascontiguousarray(counts, dtype=np.int64).tobytes()).hexdigest()[:32]
+
+
+def _ends(x: Array, step: int, capacity: Array) -> tuple[Array, Array]:
+    """Two contributions at most `step` apart around x, within the data."""
+    high = np.minimum(x + step, capacity)
+    return np.maximum(high - step, 0.0), high

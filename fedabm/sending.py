@@ -1,0 +1,47 @@
+"""What owners send the server for one step of training: data used, data claimed, and who tampers with its update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.curves import Array
+from fedabm.random import Streams
+
+__all__ = ["Effort", "Sending", "Tamper", "Tampering"]
+
+#: changes the update rows (k, P) of some owners, with their own streams at hand
+Tamper = Callable[[Any, Streams], Any]
+
+
+class Effort(NamedTuple):
+    """What every owner really contributes and what it claims to; owners that left do neither."""
+
+    contribution: Array
+    claimed: Array
+
+
+@dataclass(frozen=True)
+class Tampering:
+    """Owners that change their updates before they send them."""
+
+    members: NDArray[np.intp]
+    change: Tamper
+    rng: Streams
+
+    def __call__(self, rows: Any) -> Any:
+        """The updates (k, P) of the members as they send them."""
+        return self.change(rows, self.rng)
+
+
+@dataclass(frozen=True)
+class Sending:
+    """Everybody's effort before and after the owners decided in this step, and who tampers."""
+
+    before: Effort
+    now: Effort
+    tampering: tuple[Tampering, ...] = ()
