@@ -206,7 +206,7 @@ class Restricted(Accuracy):
         return self.full.monotone
 
     @cached_property
-    def public(self) -> Accuracy:  # type: ignore[override]
+    def public(self) -> Accuracy:
         """What the full oracle announces, restricted too; always the same object, so that offers can stand."""
         return self if self.full.public is self.full else self.full.public.restrict(self.rows.array)
 

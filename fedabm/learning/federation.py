@@ -3,8 +3,8 @@
     w <- w + server_rate * sum_i p_i u_i,      u_i = (owner i's model trained from w) - w,  after tampering
 
 with p_i proportional to what owner i claims to contribute (McMahan et al. 2017), or equal among those that claim
-anything.  An update that holds NaN or infinity is dropped and its weight goes to the others; so no broken number reaches
-the server's model.  A round pulls no value to the host.
+anything.  An update that holds NaN or infinity is dropped and its weight goes to the others, so that no broken number
+reaches the server's model.  A round pulls no value to the host.
 """
 
 from __future__ import annotations

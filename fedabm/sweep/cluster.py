@@ -72,11 +72,8 @@ class RayExecutor(Workers):
         if isinstance(error, lost.NodeDiedError | lost.RaySystemError | lost.ObjectLostError):
             return WorkerDied(f"a node was lost: {reason}", blame=False)
         if isinstance(error, lost.RayError):
-            return WorkerDied(f"the worker died: {reason}", blame=not self._node_lost())
+            return WorkerDied(f"the worker died: {reason}", blame=True)
         return error
-
-    def _node_lost(self) -> bool:
-        return any(not node["Alive"] for node in self._ray.nodes())
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Leave the cluster; with cancel_futures drop what is running."""

@@ -15,10 +15,15 @@ ray = pytest.importorskip("ray", reason="Ray is not installed (pip install 'feda
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="this Ray has no cluster utility")
 
 
+#: a lost node is noticed within seconds
+CHECKS = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
+HEAD = {"num_cpus": 1, "include_dashboard": False, "_system_config": CHECKS}
+
+
 @pytest.fixture(scope="module")
 def cluster():
     """Two nodes on this machine."""
-    made = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made = cluster_utils.Cluster(initialize_head=True, head_node_args=HEAD)
     made.add_node(num_cpus=2)
     ray.init(address=made.address, log_to_driver=False, logging_level="error")
     yield made

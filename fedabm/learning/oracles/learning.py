@@ -52,6 +52,8 @@ class Learning(Accuracy):
             check_seed(self.seed)
         if self.announced is not None and not isinstance(self.announced, Accuracy):
             raise InputError(f"announced must be an accuracy, got {self.announced!r}; give for instance a Curve")
+        if (width := getattr(self.announced, "owners", None)) not in (None, self.owners):
+            raise InputError(f"{self.owners} owners but an announced accuracy for {width}; give the same number")
         if self.model is None:
             object.__setattr__(self, "model", self.engine.initial(self.seed or 0))
         object.__setattr__(self, "_worth", self.measure.of(self.engine, self.weights)[0])

@@ -1,4 +1,4 @@
-"""What a model is worth to an owner: its accuracy on the owner's test part, or how far its loss is below a reference."""
+"""What a model is worth to an owner: its accuracy on the owner's test part, or a reference less its loss there."""
 
 from __future__ import annotations
 
