@@ -5,15 +5,21 @@ that differ tenfold; capacities are large enough for an interior equilibrium.  T
 Shapley marginals, d phi_i / d s_i of all owners, measured in between.  Beside it the papers' projected gradient
 dynamics get a budget of evaluations: with the step and start of their experiments (10, from 1), with the step of their
 Theorem 3.2, and with the longest step that cannot overshoot, from the solver's own start.
+
+Everything runs on one thread: an evaluation of the marginals uses only one, so that the ratio does not depend on how
+many cores the linear algebra of the solver finds idle.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from itertools import islice
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import numpy as np
 

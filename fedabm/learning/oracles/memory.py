@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,8 @@ class Memory:
                 np.savez(file, accuracy=result.accuracy, dropped=result.dropped)
             part.replace(path)
         except OSError as error:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):
+                part.unlink()
             raise InputError(
                 f"cannot write {path}: {error.strerror or error}; free some space or choose another folder"
             ) from None

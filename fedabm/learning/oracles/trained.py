@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fedabm.accuracy.base import Accuracy, Probed
 from fedabm.accuracy.random_discovery import check_width
 from fedabm.curves import Array, beside
-from fedabm.errors import check_whole
+from fedabm.errors import InputError, check_whole
 from fedabm.learning.engine import Engine
 from fedabm.learning.federation import Recipe, federate
 from fedabm.learning.oracles.memory import Memory, Result, fingerprint
@@ -83,6 +83,8 @@ class Trained(Accuracy):
     def run(self, counts: Counts, tampering: tuple[Tampering, ...]) -> Result:
         """Train, whether the result is known or not."""
         model, dropped = federate(self.engine, counts, self.recipe, self.rounds, self.seed, tampering)
+        if np.any(counts) and np.all(dropped[counts > 0]) and not tampering:
+            raise InputError("everybody's update held NaN or infinity: training diverged; lower the learning rate")
         return Result(self.measure.of(self.engine, model)[0], dropped)
 
     def curves(self, profile: Array) -> Stepped:

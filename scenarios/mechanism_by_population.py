@@ -1,0 +1,139 @@
+"""Which mechanism serves which population: how do data and welfare change with free-riders, liars and size?
+
+All closed-form mechanisms meet populations with more and more free-riders and liars, small and larger, on the same
+owners and seeds.  Screening, which needs to know two types of cost beforehand, is left out: here costs are drawn from a
+continuum.  Every run is kept; the whole design with 20 seeds as a specification for `fedabm sweep`:
+
+    function = "fedabm.scenarios.mechanism_by_population:market"
+    seeds = 20
+
+    [design]
+    mechanism = ["no_payments", { kind = "contribution_subsidy", rate = 0.01 }, "cost_sharing", "shapley_share",
+                 { kind = "partial_reciprocity", r = 0.5 }, { kind = "proportional_data", p = 1.0 },
+                 { kind = "proportional_value", p = 1.0 }, { kind = "proportional_shapley", p = 1.0 }, "value_shaping"]
+    odd = ["free_rider", "liar"]
+    share = [0.0, 0.25, 0.5, 0.75]
+    owners = [4, 8, 16]
+"""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Literal
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from fedabm import Scenario, load, population
+from fedabm.accuracy import PowerLaw
+from fedabm.activation import Sequential
+from fedabm.cli import run_script
+from fedabm.errors import check_range, check_whole
+from fedabm.mechanisms import (
+    ContributionSubsidy,
+    CostSharing,
+    Mechanism,
+    NoPayments,
+    PartialReciprocity,
+    ProportionalData,
+    ProportionalShapley,
+    ProportionalValue,
+    ShapleyShare,
+    ValueShaping,
+)
+from fedabm.random import generator
+from fedabm.strategies import BestResponse, FreeRider, Liar, Strategy
+from fedabm.study import Study
+from fedabm.sweep import Grid, Results, Seeds, Sweep, split
+
+MECHANISMS: tuple[Mechanism, ...] = (
+    NoPayments(),
+    ContributionSubsidy(0.01),
+    CostSharing(),
+    ShapleyShare(),
+    PartialReciprocity(0.5),
+    ProportionalData(1.0),
+    ProportionalValue(1.0),
+    ProportionalShapley(1.0),
+    ValueShaping(),
+)
+
+
+def market(
+    seed: int,
+    mechanism: Mechanism = MECHANISMS[0],
+    odd: Literal["free_rider", "liar"] = "free_rider",
+    share: float = 0.0,
+    owners: int = 6,
+    steps: int = 20,
+) -> Scenario:
+    """Best responders with costs drawn by the seed; a share of them free-ride, or claim twice what they give."""
+    check_whole("owners", owners)
+    check_range("share", share, 0.0, 1.0)
+    rng = generator(seed, "population")
+    costs, capacities = rng.uniform(0.002, 0.02, owners), rng.uniform(20.0, 100.0, owners)
+    strange: Strategy = FreeRider() if odd == "free_rider" else Liar(BestResponse(), contribution_factor=2.0)
+    count = round(share * owners)
+    strategies = [strange] * count + [BestResponse()] * (owners - count)
+    people = population(costs, capacities, strategies)
+    return Scenario(
+        people, PowerLaw(exponent=0.5), mechanism, Sequential(), steps, record=None, name="mechanism_by_population"
+    )
+
+
+def run(
+    study: Study,
+    owners: tuple[int, ...] = (4, 8),
+    shares: tuple[float, ...] = (0.0, 0.5),
+    seeds: int = 2,
+    steps: int = 8,
+) -> None:
+    """Sweep over mechanisms and populations, tabulate and draw heat maps."""
+    axes = {"mechanism": MECHANISMS, "odd": ["free_rider", "liar"], "share": shares, "owners": owners}
+    sweep = Sweep(market, Grid(axes), Seeds(seeds, root=study.seed), steps=study.steps or steps)
+    with tempfile.TemporaryDirectory() as folder:
+        sweep.run(folder, "serial", quiet=study.quiet)
+        results = load(folder)
+    for frames in split(results):
+        study.add(frames)
+    table = summary(results)
+    study.table(table, f"Means over {seeds} seeds, last step")
+    study.picture(heat_maps(table, "data"), "data")
+    study.picture(heat_maps(table, "welfare"), "welfare")
+
+
+def summary(results: Results) -> pd.DataFrame:
+    """Share of all data contributed, welfare per owner and share of converged runs, by mechanism and population."""
+    last = results.steps.groupby("run")[["contribution", "welfare"]].last()
+    room = results.owners.groupby("run")["capacity"].sum()
+    runs = results.runs.set_index("run").join(last)
+    runs = runs.assign(data=runs["contribution"] / room, welfare=runs["welfare"] / runs["owners"])
+    runs["mechanism"] = runs["mechanism"].str.partition("(")[0]
+    groups = runs.groupby(["mechanism", "odd", "share", "owners"], sort=False)
+    return groups[["data", "welfare", "converged"]].mean().reset_index()
+
+
+def heat_maps(table: pd.DataFrame, column: str) -> Figure:
+    """One map per kind of odd owner: mechanisms by share of odd owners and number of owners."""
+    kinds = list(table["odd"].unique())
+    sns.set_theme(style="white", context="paper")
+    rows = table["mechanism"].nunique()
+    figure, axes = plt.subplots(1, len(kinds), figsize=(5.2 * len(kinds), 0.42 * rows + 1.4), sharey=True, squeeze=False)
+    low, high = np.nanmin(table[column]), np.nanmax(table[column])
+    titles = {"data": "share of all data contributed", "welfare": "welfare per owner"}
+    for panel, kind in zip(axes[0], kinds, strict=True):
+        part = table[table["odd"] == kind]
+        grid = part.pivot_table(index="mechanism", columns=["owners", "share"], values=column, sort=False)
+        sns.heatmap(grid, ax=panel, vmin=low, vmax=high, annot=True, fmt=".2f", cmap="viridis", cbar=panel is axes[0][-1])
+        panel.set_title(f"{titles[column]}: {kind.replace('_', '-')}s")
+        panel.set_xlabel("owners - share of them")
+        panel.set_ylabel("")
+    figure.tight_layout()
+    return figure
+
+
+if __name__ == "__main__":
+    run_script(__file__)
