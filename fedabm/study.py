@@ -91,6 +91,11 @@ class Study:
         """The frames of all runs so far."""
         return Frames.join(self._frames)
 
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The tables so far, by name."""
+        return dict(self._tables)
+
     def note(self, text: str) -> None:
         """Print a line."""
         self.console.print(text, highlight=False)

@@ -2,7 +2,8 @@
 
 All closed-form mechanisms meet populations with more and more free-riders and liars, small and larger, on the same
 owners and seeds.  Screening, which needs to know two types of cost beforehand, is left out: here costs are drawn from a
-continuum.  Every run is kept; the whole design with 20 seeds as a specification for `fedabm sweep`:
+continuum.  ProportionalShapley takes seconds per run and joins with slow=true.  The whole design with 20 seeds, as a
+specification for `fedabm sweep`:
 
     function = "fedabm.scenarios.mechanism_by_population:market"
     seeds = 20
@@ -57,9 +58,9 @@ MECHANISMS: tuple[Mechanism, ...] = (
     PartialReciprocity(0.5),
     ProportionalData(1.0),
     ProportionalValue(1.0),
-    ProportionalShapley(1.0),
     ValueShaping(),
 )
+SLOW: tuple[Mechanism, ...] = (ProportionalShapley(1.0),)
 
 
 def market(
@@ -86,14 +87,16 @@ def market(
 
 def run(
     study: Study,
-    owners: tuple[int, ...] = (4, 8),
-    shares: tuple[float, ...] = (0.0, 0.5),
+    owners: tuple[int, ...] = (3, 6),
+    shares: tuple[float, ...] = (0.5,),
     seeds: int = 2,
     steps: int = 8,
+    slow: bool = False,
 ) -> None:
     """Sweep over mechanisms and populations, tabulate and draw heat maps."""
-    axes = {"mechanism": MECHANISMS, "odd": ["free_rider", "liar"], "share": shares, "owners": owners}
-    sweep = Sweep(market, Grid(axes), Seeds(seeds, root=study.seed), steps=study.steps or steps)
+    axes = {"mechanism": MECHANISMS + SLOW * slow, "owners": owners}
+    plain, mixed = Grid(axes, share=[0.0]), Grid(axes, odd=["free_rider", "liar"], share=shares)
+    sweep = Sweep(market, [plain, mixed], Seeds(seeds, root=study.seed), {"steps": study.steps or steps})
     with tempfile.TemporaryDirectory() as folder:
         sweep.run(folder, "serial", quiet=study.quiet)
         results = load(folder)
@@ -112,22 +115,27 @@ def summary(results: Results) -> pd.DataFrame:
     runs = results.runs.set_index("run").join(last)
     runs = runs.assign(data=runs["contribution"] / room, welfare=runs["welfare"] / runs["owners"])
     runs["mechanism"] = runs["mechanism"].str.partition("(")[0]
+    runs["odd"] = runs["odd"].where(runs["share"] > 0, "nobody")
     groups = runs.groupby(["mechanism", "odd", "share", "owners"], sort=False)
     return groups[["data", "welfare", "converged"]].mean().reset_index()
 
 
 def heat_maps(table: pd.DataFrame, column: str) -> Figure:
     """One map per kind of odd owner: mechanisms by share of odd owners and number of owners."""
-    kinds = list(table["odd"].unique())
+    kinds = [kind for kind in table["odd"].unique() if kind != "nobody"]
     sns.set_theme(style="white", context="paper")
     rows = table["mechanism"].nunique()
-    figure, axes = plt.subplots(1, len(kinds), figsize=(5.2 * len(kinds), 0.42 * rows + 1.4), sharey=True, squeeze=False)
+    figure, axes = plt.subplots(
+        1, len(kinds), figsize=(5.2 * len(kinds), 0.42 * rows + 1.4), sharey=True, squeeze=False
+    )
     low, high = np.nanmin(table[column]), np.nanmax(table[column])
     titles = {"data": "share of all data contributed", "welfare": "welfare per owner"}
     for panel, kind in zip(axes[0], kinds, strict=True):
-        part = table[table["odd"] == kind]
+        part = table[table["odd"].isin([kind, "nobody"])].sort_values(["owners", "share"], kind="stable")
         grid = part.pivot_table(index="mechanism", columns=["owners", "share"], values=column, sort=False)
-        sns.heatmap(grid, ax=panel, vmin=low, vmax=high, annot=True, fmt=".2f", cmap="viridis", cbar=panel is axes[0][-1])
+        sns.heatmap(
+            grid, ax=panel, vmin=low, vmax=high, annot=True, fmt=".2f", cmap="viridis", cbar=panel is axes[0][-1]
+        )
         panel.set_title(f"{titles[column]}: {kind.replace('_', '-')}s")
         panel.set_xlabel("owners - share of them")
         panel.set_ylabel("")

@@ -34,8 +34,8 @@ def aggregate(mixing: Tensor, updates: Tensor) -> Mixed:
     left, the result is zero.  Mix differences from the last model, not models, so that zero means no change.
 
     >>> mixed = aggregate(torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[1.0], [3.0], [float("nan")]]))
-    >>> mixed.rows.tolist()[0][0], mixed.kept.tolist()
-    (1.6666666269302368, [True, True, False])
+    >>> round(mixed.rows.item(), 4), mixed.kept.tolist()
+    (1.6667, [True, True, False])
     """
     if mixing.dim() != 2 or updates.dim() != 2 or mixing.shape[1] != len(updates):
         shapes = f"{tuple(updates.shape)} updates by {tuple(mixing.shape)} weights"

@@ -21,6 +21,11 @@ class Network:
     layers: tuple[batched.Layer, ...]
     images: bool
 
+    @property
+    def first(self) -> int:
+        """The first layer with parameters."""
+        return next(place for place, layer in enumerate(self.layers) if hasattr(layer, "index"))
+
     def arrange(self, x: Tensor, owners: int) -> Tensor:
         """Samples (owners * batch, ...), owner by owner, in the layout of the first layer."""
         x = x.unflatten(0, (owners, -1))
@@ -55,9 +60,8 @@ class Network:
         for layer in self.layers:
             x = layer.forward(run, x)
         signal = error_signal(x, y, weights)
-        first = next(place for place, layer in enumerate(self.layers) if hasattr(layer, "index"))
-        for place in range(len(self.layers) - 1, first - 1, -1):
-            signal = self.layers[place].backward(run, signal, inputs=place > first)
+        for place in range(len(self.layers) - 1, self.first - 1, -1):
+            signal = self.layers[place].backward(run, signal, inputs=place > self.first)
 
 
 def error_signal(outputs: Tensor, y: Tensor, weights: Tensor) -> Tensor:

@@ -34,7 +34,7 @@ from fedabm.learning.networks import build, check_fit
 from fedabm.learning.optimisers import SGD, Optimiser
 from fedabm.learning.schedule import Plan, mini_batches
 from fedabm.learning.training import Chunk, Proximal, Samples, scaled, train_chunk
-from fedabm.learning.work import choose_path, chunk_size, default_memory, measure
+from fedabm.learning.work import CACHE_JUDGED, choose_path, chunk_size, default_memory, measure
 from fedabm.random import Streams, generator
 
 __all__ = ["Engine"]
@@ -149,8 +149,11 @@ class Engine:
     def evaluate(self, models: Tensor | np.ndarray, owners: Owners = None, part: str = "test") -> Scores:
         """Loss and accuracy of models (k, P) on each owner's test (or train) part, both (k, n)."""
         rows = self.rows(models)
-        rows = rows.unsqueeze(0) if rows.dim() == 1 else rows
-        samples, offsets = self._part(part, self._who(owners))
+        return self.score(rows.unsqueeze(0) if rows.dim() == 1 else rows, *self.part(part, owners))
+
+    @torch.no_grad()
+    def score(self, rows: Tensor, samples: Samples, offsets: Tensor) -> Scores:
+        """Scores of models (k, P) on samples that stand group by group, as `part` gives them."""
         loss, hit = (torch.empty(len(rows), len(samples.y), device=self.device) for _ in range(2))
 
         def one(path: Any, job: tuple[slice, slice]) -> None:
@@ -163,17 +166,31 @@ class Engine:
         return Scores(by_owner(loss, offsets), by_owner(hit, offsets))
 
     def _jobs(self, models: int, samples: int) -> list[tuple[slice, slice]]:
-        width = min(samples, 100 if len(self.data.shape) == 3 else 4096)
-        together = 1 if self.path == "serial" else max(1, min(models, self._budget(width)))
+        width = self.width(samples)
+        together = 1 if self.path == "serial" else self.together(width)
         return [
             (slice(i, i + together), slice(j, j + width))
             for i in range(0, models, together)
             for j in range(0, samples, width)
         ]
 
-    def _budget(self, width: int) -> int:
-        cache = 24_000_000 if self.device.type == "cpu" else self.memory_limit
-        return int(cache // (4 * (self.size + 2 * width * self.work.activations)))
+    def width(self, samples: int) -> int:
+        """How many samples to judge at once."""
+        return min(samples, 100 if len(self.data.shape) == 3 else 4096)
+
+    def together(self, width: int) -> int:
+        """How many models to judge at once on `width` samples."""
+        space = CACHE_JUDGED if self.device.type == "cpu" else 0.5 * self.memory_limit
+        return max(1, int(space // (4 * (self.size + 2 * width * self.work.activations))))
+
+    @property
+    def compiled(self) -> Network | None:
+        """The network as batched layers, if it has only such."""
+        return compile_network(self._network)
+
+    def describe(self) -> str:
+        """The network in words."""
+        return str(self._network)
 
     def _path(self) -> Any:
         if self.path == "batched":
@@ -198,7 +215,9 @@ class Engine:
         wanted[who] = given
         return self.data.counts(wanted)[who]
 
-    def _part(self, part: str, who: np.ndarray) -> tuple[Samples, Tensor]:
+    def part(self, part: str, owners: Owners = None) -> tuple[Samples, Tensor]:
+        """The test or train samples of some owners, owner by owner, and where each owner's begin (and the end)."""
+        who = self._who(owners)
         if part not in ("test", "train"):
             raise InputError(f"part must be test or train, got {part!r}; choose one of them")
         samples = self._test if part == "test" else self._train
@@ -217,7 +236,8 @@ def _shared(path: Any, x: Tensor) -> Tensor:
     """Samples that all models see, in the layout that a path wants."""
     if isinstance(path, Network):
         return path.share(x)
-    return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
+    # Convolutions of one model alone are up to 1.7 times faster that way on a CPU.
+    return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 and isinstance(path, Alone) else x
 
 
 def _device(name: str) -> torch.device:

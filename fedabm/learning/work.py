@@ -23,7 +23,7 @@ from fedabm.learning.batched import compile_network
 from fedabm.learning.blocks import SeededDropout
 from fedabm.learning.networks import count
 
-__all__ = ["PATHS", "Work", "choose_path", "chunk_size", "default_memory", "measure"]
+__all__ = ["CACHE_JUDGED", "PATHS", "Work", "choose_path", "chunk_size", "default_memory", "measure"]
 
 PATHS = ("auto", "batched", "vmap", "serial")
 
@@ -31,6 +31,8 @@ PATHS = ("auto", "batched", "vmap", "serial")
 LARGE = 4_000_000
 #: bytes of parameters that a chunk of owners keeps in a CPU's cache
 CACHE = 6_000_000
+#: bytes of parameters and activations when models are judged
+CACHE_JUDGED = 24_000_000
 
 
 @dataclass(frozen=True)

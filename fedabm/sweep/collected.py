@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import mesa
-import numpy as np
 import pandas as pd
 
 from fedabm.frames import versions
+from fedabm.sweep.tables import Tables
 
 __all__ = ["Collection"]
 
@@ -31,22 +32,20 @@ class Collection:
         rows = max(map(len, columns), default=0)
         self._steps += [self.model.steps] * (rows - len(self._steps))
 
-    def tables(self, facts: dict[str, Any]) -> dict[str, pd.DataFrame]:
+    def tables(self, facts: dict[str, Any]) -> Tables:
         """The tables by name; `facts` go into the row of the run."""
-        tables = {"runs": self._row(facts)}
+        tables: Tables = {"runs": self._row(facts)}
         if self._collector is None:
             return tables
         if self._collector.model_vars:
-            frame = pd.DataFrame(self._collector.model_vars)
-            tables["steps"] = _with_step(frame, np.array(self._steps, dtype=np.int64))
-        agents = self._agents()
-        if agents is not None:
-            tables["owners"] = agents
+            tables["steps"] = {"step": self._steps, **self._collector.model_vars}
+        if self._collector.agent_reporters or getattr(self._collector, "agenttype_reporters", {}):
+            tables["owners"] = self._agents()
         for name in self._collector.tables:
-            tables[f"table:{name}"] = self._collector.get_table_dataframe(name)
+            tables[f"table:{name}"] = self._collector.tables[name]
         return tables
 
-    def _row(self, facts: dict[str, Any]) -> pd.DataFrame:
+    def _row(self, facts: dict[str, Any]) -> dict[str, Any]:
         ended = not self.model.running
         state = {
             "owners": len(self.model.agents),
@@ -54,21 +53,17 @@ class Collection:
             "status": "converged" if ended else "stopped",
             "converged": ended,
         }
-        return pd.DataFrame([{**facts, **state, **versions()}])
+        return {**facts, **state, **versions()}
 
-    def _agents(self) -> pd.DataFrame | None:
+    def _agents(self) -> dict[str, list[Any]] | pd.DataFrame:
         """Agent reporters, and those of single agent types with the type beside them."""
-        collector, parts = self._collector, []
-        if collector.agent_reporters:
-            parts.append(collector.get_agent_vars_dataframe())
-        for kind in getattr(collector, "agenttype_reporters", {}):
-            parts.append(collector.get_agenttype_vars_dataframe(kind).assign(agent_type=kind.__name__))
-        frames = [part.rename_axis(["step", "owner"]).reset_index() for part in parts]
-        return pd.concat(frames, ignore_index=True) if frames else None
-
-
-def _with_step(frame: pd.DataFrame, steps: np.ndarray) -> pd.DataFrame:
-    """The frame with the step in front, unless a reporter gives one."""
-    if "step" not in frame:
-        frame.insert(0, "step", steps)
-    return frame
+        collector = self._collector
+        kinds = getattr(collector, "agenttype_reporters", {})
+        if kinds:
+            parts = [collector.get_agent_vars_dataframe()] if collector.agent_reporters else []
+            parts += [collector.get_agenttype_vars_dataframe(kind).assign(agent_type=kind.__name__) for kind in kinds]
+            return pd.concat([part.rename_axis(["step", "owner"]).reset_index() for part in parts], ignore_index=True)
+        names = ["step", "owner", *collector.agent_reporters]
+        rows = itertools.chain.from_iterable(collector._agent_records.values())  # much faster than by way of a frame
+        columns = list(map(list, zip(*rows, strict=True))) or [[] for _ in names]
+        return dict(zip(names, columns, strict=True))

@@ -70,7 +70,8 @@ def sweep(options: argparse.Namespace) -> int:
 def _show(plan: Any, workers: int | None) -> None:
     """The first and last cells, and how long it may take."""
     console, cells = Console(), plan.cells
-    table = Table("cell", "runs", title=f"{plan.what.name}: {len(cells)} cells, {len(plan.jobs)} runs", box=None)
+    console.print(f"{plan.what.name}: {len(cells)} cells, {len(plan.jobs)} runs", highlight=False)
+    table = Table("cell", "runs", box=None)
     shown = cells if len(cells) <= 20 else [*cells[:10], None, *cells[-10:]]
     for cell in shown:
         table.add_row(*(("...", "") if cell is None else (cell.name, str(len(plan.jobs) // len(cells)))))

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import mesa
-import pandas as pd
 
 from fedabm import checkpoint, library
 from fedabm.errors import InputError
@@ -20,12 +19,11 @@ from fedabm.model import Federation
 from fedabm.sweep.collected import Collection
 from fedabm.sweep.designs import plain
 from fedabm.sweep.results import split
+from fedabm.sweep.tables import Tables
 from fedabm.sweep.targets import Target
 
 __all__ = ["Job", "do", "failed"]
 
-#: the tables of a run by name; `runs` has one row per run, the others belong to its only or its numbered runs
-Tables = dict[str, pd.DataFrame]
 #: steps of a Mesa model that never stops by itself
 MOST_STEPS = 1000
 
@@ -52,7 +50,7 @@ def do(job: Job, path: Path | None = None, every: float | None = None) -> list[T
         make: Callable[[Job], mesa.Model] = _model if job.target.kind == "model" else _federation
         runs = [_simulate(job, make, path, every)]
     for tables in runs:
-        tables["runs"] = tables["runs"].assign(parameters=_as_text(job), wall_time=time.perf_counter() - began)
+        tables["runs"] |= {"parameters": _as_text(job), "wall_time": time.perf_counter() - began}
     return runs
 
 
@@ -110,7 +108,8 @@ def _model(job: Job) -> mesa.Model:
 
 
 def _tables(frames: Frames) -> Tables:
-    return {name: getattr(frames, name).drop(columns="run") for name in ("runs", "steps", "owners", "transfers")}
+    row = {name: value for name, value in frames.runs.to_dict("records")[0].items() if name != "run"}
+    return {"runs": row, **{name: getattr(frames, name) for name in ("steps", "owners", "transfers")}}
 
 
 def _as_text(job: Job) -> str:
@@ -135,7 +134,7 @@ def failed(job: Job, error: BaseException | str, seconds: float, trace: str = ""
         "error": error,
         "traceback": trace,
     }
-    return {"runs": pd.DataFrame([row])}
+    return {"runs": row}
 
 
 def _own(error: BaseException) -> Any:

@@ -5,21 +5,27 @@ So a part file is one Parquet file, complete or not there at all, and each run i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-__all__ = ["NESTED", "flatten", "nest", "stack"]
+__all__ = ["NESTED", "Tables", "flatten", "nest", "stack"]
 
 #: goes before the name of a nested table, which may be that of a plain column too
 NESTED = "rows:"
 
 
-def nest(rows: Sequence[dict[str, pd.DataFrame]]) -> pa.Table:
+#: what is known of one run: `runs` is its row, the others are its tables as frames or as lists by column
+Tables = dict[str, Any]
+
+
+def nest(rows: Sequence[Tables]) -> pa.Table:
     """The tables of some runs as one Arrow table; `runs` gives the plain columns, the others are nested."""
-    table = stack([_arrow(tables["runs"]) for tables in rows])
+    names = dict.fromkeys(name for tables in rows for name in tables["runs"])
+    table = pa.table({name: _values([tables["runs"].get(name) for tables in rows]) for name in names})
     for name in sorted({name for tables in rows for name in tables if name != "runs"}):
         parts = [_arrow(tables[name]) if name in tables else None for tables in rows]
         table = table.append_column(NESTED + name, _listed(parts))
@@ -45,19 +51,25 @@ def flatten(column: pa.ChunkedArray) -> tuple[np.ndarray, pa.Table]:
     return np.repeat(np.arange(len(lengths)), lengths), pa.table(values.flatten(), names=names)
 
 
-def _arrow(frame: pd.DataFrame) -> pa.Table:
-    """A frame as Arrow; categories become text, and what Arrow cannot hold becomes its text."""
-    columns = {str(name): _array(frame[name]) for name in frame.columns}
-    return pa.table(columns)
+def _arrow(frame: pd.DataFrame | Mapping[str, Sequence[Any]]) -> pa.Table:
+    """A frame as Arrow, without the number of the run, which changes with the design; categories become text."""
+    if not isinstance(frame, pd.DataFrame):
+        return pa.table({name: _values(column) for name, column in frame.items()})
+    return pa.table({str(name): _array(column) for name, column in frame.items() if name != "run"})
+
+
+def _values(column: Sequence[Any]) -> pa.Array:
+    """A list as Arrow; what Arrow cannot hold becomes its text."""
+    try:
+        return pa.array(column, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return pa.array([None if value is None else repr(value) for value in column], pa.string())
 
 
 def _array(column: pd.Series) -> pa.Array:
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.cat.categories.dtype)
-    try:
-        array = pa.array(column, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        array = pa.array([None if value is None else repr(value) for value in column], pa.string())
+    array = _values(column)
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     return array.cast(pa.string()) if pa.types.is_large_string(array.type) else array

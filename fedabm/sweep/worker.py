@@ -13,15 +13,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 
 from fedabm.sweep import parts
 from fedabm.sweep.identity import code_of
-from fedabm.sweep.jobs import Job, Tables, do, failed
+from fedabm.sweep.jobs import Job, do, failed
 from fedabm.sweep.limits import TimeLimit, memory_limit, time_limit
-from fedabm.sweep.tables import nest
+from fedabm.sweep.tables import Tables, nest
 
 __all__ = ["Batch", "CodeChanged", "Done", "Note", "Settings", "merge_parts", "read_note", "run_batch", "write_rows"]
 
@@ -74,12 +74,14 @@ def run_batch(settings: Settings, batch: Batch) -> Done:
     began = time.perf_counter()
     prepare(settings, batch)
     rows: list[tuple[Job, Tables]] = []
-    for job in batch.jobs:
-        rows += [(job, tables) for tables in _attempt(settings, batch, job)]
+    with _note(settings, batch).open("w") as note:
+        for job in batch.jobs:
+            _write_note(note, job)
+            rows += [(job, tables) for tables in _attempt(settings, batch, job)]
     part = write_rows(settings.folder, batch.name, rows)
     for leftover in (_note(settings, batch), _trace(settings, batch), *(_saved(settings, job) for job in batch.jobs)):
         leftover.unlink(missing_ok=True)
-    lost = {job.key for job, tables in rows if tables["runs"]["status"].iloc[0] == "failed"}
+    lost = {job.key for job, tables in rows if tables["runs"]["status"] == "failed"}
     return Done(part, tuple(sorted(lost)), time.perf_counter() - began)
 
 
@@ -94,8 +96,6 @@ def prepare(settings: Settings, batch: Batch) -> None:
 
 def _attempt(settings: Settings, batch: Batch, job: Job) -> list[Tables]:
     """The tables of a job, or the row that says why there are none."""
-    note = {"key": job.key, "began": time.time()}
-    _note(settings, batch).write_text(json.dumps(note))
     began = time.perf_counter()
     trace = _trace(settings, batch) if settings.hard else None
     try:
@@ -103,6 +103,13 @@ def _attempt(settings: Settings, batch: Batch, job: Job) -> list[Tables]:
             return do(job, _saved(settings, job), settings.checkpoint)
     except (Exception, SystemExit, TimeLimit) as error:
         return [failed(job, error, time.perf_counter() - began)]
+
+
+def _write_note(file: TextIO, job: Job) -> None:
+    """Over the last note, which is as long."""
+    file.seek(0)
+    file.write(json.dumps({"key": job.key, "began": f"{time.time():.3f}"}))
+    file.flush()
 
 
 def write_rows(folder: Path, batch: str, rows: Sequence[tuple[Job, Tables]]) -> parts.Part:
@@ -137,7 +144,7 @@ def read_note(settings: Settings, batch: Batch) -> Note | None:
     for leftover in (path, trace):
         with contextlib.suppress(OSError):
             os.unlink(leftover)
-    return Note(found["key"], found["began"], text)
+    return Note(found["key"], float(found["began"]), text)
 
 
 def _note(settings: Settings, batch: Batch) -> Path:

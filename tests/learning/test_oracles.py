@@ -18,6 +18,7 @@ from fedabm.errors import InputError
 from fedabm.game import Game
 from fedabm.learning import federation
 from fedabm.learning.aggregate import federated_average
+from fedabm.learning.coalitions import Coalitions
 from fedabm.learning.datasets import load
 from fedabm.learning.engine import Engine
 from fedabm.learning.federated import FederatedData, from_partition
@@ -124,7 +125,7 @@ def test_a_damaged_result_is_trained_again(monkeypatch, tmp_path):
 
 def test_results_that_cannot_be_written_say_so(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot write .*; free some space"):
+    with pytest.raises(InputError, match=r"cannot write .*; free some space"):
         trained(folder=tmp_path / "file" / "below").values(PROFILE[None])
     assert Memory(None).recall("x") is None
 
@@ -231,24 +232,32 @@ def test_shapley_shares_of_real_models_are_efficient_and_give_nothing_for_nothin
     sampled = shapley(coalition, PROFILE, method="monte_carlo", permutations=400, rng=np.random.default_rng(1))
     assert sampled.sum() == pytest.approx(gained, abs=1e-12)
     assert np.all(np.abs(sampled - exact) <= 5 * sampled.standard_errors + 1e-12)
-    assert len(coalition._known) == 8
+    assert len(coalition.coalitions._memory) == 8
 
 
-def test_coalitions_are_judged_once_in_any_split(monkeypatch):
-    from fedabm.learning.oracles import coalition as module
-
+def test_values_of_coalitions_outlive_the_process(monkeypatch, tmp_path):
     members = np.array([[1, 0, 0, 1], [1, 1, 0, 0], [0, 1, 0, 1], [1, 0, 0, 1]]) * PROFILE
-    whole = Coalition(engine(), PROFILE).values(members)
-    monkeypatch.setattr(module, "_TOGETHER", 1)
-    parts = Coalition(engine(), PROFILE)
-    np.testing.assert_allclose(parts.values(members), whole, atol=1e-12)
-    monkeypatch.setattr(Engine, "evaluate", None)
-    np.testing.assert_allclose(parts.values(members[::-1]), whole[::-1], atol=1e-12)
+    known = Coalition(engine(), PROFILE, folder=tmp_path).values(members)
+    monkeypatch.setattr(Coalitions, "_compute", None)
+    np.testing.assert_array_equal(Coalition(engine(), PROFILE, folder=tmp_path).values(members[::-1]), known[::-1])
+    with pytest.raises(TypeError):
+        Coalition(engine(), PROFILE, seed=1, folder=tmp_path).values(members)
+
+
+def test_coalitions_are_mixed_as_the_recipe_says():
+    recipe = Recipe(weighting="equal", server_rate=0.5)
+    pair = Coalition(engine(), PROFILE, recipe=recipe, measure=Measure("loss", 2.0)).values(
+        np.array([[40.0, 25.0, 0.0, 0.0]])
+    )
+    start = engine().initial(0)
+    updates = federation.one_round(engine(), start, PROFILE, recipe, 0, 0).updates
+    loss = engine().evaluate(start + 0.5 * updates[:2].mean(0)).numpy()[0]
+    np.testing.assert_allclose(pair, 2.0 - loss, rtol=1e-5)
 
 
 def test_an_owner_with_broken_data_is_in_no_coalition():
     data = digits()
-    spoiled = replace(data, x_train=data.x_train.astype(np.float32).copy())
+    spoiled = replace(data, x_train=data.x_train.astype(np.float32) * (2 / 255) - 1)
     spoiled.x_train[data.offsets[1] : data.offsets[2]] = np.nan
     profile = np.array([40.0, 25.0, 10.0, 60.0])
     coalition = Coalition(Engine("logistic", spoiled, device="cpu"), profile, rounds=2)
@@ -261,7 +270,7 @@ def test_an_owner_with_broken_data_is_in_no_coalition():
 
 def test_a_coalition_knows_one_profile_only():
     coalition = Coalition(engine(), PROFILE)
-    with pytest.raises(InputError, match="one profile only.*use Trained"):
+    with pytest.raises(InputError, match=r"one profile only.*use Trained"):
         coalition.values((PROFILE + 1)[None])
     with pytest.raises(InputError, match="owner 0 contributes"):
         Coalition(engine(), PROFILE + 1e6)

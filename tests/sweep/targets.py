@@ -16,9 +16,11 @@ from fedabm.mechanisms import Mechanism, NoPayments
 from fedabm.random import generator
 from fedabm.strategies import BestResponse, Random, Strategy
 
+NOTHING, ANYTHING = NoPayments(), Random()
+
 
 def build(
-    seed: int, rate: float = 0.1, owners: int = 2, mechanism: Mechanism = NoPayments(), strategy: Strategy = Random()
+    seed: int, rate: float = 0.1, owners: int = 2, mechanism: Mechanism = NOTHING, strategy: Strategy = ANYTHING
 ) -> Scenario:
     """A small market whose costs depend on the seed, and that takes a few milliseconds."""
     costs = rate * generator(seed, "population").uniform(0.5, 1.5, owners)

@@ -56,19 +56,19 @@ def test_a_leader_killed_at_random_moments_loses_nothing(tmp_path):
 
 
 def test_a_leader_of_processes_killed_at_random_moments_loses_nothing(tmp_path):
-    kill_until_done(tmp_path / "killed", (0.5, 6.0), 4, "local", 2)
+    kill_until_done(tmp_path / "killed", (0.5, 4.0), 3, "local", 2)
     design(long=True).run(tmp_path / "whole", "serial", quiet=True)
     assert_same_frames(tmp_path / "killed", tmp_path / "whole")
 
 
 def test_workers_killed_at_random_moments_lose_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "BATCH_SECONDS", 0.05)
-    sweep = Sweep(slow, Grid(rate=[0.1, 0.2, 0.3], pause=[0.1]), 50)
+    sweep = Sweep(slow, Grid(rate=[0.1, 0.2, 0.3], pause=[0.1]), 30)
     pool, kills, ended = LocalExecutor(2), [], threading.Event()
 
     def murder():
         rng = random.Random(3)
-        while not ended.wait(rng.uniform(0.5, 2.0)) and len(kills) < 8:
+        while not ended.wait(rng.uniform(0.5, 2.0)) and len(kills) < 6:
             living = pool.processes()
             if living:
                 os.kill(rng.choice(living), signal.SIGKILL)

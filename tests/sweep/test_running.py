@@ -9,7 +9,7 @@ from fedabm import Federation, InputError, load
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.strategies import BestResponse, FreeRider
 from fedabm.study import Interrupted, Study
-from fedabm.sweep import Cells, Grid, Seeds, Sweep, parts, runner, split
+from fedabm.sweep import Cells, Grid, Seeds, Sweep, jobs, parts, runner, split
 from fedabm.sweep.executors import LocalExecutor, SerialExecutor
 from scenarios import free_riding
 from tests.sweep.helpers import assert_same_frames
@@ -59,9 +59,12 @@ def test_added_cells_and_seeds_run_alone(tmp_path, monkeypatch):
     Sweep(build, Grid(rate=[0.1]), 2).run(tmp_path, "serial", **QUIET)
     before = load(tmp_path).runs
     count = []
-    monkeypatch.setattr(
-        "fedabm.sweep.worker.do", lambda job, *more: count.append(job) or __import__("fedabm.sweep.jobs").sweep.jobs.do(job)
-    )
+
+    def counted(job, *more):
+        count.append(job)
+        return jobs.do(job)
+
+    monkeypatch.setattr("fedabm.sweep.worker.do", counted)
     Sweep(build, Grid(rate=[0.2, 0.1]), 3).run(tmp_path, "serial", **QUIET)
     assert len(count) == 4
     after = load(tmp_path).runs
@@ -169,7 +172,8 @@ def test_columns_and_runs_on_demand(tmp_path, small_batches):
     picked = load(tmp_path, columns=["welfare"], runs=[9, 2])
     assert list(picked.steps) == ["run", "welfare"]
     assert picked.steps["run"].unique().tolist() == [2, 9]
-    for wrong, message in (({"columns": ["utilty"]}, "utility"), ({"runs": [99]}, "no run 99"), ({"runs": "("}, "select")):
+    wrong_ones = [({"columns": ["utilty"]}, "utility"), ({"runs": [99]}, "no run 99"), ({"runs": "("}, "select")]
+    for wrong, message in wrong_ones:
         with pytest.raises(InputError, match=message):
             load(tmp_path, **wrong)
 

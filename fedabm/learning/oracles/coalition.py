@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -12,15 +13,13 @@ from fedabm.accuracy.base import Accuracy
 from fedabm.accuracy.random_discovery import check_width
 from fedabm.curves import Array
 from fedabm.errors import InputError, check_whole, finite_vector
+from fedabm.learning.coalitions import Coalitions
 from fedabm.learning.engine import Engine
 from fedabm.learning.federation import Recipe, one_round, shares
 from fedabm.learning.oracles.scores import Measure
 from fedabm.random import check_seed
 
 __all__ = ["Coalition"]
-
-#: numbers of models that are mixed and judged together
-_TOGETHER = 2**24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,6 +34,7 @@ class Coalition(Accuracy):
 
         shapley(Coalition(engine, profile), profile)
 
+    Values are remembered, in `folder` also between runs, so that an interrupted computation goes on where it stopped.
     An update that holds NaN or infinity is in no coalition; `dropped` says whose.
     """
 
@@ -45,10 +45,9 @@ class Coalition(Accuracy):
     seed: int = 0
     measure: Measure = field(default_factory=Measure)
     start: Tensor | None = None
-    origin: Tensor = field(init=False)
-    updates: Tensor = field(init=False)
+    folder: str | Path | None = None
     dropped: np.ndarray = field(init=False)
-    _known: dict[bytes, Array] = field(default_factory=dict, init=False)
+    coalitions: Coalitions = field(init=False)
 
     def __post_init__(self) -> None:
         check_whole("rounds", self.rounds)
@@ -57,7 +56,10 @@ class Coalition(Accuracy):
         self.engine.data.counts(profile)
         first = self.engine.initial(self.seed) if self.start is None else self.engine.rows(self.start)
         updates, dropped = self._learn(first, profile)
-        for name, value in (("profile", profile), ("origin", first), ("updates", updates), ("dropped", dropped)):
+        weights = shares(np.where(dropped, 0, self.engine.data.counts(profile))[None], self.recipe)[0]
+        models = first + self.recipe.server_rate * updates
+        coalitions = Coalitions(self.engine, first, models, weights, folder=self.folder, measure=self.measure.kind)
+        for name, value in (("profile", profile), ("dropped", dropped), ("coalitions", coalitions)):
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
@@ -81,24 +83,8 @@ class Coalition(Accuracy):
     def values(self, profiles: Array) -> Array:
         """Accuracies (k, n) of the coalitions that k restrictions (k, n) of the profile stand for."""
         members = self._members(np.asarray(profiles, dtype=float))
-        coalitions, back = np.unique(members.reshape(-1, self.owners), axis=0, return_inverse=True)
-        new = [row for row in coalitions if row.tobytes() not in self._known]
-        for row, worth in zip(new, self._judge(np.array(new, dtype=bool).reshape(-1, self.owners)), strict=True):
-            self._known[row.tobytes()] = worth
-        found = np.array([self._known[row.tobytes()] for row in coalitions]).reshape(coalitions.shape)
-        return found[back.ravel()].reshape(members.shape)
-
-    def models(self, members: np.ndarray) -> Tensor:
-        """The models (k, P) of coalitions given by their members, (k, n) flags."""
-        claims = np.where(members & ~self.dropped, self.engine.data.counts(self.profile), 0)
-        weights = torch.from_numpy(shares(claims, self.recipe)).to(self.updates)
-        return self.origin + self.recipe.server_rate * (weights @ self.updates)
-
-    def _judge(self, members: np.ndarray) -> Array:
-        together = max(1, _TOGETHER // self.engine.size)
-        parts = [members[i : i + together] for i in range(0, len(members), together)]
-        judged = [self.measure.of(self.engine, self.models(part)) for part in parts]
-        return np.concatenate(judged) if judged else np.empty((0, self.owners))
+        judged = self.coalitions.values(members.reshape(-1, self.owners)).reshape(members.shape)
+        return self.measure.worth(judged)
 
     def _members(self, profiles: Array) -> np.ndarray:
         """Who is in the coalitions that the profiles stand for."""

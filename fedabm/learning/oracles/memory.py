@@ -83,7 +83,7 @@ def fingerprint(engine: Engine, *settings: Any) -> str:
     for array in (data.x_train, data.y_train, data.offsets, data.x_test, data.y_test, data.test_offsets):
         sha.update(f"{array.shape}{array.dtype}".encode())
         sha.update(np.ascontiguousarray(array).data)
-    sha.update(f"{engine._network}{engine.device.type}{torch.__version__}".encode())
+    sha.update(f"{engine.describe()}{engine.device.type}{torch.__version__}".encode())
     sha.update(engine.initial(0).cpu().numpy().tobytes())
     sha.update(repr(settings).encode())
     return sha.hexdigest()[:32]

@@ -31,8 +31,11 @@ class Measure:
     def of(self, engine: Engine, models: Tensor) -> np.ndarray:
         """What models (k, P) or one model (P,) are worth to every owner, (k, n)."""
         loss, accuracy = engine.evaluate(models).numpy()
-        worth = accuracy if self.kind == "accuracy" else self.reference - loss
-        if not np.all(np.isfinite(worth)):
-            owner = int(np.argmax(~np.isfinite(worth).all(axis=0)))
+        return self.worth(accuracy if self.kind == "accuracy" else loss)
+
+    def worth(self, judged: np.ndarray) -> np.ndarray:
+        """Accuracies as they are, or losses (k, n) turned into what they are worth."""
+        if not np.all(np.isfinite(judged)):
+            owner = int(np.argmax(~np.isfinite(judged).all(axis=0)))
             raise InputError(f"a model's {self.kind} for owner {owner} is no number: training diverged; lower the rate")
-        return worth
+        return judged if self.kind == "accuracy" else self.reference - judged

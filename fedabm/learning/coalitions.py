@@ -1,0 +1,169 @@
+"""What the averaged models of coalitions are worth, without training any of them again.
+
+The model of coalition X is the mean of its members' models, weighted by contributions (the start for nobody): a row of
+mixing @ models.  An averaged model's first pre-activation is the average of its members' first pre-activations, so
+those are computed once per member and mixed; for a linear model that is everything.  The other layers run batched over
+coalitions.  Values are kept on disk by content, so that an interrupted computation goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedabm.errors import InputError, finite_vector
+from fedabm.learning.batched import Network
+from fedabm.learning.engine import Engine
+from fedabm.learning.evaluate import by_owner, judge
+from fedabm.learning.layers import Convolution, Linear
+from fedabm.learning.memory import Memory
+from fedabm.learning.passes import Pass
+from fedabm.learning.training import scaled
+
+__all__ = ["Coalitions"]
+
+#: values are saved after this many coalitions
+_SAVED = 256
+
+
+class Coalitions:
+    """Accuracies (or losses) of coalitions' models on the test parts of `judges` (default: all owners).
+
+    start          the model of the empty coalition (P,)
+    models         everybody's model (n, P); one that is not finite counts as the start
+    contributions  everybody's weight (n,)
+    folder         where values are kept, or None to keep them in memory only
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        start: Tensor,
+        models: Tensor,
+        contributions: np.ndarray | Sequence[float],
+        judges: Sequence[int] | None = None,
+        folder: str | Path | None = None,
+        measure: str = "accuracy",
+    ) -> None:
+        if measure not in ("accuracy", "loss"):
+            raise InputError(f"measure must be accuracy or loss, got {measure!r}; choose one of them")
+        rows = engine.rows(models)
+        sound = torch.isfinite(rows).all(1, keepdim=True)
+        self._rows = torch.cat([engine.rows(start).unsqueeze(0), torch.where(sound, rows, engine.rows(start))])
+        self._weights = finite_vector("contributions", contributions, len(rows))
+        self._engine, self._measure = engine, measure
+        self._samples, self._offsets = engine.part("test", judges)
+        self.owners, self.judges = len(rows), len(self._offsets) - 1
+        self._memory = Memory(folder, self._digest(), self.owners, self.judges)
+        self._start = Start.of(engine, self.owners + 1)
+
+    def mixing(self, coalitions: np.ndarray) -> np.ndarray:
+        """The weights (k, n + 1) of the start and of everybody's model in each coalition's model."""
+        weights = np.where(coalitions, self._weights, 0.0)
+        total = weights.sum(axis=1, keepdims=True)
+        nobody = total[:, 0] <= 0
+        return np.column_stack([nobody, weights / np.where(nobody[:, None], 1.0, total)])
+
+    def values(self, coalitions: np.ndarray) -> np.ndarray:
+        """Values (k, judges) of coalitions given as rows of a boolean matrix (k, n); only new ones are computed."""
+        wanted = np.asarray(coalitions, dtype=bool)
+        if wanted.ndim != 2 or wanted.shape[1] != self.owners:
+            raise InputError(f"coalitions must be a matrix with {self.owners} columns, got {wanted.shape}")
+        fresh = self._memory.missing(wanted)
+        for i in range(0, len(fresh), _SAVED):
+            some = fresh[i : i + _SAVED]
+            self._memory.keep(some, self._compute(some))
+        return self._memory.look_up(wanted)
+
+    @torch.no_grad()
+    def _compute(self, coalitions: np.ndarray) -> np.ndarray:
+        mixing = torch.from_numpy(self.mixing(coalitions)).to(self._rows)
+        if self._start is not None:
+            return self._mixed(mixing, self._start).cpu().numpy()
+        return torch.cat([self._averaged(part) for part in mixing.split(64)]).cpu().numpy()
+
+    def _averaged(self, mixing: Tensor) -> Tensor:
+        """Values of a few models by plain evaluation: the way of large and of unknown networks."""
+        scores = self._engine.score(mixing @ self._rows, self._samples, self._offsets)
+        return scores.accuracy if self._measure == "accuracy" else scores.loss
+
+    def _mixed(self, mixing: Tensor, start: Start) -> Tensor:
+        """Values by mixing pre-activations, one batch of samples after the other."""
+        result = self._rows.new_empty(len(mixing), len(self._samples.y))
+        width = self._engine.width(len(self._samples.y))
+        for i in range(0, len(self._samples.y), width):
+            batch = slice(i, i + width)
+            y = self._samples.y[batch]
+            for models, outputs in self._outputs(mixing, scaled(self._samples.x[batch]), width, start):
+                loss, hit = judge(outputs, y)
+                result[models, batch] = hit if self._measure == "accuracy" else loss
+        return by_owner(result, self._offsets)
+
+    def _outputs(self, mixing: Tensor, x: Tensor, width: int, start: Start) -> Iterator[tuple[slice, Tensor]]:
+        members = start.before(self._engine.layout.gather(self._rows), start.network.share(x))
+        together = self._engine.together(width)
+        for i in range(0, len(mixing), together):
+            part = mixing[i : i + together]
+            z = _mix(part, members, len(self._rows))
+            yield slice(i, i + together), start.network.outputs(self._rest(part, start.parameters), z, start.place + 1)
+
+    def _rest(self, mixing: Tensor, after: int) -> list[Tensor]:
+        """The coalitions' parameters behind the first layer; nothing stands for those before."""
+        layout = self._engine.layout
+        begin = layout.bounds[after]
+        mixed = mixing @ self._rows[:, begin:]
+        blocks = [mixed.new_empty(len(mixing), 0)] * after
+        sizes = np.diff(layout.bounds[after:]).tolist()
+        parts = mixed.split(sizes, dim=1) if sizes else ()
+        shapes = layout.shapes[after:]
+        return blocks + [p.reshape(len(mixing), *shape) for p, shape in zip(parts, shapes, strict=True)]
+
+    def _digest(self) -> str:
+        """A name that changes with the network, the models, their weights, the data and what is measured."""
+        parts = hashlib.sha256(f"{self._engine.layout}{self._engine.describe()}{self._measure}".encode())
+        for array in (self._rows, self._samples.x, self._samples.y, self._offsets):
+            parts.update(np.ascontiguousarray(array.cpu().numpy()).data)
+        parts.update(self._weights.tobytes())
+        return parts.hexdigest()
+
+
+@dataclass(frozen=True)
+class Start:
+    """The first layer with parameters, whose outputs can be mixed instead of its weights."""
+
+    network: Network
+    place: int
+    parameters: int
+
+    @classmethod
+    def of(cls, engine: Engine, members: int) -> Start | None:
+        """That layer, if mixing its outputs is cheaper than computing them; None otherwise."""
+        network = engine.compiled if engine.path == "batched" else None
+        if network is None:
+            return None
+        layer = network.layers[network.first]
+        if not isinstance(layer, Linear | Convolution) or members >= engine.layout.shapes[layer.index][1:].numel():
+            return None
+        return cls(network, network.first, layer.index + 1 + layer.bias)
+
+    def before(self, blocks: list[Tensor], x: Tensor) -> Tensor:
+        """Everybody's output of that layer, for shared samples."""
+        run = Pass(len(blocks[0]), blocks)
+        for layer in self.network.layers[: self.place + 1]:
+            x = layer.forward(run, x)
+        return x
+
+
+def _mix(mixing: Tensor, members: Tensor, count: int) -> Tensor:
+    """The same mixture of outputs as of models: vectors (members, batch, k) or images (batch, members * k, h, w)."""
+    if members.dim() == 3:
+        return (mixing @ members.reshape(count, -1)).view(len(mixing), *members.shape[1:])
+    each = members.shape[1] // count
+    mixed = torch.matmul(mixing, members.view(len(members), count, -1))
+    return mixed.view(len(members), len(mixing) * each, *members.shape[2:])

@@ -1,0 +1,72 @@
+"""The money graph of a market, and the measures a reader would ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from fedabm.curves import Array
+
+__all__ = ["graph_measures", "market_graph", "owner_measures"]
+
+
+def market_graph(remittances: Array, roles: Sequence[str] | None = None) -> nx.DiGraph:
+    """An edge from payer to payee with the `amount`; models flow the other way.  Every owner is a node, paid or not.
+
+    Models that are imported for nothing leave no edge.  `fedabm.ledger.write_graphml` writes it to a file.
+    """
+    graph = nx.DiGraph()
+    for owner in range(len(remittances)):
+        graph.add_node(f"owner {owner}", owner=owner, role=roles[owner] if roles else "trader")
+    payers, payees = np.nonzero(remittances)
+    amounts = remittances[payers, payees]
+    graph.add_edges_from(
+        (f"owner {i}", f"owner {j}", {"amount": float(amount)})
+        for i, j, amount in zip(payers, payees, amounts, strict=True)
+    )
+    return graph
+
+
+def owner_measures(graph: nx.DiGraph) -> pd.DataFrame:
+    """One row per owner: money in and out, numbers of buyers and sellers, reciprocity, component, isolation.
+
+    `reciprocity` is the share of an owner's partners with whom money flows both ways; `component` numbers the weakly
+    connected components, the largest first; `isolated` owners trade with nobody.
+    """
+    nodes = list(graph)
+    components = sorted(nx.weakly_connected_components(graph), key=len, reverse=True)
+    number = {node: k for k, members in enumerate(components) for node in members}
+    columns = {
+        "owner": [graph.nodes[node]["owner"] for node in nodes],
+        "role": [graph.nodes[node]["role"] for node in nodes],
+        "in_strength": [graph.in_degree(node, weight="amount") for node in nodes],
+        "out_strength": [graph.out_degree(node, weight="amount") for node in nodes],
+        "buyers": [graph.in_degree(node) for node in nodes],
+        "sellers": [graph.out_degree(node) for node in nodes],
+        "reciprocity": [_reciprocity(graph, node) for node in nodes],
+        "component": [number[node] for node in nodes],
+        "isolated": [graph.degree(node) == 0 for node in nodes],
+    }
+    return pd.DataFrame(columns).astype({"in_strength": float, "out_strength": float})
+
+
+def graph_measures(graph: nx.DiGraph) -> dict[str, float]:
+    """The whole market: money moved, edges, density, reciprocity, components, isolated owners."""
+    edges = graph.number_of_edges()
+    return {
+        "amount": float(graph.size(weight="amount")),
+        "edges": edges,
+        "density": nx.density(graph),
+        "reciprocity": float(nx.overall_reciprocity(graph)) if edges else 0.0,
+        "components": nx.number_weakly_connected_components(graph),
+        "isolated": nx.number_of_isolates(graph),
+    }
+
+
+def _reciprocity(graph: nx.DiGraph, node: str) -> float:
+    """The share of partners that both buy from and sell to this owner; 0 without partners."""
+    buyers, sellers = set(graph.predecessors(node)), set(graph.successors(node))
+    return len(buyers & sellers) / max(len(buyers | sellers), 1)

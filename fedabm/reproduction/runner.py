@@ -1,0 +1,54 @@
+"""Runs rows of the ledger, one after the other."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+
+from fedabm.errors import InputError, nearest
+from fedabm.reproduction.rows import PAPERS, Budget, Finding, Paper, Result, Row, rows_of
+from fedabm.reproduction.trials import play
+
+__all__ = ["BUDGETS", "find_budget", "ledger", "reproduce"]
+
+#: quick: minutes on two cores; paper: ten times as many random instances
+BUDGETS = {"quick": Budget("quick", 40), "paper": Budget("paper", 400)}
+
+_MODULES = ("doshi", "murhekar2023", "murhekar2025", "reciprocity", "karimireddy", "rules", "ipfl")
+
+
+def ledger(papers: tuple[Paper, ...] = PAPERS) -> list[Row]:
+    """All rows of these papers."""
+    for module in _MODULES:
+        importlib.import_module(f"fedabm.reproduction.{module}")
+    return rows_of(papers)
+
+
+def find_budget(name: str) -> Budget:
+    """The budget of that name."""
+    if name not in BUDGETS:
+        raise InputError(f"unknown budget {name!r}; {nearest(name, BUDGETS)}")
+    return BUDGETS[name]
+
+
+def reproduce(rows: list[Row], budget: Budget, done: Callable[[Result], None] = lambda result: None) -> list[Result]:
+    """Run rows; `done` is told each result as soon as it is there."""
+    play.cache_clear()
+    results = []
+    for one in rows:
+        results.append(_run(one, budget))
+        done(results[-1])
+    return results
+
+
+def _run(one: Row, budget: Budget) -> Result:
+    """One row; a check that breaks off is a failed row, and the ledger goes on."""
+    start = time.perf_counter()
+    try:
+        finding = one.check(budget)
+    except Exception as error:
+        finding = Finding("", "FAILED", f"broke off with {type(error).__name__}: {str(error).splitlines()[:1]}")
+    seconds = round(time.perf_counter() - start, 3)
+    texts = (one.id, one.claim, one.published, finding.ours)
+    return Result(*texts, finding.verdict, finding.reason, one.preset, seconds)

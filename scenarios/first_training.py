@@ -1,0 +1,112 @@
+"""What becomes of a really trained model when its owners free-ride or weigh their costs?
+
+Owners of handwritten digits (scikit-learn's set, unequal classes) train a network by federated averaging.  First the
+server measures a public accuracy curve at intervals of data (Murhekar et al. 2023, Section 5.1).  Then the same
+federation trains four times: everybody honest, some free-riding, and everybody responding to the curve and its private
+cost, without payments (FedBR) and with cost sharing (FedBR-BG).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from fedabm import Frames, Scenario, population
+from fedabm.activation import Sequential
+from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
+from fedabm.analysis.figures import last_step
+from fedabm.cli import run_script
+from fedabm.costs import Linear
+from fedabm.errors import check_positive, check_range, check_whole
+from fedabm.learning.datasets import load
+from fedabm.learning.engine import Engine
+from fedabm.learning.federated import from_partition
+from fedabm.learning.oracles import Curve, Learning, Trained
+from fedabm.learning.partitions import Dirichlet
+from fedabm.mechanisms import CostSharing, NoPayments
+from fedabm.random import generator
+from fedabm.strategies import BestResponse, FreeRider, Honest, Strategy
+from fedabm.study import Study
+
+
+def run(
+    study: Study,
+    owners: int = 10,
+    free_riders: int = 5,
+    network: str = "logistic",
+    alpha: float = 1.0,
+    interval: int = 100,
+    rounds: int = 10,
+    highest_cost: float = 0.003,
+) -> None:
+    """Measure the curve, train the four federations and draw them."""
+    check_whole("owners", owners)
+    check_range("free_riders", free_riders, 0, owners)
+    check_whole("interval", interval)
+    check_positive("highest_cost", highest_cost)
+    data = from_partition(load("digits"), Dirichlet(owners, alpha), seed=study.seed, test_share=0.2)
+    engine = Engine(network, data)
+    measured, curve = _public_curve(Trained(engine, rounds, seed=study.seed), interval)
+    costs = np.sort(generator(study.seed, "population").uniform(0.1, 1.0, owners)) * highest_cost
+    base = Scenario(
+        population(costs, data.capacities), Learning(engine, announced=curve), activation=Sequential(), steps=20
+    )
+    some: list[Strategy] = [Honest()] * (owners - free_riders) + [FreeRider()] * free_riders
+    for label, strategies, mechanism in (
+        ("honest", Honest(), NoPayments()),
+        (f"{free_riders} free-ride", some, NoPayments()),
+        ("best response", BestResponse(), NoPayments()),
+        ("best response, cost sharing", BestResponse(), CostSharing()),
+    ):
+        people = population([Linear(cost) for cost in costs], data.capacities, strategies)
+        study.simulate(replace(base, owners=people, mechanism=mechanism), label)
+    study.table(_summary(study.frames), "Last round; the gap is that of the game on the public curve")
+    study.picture(_figure(study.frames, measured, curve), "first_training")
+
+
+def _public_curve(oracle: Trained, interval: int) -> tuple[Curve, Curve]:
+    """The curve as measured and its least concave majorant, which is announced."""
+    total = int(oracle.engine.data.capacities.sum())
+    measured = Curve.measure(oracle, np.unique([*range(0, total, interval), total]))
+    return measured, Curve(measured.totals, measured.accuracies, concave=True)
+
+
+def _summary(frames: Frames) -> pd.DataFrame:
+    """Means over the owners, with the total contribution and the certified gap."""
+    final = last_step(frames.owners).groupby("run")
+    table = frames.runs[["label", "mechanism", "gap"]].copy()
+    table.insert(2, "contribution", final["contribution"].sum().to_numpy())
+    for place, column in enumerate(("accuracy", "cost", "payment", "utility"), start=3):
+        table.insert(place, column, final[column].mean().to_numpy())
+    return table
+
+
+def _figure(frames: Frames, measured: Curve, curve: Curve) -> Figure:
+    """The public curve, accuracies round by round, and who contributes in the end."""
+    figure, (left, middle, right) = panels(3)
+    left.plot(measured.totals.array, measured.accuracies.array, "o", color="0.5", markersize=3, label="trained")
+    left.plot(curve.totals.array, curve.accuracies.array, color="black", label="announced")
+    dress(left, "public accuracy curve", "samples of all owners", "test accuracy", "lower right")
+    final = last_step(frames.owners)
+    for turn, run in enumerate(frames.runs.itertuples()):
+        steps = frames.steps[frames.steps["run"] == run.run]
+        style = {"color": COLOURS[turn], "linestyle": LINES[turn], "label": run.label}
+        middle.plot(steps["step"], steps["accuracy"], **style)
+        _contributions(right, final[final["run"] == run.run], **style)
+    dress(middle, "the model in training", "round", "mean test accuracy")
+    dress(right, "data used in the last round", "owner, cheapest data first", "samples")
+    shared_legend(figure, middle)
+    return figure
+
+
+def _contributions(panel: Axes, owners: pd.DataFrame, **style: object) -> None:
+    panel.plot(owners["owner"], owners["contribution"], marker="o", markersize=4, **style)
+    panel.set_xticks(owners["owner"])
+
+
+if __name__ == "__main__":
+    run_script(__file__)

@@ -1,0 +1,185 @@
+"""Sweeps: speed-up, overhead per run, memory and files, beside `mesa.batch_run` on the same model and design.
+
+    python -m tests.benchmarks.sweep [--quick]
+
+Speed-up: runs that compute for 0.2 s each, on one and on two workers that are already up.  Overhead: wall time per run
+of a sweep in this process less that of `Federation(...).run().frames()`.  Memory: the peak of the leader's process,
+from 200 to 5,000 runs of a small Mesa model.  Exit code 1 if a bound is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mesa
+
+import fedabm
+from fedabm import Federation, Scenario, population
+from fedabm.accuracy import PowerLaw
+from fedabm.mechanisms import ContributionSubsidy, Mechanism, NoPayments
+from fedabm.sweep import Grid, Seeds, Sweep
+from fedabm.sweep.executors import LocalExecutor, SerialExecutor
+
+NOTHING = NoPayments()
+
+
+def busy(seed: int, seconds: float = 0.2) -> Scenario:
+    """Computes for a fixed time of this process's own."""
+    began = time.process_time()
+    while time.process_time() - began < seconds:
+        sum(range(1000))
+    return short(seed)
+
+
+def short(seed: int, mechanism: Mechanism = NOTHING, rate: float = 0.1) -> Scenario:
+    """A run of a few milliseconds."""
+    return Scenario(population([rate, 2 * rate, 3 * rate], 10.0), PowerLaw(), mechanism, steps=2, record=None)
+
+
+class Drift(mesa.Model):
+    """A small Mesa model: agents drift for 50 steps."""
+
+    def __init__(self, agents: int = 20, pull: float = 0.1, seed: int | None = None) -> None:
+        super().__init__(seed=seed)
+        self.pull = pull
+        Drifter.create_agents(self, agents)
+        self.datacollector = mesa.DataCollector(
+            model_reporters={"mean": lambda model: sum(model.agents.get("place")) / len(model.agents)},
+            agent_reporters={"place": "place"},
+        )
+
+    def step(self) -> None:
+        """Everybody drifts."""
+        self.agents.do("drift")
+        self.datacollector.collect(self)
+        self.running = self.steps < 50
+
+
+class Drifter(mesa.Agent):
+    """Drifts back to zero."""
+
+    def __init__(self, model: mesa.Model) -> None:
+        super().__init__(model)
+        self.place = 0.0
+
+    def drift(self) -> None:
+        """A step back and a step at random."""
+        self.place += self.model.rng.normal() - self.model.pull * self.place
+
+
+def timed(work: Callable[[], Any]) -> float:
+    """Seconds that it takes."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def fresh(name: str) -> Path:
+    """A new folder."""
+    return Path(tempfile.mkdtemp(prefix=f"sweep-{name}-"))
+
+
+def speed_up(runs: int) -> float:
+    """Throughput of two workers relative to one; starting them is not counted."""
+    seconds = {}
+    for workers in (1, 2):
+        with LocalExecutor(workers) as pool:
+            warm = fresh("warm")
+            Sweep(busy, Grid(seconds=[0.5]), Seeds(workers, root=1)).run(warm, pool, quiet=True)
+            folder = fresh(f"workers-{workers}")
+            sweep = Sweep(busy, Grid(seconds=[0.2]), runs)
+            seconds[workers] = timed(lambda sweep=sweep, folder=folder, pool=pool: sweep.run(folder, pool, quiet=True))
+    print(f"speed-up       1 worker {runs / seconds[1]:.2f} runs/s, 2 workers {runs / seconds[2]:.2f} runs/s")
+    return seconds[1] / seconds[2]
+
+
+def overhead(runs: int) -> float:
+    """Milliseconds per run that the sweep adds to the run itself and its frames."""
+    sweep = Sweep(short, Grid(rate=[0.1]), runs)
+    jobs = sweep.jobs
+    alone = timed(lambda: [Federation(short(job.seed, rate=0.1), job.seed).run().frames() for job in jobs])
+    swept = timed(lambda: sweep.run(fresh("overhead"), SerialExecutor(), quiet=True))
+    print(f"overhead       alone {1e3 * alone / runs:.1f} ms per run, in a sweep {1e3 * swept / runs:.1f} ms per run")
+    return 1e3 * (swept - alone) / runs
+
+
+def leader(kind: str, runs: int) -> dict[str, float]:
+    """Seconds and peak memory (MiB) of a leader with two workers, or of Mesa's batch runner, in its own process."""
+    command = [sys.executable, "-m", "tests.benchmarks.sweep", "--leader", kind, "--runs", str(runs)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+
+
+def lead(kind: str, runs: int) -> None:
+    """What such a process does; memory in MiB as the operating system counts it."""
+    import resource
+
+    if kind == "mesa":
+        seeds = {"agents": 20, "pull": 0.1, "seed": list(range(runs))}
+        work: Callable[[], Any] = lambda: mesa.batch_run(  # noqa: E731
+            Drift, seeds, number_processes=2, data_collection_period=1, max_steps=50, display_progress=False
+        )
+    else:
+        sweep = Sweep(Drift, Grid(pull=[0.1]), runs)
+        work = lambda: sweep.run(fresh("mesa"), "local", 2, quiet=True)  # noqa: E731
+    seconds = timed(work)
+    print(json.dumps({"seconds": seconds, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
+
+
+def files(runs: int) -> tuple[int, float]:
+    """Files left by many short runs, and the seconds to open them and take a mean by mechanism."""
+    folder = fresh("files")
+    mechanisms = [NoPayments(), ContributionSubsidy(0.05)]
+    Sweep(short, Grid(mechanism=mechanisms), runs // 2).run(folder, "local", 2, quiet=True)
+    began = time.perf_counter()
+    frames = fedabm.load(folder, columns={"runs": ["mechanism"], "owners": ["utility"]})
+    means = frames.owners.merge(frames.runs, on="run").groupby("mechanism")["utility"].mean()
+    seconds = time.perf_counter() - began
+    count = sum(path.is_file() for path in folder.rglob("*"))
+    print(
+        f"files          {runs} runs leave {count} files; mean utility in {seconds:.2f} s: {means.round(4).to_dict()}"
+    )
+    shutil.rmtree(folder)
+    return count, seconds
+
+
+def main() -> int:
+    """Print every figure and say which bounds are missed."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true", help="a tenth of the runs")
+    parser.add_argument("--leader", help=argparse.SUPPRESS)
+    parser.add_argument("--runs", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.leader:
+        lead(options.leader, options.runs)
+        return 0
+    few, many = (50, 500) if options.quick else (200, 5000)
+    ratio, extra = speed_up(20 if options.quick else 100), overhead(100 if options.quick else 300)
+    figures = {(kind, runs): leader(kind, runs) for kind in ("sweep", "mesa") for runs in (few, many)}
+    for (kind, runs), found in figures.items():
+        print(f"{kind:<14} {runs:>5} runs in {found['seconds']:7.1f} s, peak of the leader {found['peak']:.0f} MiB")
+    growth = figures["sweep", many]["peak"] / figures["sweep", few]["peak"] - 1
+    count, seconds = files(many)
+    bounds = {
+        f"2 workers are {ratio:.2f} times as fast as 1 (at least 1.7)": ratio >= 1.7,
+        f"overhead {extra:.1f} ms per run (at most 20)": extra <= 20,
+        "not slower than mesa.batch_run": figures["sweep", many]["seconds"] <= figures["mesa", many]["seconds"],
+        f"memory of the leader grows by {growth:.1%} (at most 10%)": growth <= 0.1,
+        f"{count} files (at most 64)": count <= 64,
+        f"opened in {seconds:.2f} s (at most 10)": seconds <= 10,
+    }
+    for what, kept in bounds.items():
+        print(f"{'ok  ' if kept else 'MISS'} {what}")
+    return 0 if all(bounds.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

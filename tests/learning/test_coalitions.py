@@ -1,0 +1,136 @@
+"""Coalition models against models that are really averaged, the values on disk, and sampled Shapley values."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fedabm.errors import InputError
+from fedabm.learning.coalitions import Coalitions
+from fedabm.learning.engine import Engine
+from fedabm.learning.permutations import sampled_shapley
+from tests.learning.plain import plain_scores, random_data
+
+CASES = {
+    "logistic": random_data((6,), tests=(9, 4, 5)),
+    "mlp": random_data((1, 5, 4), bytes_=True),
+    "quadratic": random_data((4,)),
+    "small_cnn": random_data((1, 28, 28), tests=(60, 50, 3)),
+    "resnet20": random_data((3, 8, 8)),
+    "resmlp": random_data((5,), classes=None),
+    "char_lstm": random_data((4,), tokens=7),
+}
+EVERY = np.array(list(itertools.product([False, True], repeat=3)))
+WEIGHTS = np.array([1.0, 2.0, 5.0])
+
+
+def game(name: str, **options) -> tuple[Coalitions, torch.Tensor]:  # type: ignore[no-untyped-def]
+    engine = Engine(name, CASES[name], device="cpu")
+    rows = torch.stack([engine.initial(seed) for seed in range(4)])
+    return Coalitions(engine, rows[0], rows[1:], WEIGHTS, **options), rows
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "loss"])
+@pytest.mark.parametrize("name", CASES)
+def test_values_are_those_of_the_averaged_models(name: str, measure: str) -> None:
+    coalitions, rows = game(name, measure=measure)
+    models = []
+    for who in EVERY:
+        share = np.where(who, WEIGHTS, 0.0)
+        mean = torch.from_numpy(share / max(share.sum(), 1.0)).float() @ rows[1:]
+        models.append(mean if who.any() else rows[0])
+    loss, accuracy = plain_scores(name, CASES[name], torch.stack(models))
+    np.testing.assert_allclose(coalitions.values(EVERY), accuracy if measure == "accuracy" else loss, atol=1e-5)
+
+
+def test_a_broken_model_counts_as_the_start_and_judges_can_be_chosen() -> None:
+    coalitions, rows = game("mlp", judges=[2, 0], measure="loss")
+    rows[2, 5] = float("nan")
+    broken = Coalitions(
+        Engine("mlp", CASES["mlp"], device="cpu"), rows[0], rows[1:], WEIGHTS, judges=[2, 0], measure="loss"
+    )
+    alone = broken.values(np.array([[False, True, False], [False, False, False]]))
+    np.testing.assert_allclose(alone[0], alone[1])
+    np.testing.assert_allclose(alone[1], coalitions.values(np.zeros((1, 3), bool))[0])
+
+
+def test_values_are_kept_and_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    coalitions, _ = game("mlp", folder=tmp_path)
+    some = coalitions.values(EVERY[:5])
+    (file,) = tmp_path.iterdir()
+    with file.open("ab") as stream:
+        stream.write(b"cut off")
+    again, _ = game("mlp", folder=tmp_path)
+    asked: list[np.ndarray] = []
+    compute = again._compute
+    monkeypatch.setattr(again, "_compute", lambda who: asked.append(who) or compute(who))
+    every = again.values(EVERY)
+    np.testing.assert_array_equal(every[:5], some)
+    assert np.array_equal(np.concatenate(asked), EVERY[5:])
+    assert np.array_equal(game("mlp", folder=tmp_path)[0].values(EVERY), every)
+    game("mlp", folder=tmp_path, judges=[0])[0].values(EVERY)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def exact(worth, owners: int) -> np.ndarray:  # type: ignore[no-untyped-def]
+    gains = np.zeros((math.factorial(owners), owners, worth(np.ones((1, owners), bool)).shape[1]))
+    for row, order in zip(gains, itertools.permutations(range(owners)), strict=True):
+        who = np.zeros(owners, bool)
+        for owner in order:
+            before = worth(who[None])[0]
+            who[owner] = True
+            row[owner] = worth(who[None])[0] - before
+    return gains.mean(axis=0)
+
+
+def curved(who: np.ndarray) -> np.ndarray:
+    size = who @ np.array([1.0, 2.0, 3.0, 4.0])
+    return np.column_stack([1 - 1 / (1 + size), np.sqrt(size)])
+
+
+@pytest.mark.parametrize("antithetic", [True, False])
+def test_sampled_shares_approach_the_exact_ones(antithetic: bool) -> None:
+    rng = np.random.default_rng(1)
+    found = sampled_shapley(curved, 4, rng, orders=4000, antithetic=antithetic, tolerance=0.02)
+    assert found.converged
+    assert found.orders < 4000
+    assert (np.abs(found.values - exact(curved, 4)) < 5 * found.errors + 1e-12).all()
+    np.testing.assert_allclose(found.values.sum(0), curved(np.ones((1, 4), bool))[0])
+
+
+def test_truncation_asks_less_and_loses_little() -> None:
+    asked = [0]
+
+    def counted(who: np.ndarray) -> np.ndarray:
+        asked[0] += len(who)
+        return curved(who)[:, :1]
+
+    exact_values = exact(lambda who: curved(who)[:, :1], 4)
+    found = sampled_shapley(counted, 4, np.random.default_rng(0), orders=400, truncation=0.05)
+    assert not found.converged
+    assert asked[0] < 0.9 * 4 * 400
+    assert np.abs(found.values - exact_values).max() < 0.05 + 5 * found.errors.max()
+    assert found.values.sum() == pytest.approx(exact_values.sum(), abs=0.05)
+
+
+def test_shares_of_trained_models_add_up() -> None:
+    coalitions, _ = game("mlp", measure="loss")
+    found = sampled_shapley(coalitions.values, 3, np.random.default_rng(0), orders=12)
+    ends = coalitions.values(np.array([[False] * 3, [True] * 3]))
+    np.testing.assert_allclose(found.values.sum(0), ends[1] - ends[0], atol=1e-9)
+
+
+def test_bad_coalitions_are_told(tmp_path: Path) -> None:
+    coalitions, _ = game("logistic")
+    with pytest.raises(InputError, match="3 columns"):
+        coalitions.values(np.ones((2, 4), bool))
+    with pytest.raises(InputError, match="measure must be"):
+        game("logistic", measure="gain")
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="choose a writable folder"):
+        game("logistic", folder=tmp_path / "file")
