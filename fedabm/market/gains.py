@@ -72,14 +72,15 @@ class SquareRootGain(Gain):
         m^3 - 2 s^2 m^2 - 32 s^2 = 0 has one positive root (Cardano); then u = 4 / (y + s)^2.  No term cancels.
         """
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            # Beyond the bound, u = 1 / s^2 is zero in every use; it keeps s^4 from overflowing.
-            s = np.minimum(price * np.sqrt(more) / np.sqrt(eagerness), 1e70)
+            steep = price * np.sqrt(more) / np.sqrt(eagerness)
+            # The bounds keep s^4 from overflowing and s from vanishing, where u is as good as zero or infinite.
+            s = np.clip(steep, 1e-300, 1e70)
             square = s * s
             third = 2.0 * np.cbrt(s + s * np.sqrt(1.0 + square * square / 27.0)) ** 2
             m = (2.0 / 3.0) * square + third + (4.0 / 9.0) * square * (square / third)
             w = np.sqrt(m * m + 16.0)
             y = np.sqrt(0.5 * m) + 2.0 * np.sqrt(m / w * (1.0 - 2.0 / w))
-            return more * (2.0 / (y + s)) ** 2
+            return more * (2.0 / (y + steep)) ** 2
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def misreport(
     check_positive("factors of a lie", [size, cost, eagerness], zero=True)
     factors = np.ones((3, len(truth)))
     factors[:, np.asarray(owners, dtype=int)] = np.array([[size], [cost], [eagerness]])
-    costs = np.multiply(factors[1], truth.unit_cost, where=truth.unit_cost > 0, out=np.zeros(len(truth)))
+    costs = np.multiply(factors[1], truth.unit_cost, where=factors[1] > 0, out=np.zeros(len(truth)))
     return Profiles(factors[0] * truth.size, costs, factors[2] * truth.eagerness)
 
 

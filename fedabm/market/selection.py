@@ -26,8 +26,8 @@ _STRIDE = 32
 def select(limits: Array, sizes: Array, *, printed: bool = False) -> Flags:
     """Who imports (rows) whose model (columns), by the limits of `fedabm.market.thresholds.limits`.
 
-    The scan goes from rank to rank, for all rows together, since each decision depends on those before.  Equal thresholds
-    are taken in the order of the owners.
+    The scan goes from rank to rank, for all rows together, since each decision depends on those before.  Equal
+    thresholds are taken in the order of the owners.
     """
     threshold = limits + sizes
     if not printed:

@@ -64,7 +64,7 @@ def _read(folder: Path, name: str, file: pq.ParquetFile, columns: list[str], gro
     try:
         return file.read(columns) if groups is None else file.read_row_groups(groups, columns)
     except (OSError, pa.ArrowInvalid) as error:
-        raise unreadable(folder / "parts" / name, error) from None
+        raise unreadable(folder / "parts" / name, str(error)) from None
 
 
 def _plain_columns(file: pq.ParquetFile) -> list[str]:

@@ -53,7 +53,6 @@ class Coalition(Accuracy):
         check_whole("rounds", self.rounds)
         check_seed(self.seed)
         profile = finite_vector("profile", self.profile, self.engine.data.owners)
-        self.engine.data.counts(profile)
         first = self.engine.initial(self.seed) if self.start is None else self.engine.rows(self.start)
         updates, dropped = self._learn(first, profile)
         weights = shares(np.where(dropped, 0, self.engine.data.counts(profile))[None], self.recipe)[0]

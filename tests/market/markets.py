@@ -1,0 +1,51 @@
+"""Markets for the tests: random ones, small ones with known answers, and Algorithm 2 written out as printed."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+
+from fedabm.market import MarketView, Profiles, SquareRootGain, thresholds
+
+GAIN = SquareRootGain()
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def random_market(seed: int, owners: int | None = None, spread: float = 1.0, closest: float = 0.0) -> MarketView:
+    """Owners of unequal sizes, some of them only buying, only selling, or giving models away."""
+    rng = np.random.default_rng(seed)
+    n = owners or int(rng.integers(2, 13))
+    size, cost = np.exp(rng.normal(6.0, spread, n)), rng.uniform(0.0, 2.0, n)
+    cost[rng.random(n) < 0.1] = np.inf
+    cost[rng.random(n) < 0.1] = 0.0
+    eagerness = np.where(rng.random(n) < 0.1, 0.0, 5e4 * rng.uniform(0.2, 1.0, n))
+    return MarketView(Profiles(size, cost, eagerness), random_distances(rng, n, closest))
+
+
+def random_distances(rng: np.random.Generator, owners: int, closest: float = 0.0) -> np.ndarray:
+    half = np.triu(rng.uniform(closest, 1.0, (owners, owners)), 1)
+    return half + half.T
+
+
+def one_buyer(sellers: list[float], costs: list[float]) -> MarketView:
+    """A buyer with 100 samples and K = 400 meets sellers of these sizes and costs; all models are alike."""
+    size, cost = np.array([100.0, *sellers]), np.array([np.inf, *costs])
+    eagerness = np.where(np.arange(len(size)) == 0, 400.0, 0.0)
+    return MarketView(Profiles(size, cost, eagerness), np.zeros((len(size), len(size))))
+
+
+def algorithm_2(view: MarketView, price: np.ndarray, *, stop: bool) -> np.ndarray:
+    """The loops of the paper, one importer after the other; with `stop`, `break` instead of `continue`."""
+    threshold, sizes = thresholds(GAIN, view.reports, price), view.reports.size
+    adjacency = np.zeros(price.shape, dtype=bool)
+    for i in range(len(sizes)):
+        imported, left = 0.0, [j for j in range(len(sizes)) if j != i]
+        while left:
+            k = max(left, key=lambda j: (threshold[i, j], -j))
+            left.remove(k)
+            if imported + sizes[k] < threshold[i, k]:
+                adjacency[i, k] = True
+                imported += sizes[k]
+            elif stop:
+                break
+    return adjacency
