@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from fedabm.costs import Cost
 from fedabm.curves import Array
 from fedabm.offers import Offers
+from fedabm.roots import just_inside
 
 __all__ = ["Best", "best_response"]
 
@@ -100,10 +101,10 @@ def _climb(offers: Offers, cost: Cost, low: Array, high: Array) -> tuple[Array, 
         return benefit.value(x) - cost.value(x)
 
     # Slopes are taken just inside the ends: at an end they may belong to the neighbouring piece.
-    width = high - low
-    left, right = low + 1e-12 * width, high - 1e-12 * width
+    left, right = just_inside(low, high)
     steep_left, steep_right = slope(left), slope(right)
     falls, rises = steep_left <= 0, steep_right >= 0
+    outside = np.where(falls, left - low, high - right)
     right, steep_right = np.where(falls, left, right), np.where(falls, steep_left, steep_right)
     left, steep_left = np.where(rises & ~falls, right, left), np.where(rises & ~falls, steep_right, steep_left)
     # Most owners of a large federation are at an end; only the others need a search.
@@ -120,7 +121,7 @@ def _climb(offers: Offers, cost: Cost, low: Array, high: Array) -> tuple[Array, 
     )
     bound = np.maximum(np.maximum(value_left, value_right), bound)
     # A maximum at an end of the piece lies within the tiny margin outside the bracket.
-    margin = 1e-12 * width * np.maximum(np.abs(steep_left), np.abs(steep_right))
+    margin = outside * np.maximum(np.abs(steep_left), np.abs(steep_right))
     bound = np.where(falls | rises, bound + margin, bound)
     ends = np.concatenate([low, high, left, right], axis=1)
     values = np.concatenate([utility(low), utility(high), value_left, value_right], axis=1)
@@ -148,7 +149,9 @@ def _bracket(
         with np.errstate(divide="ignore", invalid="ignore"):
             trial = (left * weight_right - right * weight_left) / (weight_right - weight_left)
         inside = np.isfinite(trial) & (trial > left) & (trial < right)
-        trial = np.where(inside & (turn % 3 != 2), trial, 0.5 * (left + right))
+        # Halve the ratio where a bracket spans orders of magnitude, its width otherwise.
+        middle = np.where(right > 8.0 * left, np.sqrt(left) * np.sqrt(right), 0.5 * (left + right))
+        trial = np.where(inside & (turn % 3 != 2), trial, np.where(middle > left, middle, 0.5 * (left + right)))
         steep = slope(trial)
         # A bracket that is closed stays as it is, so that no owner's result depends on how long another one takes.
         up, down = (steep > 0) & open_, (steep <= 0) & open_

@@ -48,7 +48,7 @@ def _by_tangent(offers: Offers, cost: Cost, capacity: Array, profile: Array) -> 
     if offers.shape != "concave":
         return np.full(len(profile), np.inf), np.zeros(len(profile), dtype=bool)
     smooth = ~np.any((offers.kinks > 0) & (offers.kinks < capacity[:, None]), axis=1)
-    margin = 1e-7 * (profile + 1e-3 * capacity)
+    margin = 1e-7 * (profile + 1e-3 * np.minimum(capacity, np.max(profile)))
     points = np.column_stack([np.maximum(profile - margin, 0.0), profile, np.minimum(profile + margin, capacity)])
     left, here, right = (offers.benefit.slope(points) - cost.slope(points)).T
     finite = np.isfinite(here)

@@ -9,7 +9,7 @@ from fedabm.best import best_response
 from fedabm.costs import Cost
 from fedabm.curves import Array
 from fedabm.offers import Offers, full_access, nothing
-from fedabm.roots import falling_root
+from fedabm.roots import falling_root, just_inside
 
 __all__ = ["individual_optimum", "viability_cost"]
 
@@ -62,7 +62,7 @@ def _sharpened(alone: Offers, cost: Cost, capacity: Array, found: Array) -> Arra
     here = found[:, None]
     low = np.max(np.where(edges < here, edges, 0.0), axis=1)
     high = np.min(np.where(edges > here, edges, top), axis=1)
-    margin = 1e-12 * (high - low)
-    root = falling_root(lambda x: alone.received.slope(x) - cost.slope(x), low + margin, high - margin)
-    inside = ~np.any(edges == here, axis=1) & (root > low + margin) & (root < high - margin)
+    left, right = just_inside(low, high)
+    root = falling_root(lambda x: alone.received.slope(x) - cost.slope(x), left, right)
+    inside = ~np.any(edges == here, axis=1) & (root > left) & (root < right)
     return np.where(inside, root, found)

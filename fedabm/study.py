@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import Console
@@ -16,6 +17,7 @@ from rich.table import Table
 from fedabm.errors import InputError
 from fedabm.frames import Frames, equilibrium_frames, versions
 from fedabm.game import Game
+from fedabm.ledger import write_graphml
 from fedabm.model import Federation
 from fedabm.random import check_seed
 from fedabm.scenario import Scenario
@@ -49,6 +51,7 @@ class Study:
         self._frames: list[Frames] = []
         self._tables: dict[str, pd.DataFrame] = {}
         self._pictures: dict[str, Figure] = {}
+        self._graphs: dict[str, nx.DiGraph] = {}
 
     def simulate(self, scenario: Scenario, label: str = "", seed: int | None = None) -> Federation:
         """Run a scenario to its end, with a progress bar, and keep its frames."""
@@ -115,6 +118,10 @@ class Study:
         """Keep a figure, to be saved as NAME.png."""
         self._pictures[name] = figure
 
+    def graph(self, graph: nx.DiGraph, name: str = "graph") -> None:
+        """Keep a graph, to be saved as NAME.graphml."""
+        self._graphs[name] = graph
+
     def save(self, folder: str | Path, command: str = "", *, complete: bool = True) -> list[Path]:
         """Write frames, tables, pictures and manifest into a folder; return the paths."""
         manifest = {
@@ -128,7 +135,8 @@ class Study:
         }
         tables = {f"{name}.csv": partial(frame.to_csv, index=False) for name, frame in self._tables.items()}
         pictures = {f"{name}.png": partial(_draw, figure) for name, figure in self._pictures.items()}
-        return save(self.frames, folder, manifest, {**tables, **pictures})
+        graphs = {f"{name}.graphml": partial(write_graphml, graph) for name, graph in self._graphs.items()}
+        return save(self.frames, folder, manifest, {**tables, **pictures, **graphs})
 
     @property
     def empty(self) -> bool:

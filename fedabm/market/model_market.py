@@ -54,10 +54,11 @@ class ModelMarket:
 
     def settle(self, view: MarketView) -> MarketOutcome:
         """Who imports whose model, and who pays whom."""
-        adjacency = np.zeros(view.distances.shape, dtype=bool)
+        adjacency, paid = np.zeros(view.distances.shape, dtype=bool), np.zeros(view.distances.shape)
         for rows in _blocks(len(adjacency)):
             adjacency[rows] = self._imports(view, rows)
-        return MarketOutcome(adjacency, remittances(self.gain, view, adjacency, self.similarity_weight))
+            paid[rows] = remittances(self.gain, view, adjacency[rows], self.similarity_weight, rows)
+        return MarketOutcome(adjacency, paid)
 
     def _imports(self, view: MarketView, rows: NDArray[np.intp]) -> Flags:
         """Algorithm 2 for some importers."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedabm.curves import Array
+from fedabm.curves import Array, Rows
 from fedabm.market.gains import Gain
 from fedabm.market.thresholds import difference
 from fedabm.market.views import MarketView, Profiles
@@ -26,16 +26,18 @@ def marginal_gains(gain: Gain, profiles: Profiles, adjacency: Flags) -> Array:
     return gain.added(before, sizes, profiles.eagerness[:, None])
 
 
-def remittances(gain: Gain, view: MarketView, adjacency: Flags, similarity_weight: float) -> Array:
-    """r_ij, money from importer i to giver j, from reported sizes and eagerness."""
+def remittances(
+    gain: Gain, view: MarketView, adjacency: Flags, similarity_weight: float, rows: Rows | None = None
+) -> Array:
+    """r_ij, money from importer i (all, or those in `rows`) to giver j, from reported sizes and eagerness."""
     reports, (buyer, seller) = view.reports, np.nonzero(adjacency)
-    own, bought = reports.size[buyer], reports.size[seller]
+    importer = buyer if rows is None else np.asarray(rows)[buyer]
+    own, bought = reports.size[importer], reports.size[seller]
     # A huge imported size swallows the own one in the sum; what is left is never less than the own data.
-    others = np.maximum((reports.size + adjacency @ reports.size)[buyer] - bought, own)
-    marginal = gain.added(others, bought, reports.eagerness[buyer])
+    others = np.maximum(own + (adjacency @ reports.size)[buyer] - bought, own)
+    marginal = gain.added(others, bought, reports.eagerness[importer])
+    apart = difference(own, bought, view.distances[importer, seller], similarity_weight)
     paid = np.zeros(adjacency.shape)
     # Above the seller's cost, hence positive, but for rounding.
-    paid[buyer, seller] = np.maximum(
-        marginal - difference(own, bought, view.distances[buyer, seller], similarity_weight), 0.0
-    )
+    paid[buyer, seller] = np.maximum(marginal - apart, 0.0)
     return paid

@@ -20,14 +20,14 @@ __all__ = ["select"]
 
 
 # How many ranks are looked at before asking whether anybody is still searching.
-_STRIDE = 32
+_STRIDE = 128
 
 
 def select(limits: Array, sizes: Array, *, printed: bool = False) -> Flags:
     """Who imports (rows) whose model (columns), by the limits of `fedabm.market.thresholds.limits`.
 
-    The scan goes from rank to rank, for all rows together, since each decision depends on those before.  Equal
-    thresholds are taken in the order of the owners.
+    Ranks are decided in order, since each decision depends on those before, for all rows together.  Equal thresholds
+    are taken in the order of the owners.
     """
     threshold = limits + sizes
     if not printed:
@@ -56,12 +56,21 @@ class _Search:
         return not np.any(self.searching & (self.imported < threshold))
 
     def scan(self, limits: Array, sizes: Array) -> Flags:
-        """Accept, rank by rank (rows), what is worth its price; if it `stops`, an owner's first refusal is its last."""
-        accepted = np.zeros(limits.shape, dtype=bool)
-        for limit, size, accept in zip(limits.copy(), sizes.copy(), accepted, strict=True):
-            np.less(self.imported, limit, out=accept)
-            if self.stops:
-                self.searching &= accept
-                accept &= self.searching
-            self.imported += size * accept
+        """Accept, of the next ranks (rows), what is worth its price; if it `stops`, a first refusal is the last.
+
+        Guess who is accepted, add up what is then imported before each rank, decide anew, until nothing changes.  Each
+        decision depends on earlier ranks only, so at least one more rank is right after every pass, and mostly all are.
+        """
+        accepted, previous = self._worth(self.imported, limits), None
+        while previous is None or not np.array_equal(accepted, previous):
+            previous = accepted
+            imported = np.cumsum(np.vstack([self.imported, previous * sizes]), axis=0)
+            accepted = self._worth(imported[:-1], limits)
+        self.imported = imported[-1]
+        if self.stops:
+            self.searching = accepted[-1]
         return accepted
+
+    def _worth(self, imported: Array, limits: Array) -> Flags:
+        worth = imported < limits
+        return self.searching & np.logical_and.accumulate(worth, axis=0) if self.stops else worth

@@ -14,7 +14,7 @@ from fedabm.individual import individual_optimum
 from fedabm.mechanisms.base import Mechanism
 from fedabm.mechanisms.value_shaping import TILT, Lowest, Ramp, last_crossing
 from fedabm.offers import Offers, full_access, nothing
-from fedabm.roots import falling_root
+from fedabm.roots import falling_root, just_inside
 from fedabm.views import Reports
 
 __all__ = ["Menu", "Screening"]
@@ -114,7 +114,7 @@ class Screening(Mechanism):
         # Slopes are never negative, so that a target of at most zero is met nowhere and leaves the upper bound.
         if self.target <= 0:
             return most
-        inside = least + 1e-12 * (most - least)
+        inside, _ = just_inside(least, most)
         needed = np.where(np.isfinite(full.kinks), full.kinks, 0.0).max(axis=1, initial=0.0)
         inside = np.minimum(np.maximum(inside, needed * (1 + 1e-12)), most)
         return falling_root(lambda x: full.accuracy.slope(x) - self.target, inside, most)

@@ -13,7 +13,7 @@ from fedabm.errors import InputError, check_positive
 from fedabm.individual import individual_optimum
 from fedabm.mechanisms.base import Mechanism
 from fedabm.offers import Offers, full_access, nothing
-from fedabm.roots import falling_root
+from fedabm.roots import falling_root, just_inside
 from fedabm.views import Reports
 
 __all__ = ["TILT", "Lowest", "Ramp", "ValueShaping", "last_crossing", "shaped_equilibrium"]
@@ -68,8 +68,7 @@ def last_crossing(full: Offers, ramp: Ramp, high: Array) -> Array:
     """
     needed = np.max(np.where(np.isfinite(full.kinks), full.kinks, 0.0), axis=1, initial=0.0)
     low = np.minimum(np.maximum(ramp.start, needed), high)
-    # Just inside, because at a kink rounding could pick the slope of the other side.
-    inside = low + 1e-12 * (high - low)
+    inside, _ = just_inside(low, high)
     top = falling_root(lambda x: full.accuracy.slope(x) - ramp.gradient, inside, high)
 
     def margin(x: Array) -> Array:

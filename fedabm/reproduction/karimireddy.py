@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 
-from fedabm.accuracy import Exposure, PacBound, PowerLaw
-from fedabm.costs import Linear, stack
+from fedabm.accuracy import PacBound, PowerLaw
+from fedabm.costs import Cost, Linear, stack
 from fedabm.curves import Array
 from fedabm.equilibrium import solve
 from fedabm.game import Game
 from fedabm.individual import individual_optimum, viability_cost
-from fedabm.mechanisms import NoPayments, ProportionalData, Screening, ValueShaping
+from fedabm.mechanisms import NoPayments, Screening, ValueShaping
 from fedabm.mechanisms.value_shaping import shaped_equilibrium
 from fedabm.reproduction.instances import restless
 from fedabm.reproduction.rows import Budget, Finding, corrected, holds, row
@@ -23,15 +24,17 @@ from fedabm.scenarios import value_shaping
 from fedabm.scenarios.value_shaping import largest_complexity, smallest_federation
 from fedabm.views import Reports
 
+Value = PacBound | PowerLaw
 
-def _value(rng: np.random.Generator) -> Exposure:
+
+def _value(rng: np.random.Generator) -> Value:
     """A random value function of the total, with or without minimum viability."""
     if rng.random() < 0.5:
         return PacBound(rng.uniform(0.5, 1.0), rng.uniform(0.5, 20.0))
     return PowerLaw(rng.uniform(0.3, 3.0), rng.uniform(0.2, 2.0), rng.uniform(0.5, 2.0))
 
 
-def _owners(rng: np.random.Generator, accuracy: Exposure) -> tuple[Linear, Array]:
+def _owners(rng: np.random.Generator, accuracy: Value) -> tuple[Cost, Array]:
     """Costs below and above what an owner alone can bear, and capacities that do not bind."""
     costs = stack([Linear(rate) for rate in rng.uniform(0.02, 3.0, int(rng.integers(2, 6))) * viability_cost(accuracy)])
     return costs, 3 * accuracy.ceiling / costs.rate
@@ -51,14 +54,18 @@ def theorem_i(budget: Budget) -> Finding:
         costs = np.sort(rng.uniform(0.01, 1.5, 6)) * viability_cost(accuracy)
         best, utility = individual_optimum(accuracy, Linear(costs), 3 * accuracy.ceiling / costs)
         slack = np.abs(accuracy.curve_slope(best) - costs)[best > 0] / costs[best > 0]
-        return max(float(np.max(slack, initial=0)), float(np.max(np.diff(best) / best.max())), float(np.max(np.diff(utility))))
+        return max(
+            float(np.max(slack, initial=0)), float(np.max(np.diff(best) / best.max())), float(np.max(np.diff(utility)))
+        )
 
     found = trials(budget, violation, 1e-9)
     table = play("individual_optimum")["summary"]["m* (samples)"].to_numpy()
     cheap = alone.optima(PacBound(), np.array([1e-4, 1e-3]))
     right = agree(cheap, [1148.388915, 238.113009], 6) and close(table, [238.113009, 0, 0], 1e-6)
     ours = f"m* = {numbers(table)} at c = 0.001, 0.003, 0.01; {cheap[0]:.6f} at 0.0001; b'(m*) = c and order: {found}"
-    return holds(ours, right and found.holds, "v = max(0, b) for m >= k only: the formula has a spurious bump near k e^-2")
+    return holds(
+        ours, right and found.holds, "v = max(0, b) for m >= k only: the formula has a spurious bump near k e^-2"
+    )
 
 
 @row(
@@ -78,16 +85,16 @@ def figure_2(budget: Budget) -> Finding:
 
 @row("K03", "Theorem II: pure equilibrium of feasible mechanisms")
 def theorem_ii(budget: Budget) -> Finding:
-    """Four mechanisms on random games, and one that is feasible but not monotone in the others' data."""
+    """Three mechanisms on random games, and one that is feasible but not monotone in the others' data."""
 
     def gap(rng: np.random.Generator) -> float:
         accuracy = _value(rng)
         costs, capacity = _owners(rng, accuracy)
         low = float(costs.rate.min())
-        rules = (NoPayments(), ValueShaping(), Screening(low, 1.0 + 2 * low, 0.4), ProportionalData(0.0))
-        return solve(Game(accuracy, costs, capacity, rules[int(rng.integers(4))]), tolerance=1e-8).gap
+        rule = (NoPayments(), ValueShaping(), Screening(low, 3 * low, 0.4))[int(rng.integers(3))]
+        return solve(Game(accuracy, costs, capacity, rule), tolerance=1e-8).gap
 
-    found = trials(budget, gap, 1e-8, share=0.5)
+    found = trials(budget, gap, 1e-8, share=0.3)
     rule, full = restless()
     game = Game(rule, [0.2, 0.2], 1.0, NoPayments())
     grid = np.array(list(itertools.product(np.linspace(0, 1, 21), repeat=2)))
@@ -113,7 +120,10 @@ def theorem_iii(budget: Budget) -> Finding:
         costs, capacity = _owners(rng, accuracy)
         best, _ = individual_optimum(accuracy, costs, capacity)
         expected = np.where(costs.rate == costs.rate.min(), best, 0.0)
-        return float(np.max(np.abs(solve(Game(accuracy, costs, capacity, NoPayments())).profile - expected))) / capacity.max()
+        return (
+            float(np.max(np.abs(solve(Game(accuracy, costs, capacity, NoPayments())).profile - expected)))
+            / capacity.max()
+        )
 
     found = trials(budget, error, 1e-7)
     table = play("free_riding_collapse")["summary"]
@@ -135,7 +145,9 @@ def remark_1(budget: Budget) -> Finding:
     hard = table[table["costs"] == "costs too high alone"]
     accuracy = PacBound()
     cost = 1.2 * viability_cost(accuracy)
-    both = falling_root(lambda m: accuracy.curve_slope(m) - cost, np.array([accuracy.viable * 1.000001]), np.array([1e4]))
+    both = falling_root(
+        lambda m: accuracy.curve_slope(m) - cost, np.array([accuracy.viable * 1.000001]), np.array([1e4])
+    )
     game = Game(accuracy, [cost, cost], 1e3, NoPayments())
     single, _ = individual_optimum(accuracy, game.costs, game.capacities)
     gap = game.gap(np.repeat(both / 2, 2))
@@ -208,7 +220,7 @@ def figure_3(budget: Budget) -> Finding:
     return corrected(ours, error < 1e-6 and full == 0, reason, as_printed=promised <= full)
 
 
-def _elasticity(totals: list[float], factor: float) -> Array:
+def _elasticity(totals: Sequence[float], factor: float) -> Array:
     """Slopes of the logarithm over steps of a factor."""
     return np.diff(np.log(totals)) / np.log(factor)
 
@@ -246,14 +258,16 @@ def figure_4c(budget: Budget) -> Finding:
     least = smallest_federation(easy, 0.1), smallest_federation(hard, 0.1)
     sides = value_shaping.total(easy, 0.1, least[0] - 1) == 0 < value_shaping.total(easy, 0.1, least[0])
     in_cost = smallest_federation(hard, 1.0) / least[1]
-    in_k = smallest_federation(PacBound(complexity=1000.0), 0.1) / least[1]
-    limit = largest_complexity(0.95, 0.1, 10_000)
+    in_k = [smallest_federation(PacBound(complexity=10.0**power), 0.1) for power in range(6)]
+    slopes, limit = _elasticity(in_k, 10.0), largest_complexity(0.95, 0.1, 10_000)
     ours = (
-        f"{least[0]} (k=1), {least[1]} (k=100); {in_cost:.3g} times as many for 10 times the cost, {in_k:.3g} for 10 "
-        f"times k; 10,000 owners solve k < {limit:.0f}"
+        f"{least[0]} (k=1), {least[1]} (k=100); {in_cost:.4g} times as many for 10 times the cost; slope of log n in "
+        f"log k {numbers(slopes, 2)} for k = 1 to 100,000; 10,000 owners solve k < {limit:.0f}"
     )
-    right = least == (48, 1084) and sides and close(in_cost, 10, 0.02) and close(in_k, 10, 1.5) and 1119 < limit < 1120.5
-    return holds(ours, right, "linear in c exactly, in k nearly and for hard problems only: 48, 176, 1084 at k = 1, 10, 100")
+    right = least == (48, 1084) and sides and close(in_cost, 10, 0.02) and 1119 < limit < 1120.5
+    right = right and bool(np.all(np.diff(slopes) > 0)) and close(slopes[-1], 1, 0.03)
+    reason = "linear in c; in k only for large k, below that the first useful sample dominates"
+    return corrected(ours, right, reason, as_printed=close(slopes, 1, 0.1))
 
 
 @row("K12", "Theorem V: utilities unchanged", published="u_i = u_i alone", preset="fedabm run value_shaping")

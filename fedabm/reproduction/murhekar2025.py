@@ -87,7 +87,7 @@ def example_4(budget: Budget) -> Finding:
 def example_7(budget: Budget) -> Finding:
     """Solved and certified; the closed form of the equilibrium; reciprocity by exact shares."""
     game = _two(ValueShaping())
-    profile = shaped_equilibrium(game.accuracy, Linear(np.array([0.1, 0.25])))
+    profile = shaped_equilibrium(PowerLaw(), Linear(np.array([0.1, 0.25])))
     shares, gap = shapley(game.accuracy, profile), game.gap(profile)
     ratio = reciprocity(game.accuracies(profile), game.payments(profile), shares)
     right = gap < 1e-8 and agree(profile, [3.98115436, 2.46263961], 8)
@@ -120,13 +120,17 @@ def lemma_4_2(budget: Budget) -> Finding:
         game = random_game(rng, ShapleyShare())
         accuracy, profile = _coverage(rng)
         other = Game(accuracy, [0.1] * len(profile), 5.0, ShapleyShare())
-        return max(abs(budget_of(game.payments(rng.uniform(0, 20, game.owners)))), abs(budget_of(other.payments(profile))))
+        return max(
+            abs(budget_of(game.payments(rng.uniform(0, 20, game.owners)))), abs(budget_of(other.payments(profile)))
+        )
 
     found = trials(budget, left, 1e-11)
     accuracy, profile = _coverage(np.random.default_rng(0))
     printed = Game(accuracy, [0.1] * len(profile), 5.0, ShapleyShare(printed=True))
     unpaid = budget_of(printed.payments(profile))
-    reason = f"needs A(0) = 0: with random coverage the printed payments sum to {unpaid:.3g} = -A(0); shared: A(s) - A(0)"
+    reason = (
+        f"needs A(0) = 0: with random coverage the printed payments sum to {unpaid:.3g} = -A(0); shared: A(s) - A(0)"
+    )
     return corrected(str(found), found.holds, reason, as_printed=abs(unpaid) < 1e-9)
 
 
@@ -261,5 +265,5 @@ def permutations(budget: Budget) -> Finding:
 
     found = trials(budget, moved, 0.1, share=0.25)
     ours = f"best responses move by at most {max(found.violations):.2g} of the capacity on average"
-    note = f"for the data share; a single owner's share is off by {np.mean(errors):.1%} on average, up to {max(errors):.1%}"
+    note = f"single Shapley shares are off by {np.mean(errors):.1%}, in the worst instance by {max(errors):.1%}"
     return holds(f"{ours} ({found.good} of {len(found.violations)} instances)", found.holds, note)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
@@ -16,10 +15,10 @@ from fedabm.costs import Power
 from fedabm.game import Game
 from fedabm.library import find, names
 from fedabm.mechanisms import Mechanism
-from fedabm.reproduction.rows import Budget, Finding, not_run, row
+from fedabm.reproduction.rows import Budget, not_run, row
 from fedabm.study import Study
 
-__all__ = ["Tally", "agree", "close", "convex", "numbers", "play", "random_game", "trials", "waits"]
+__all__ = ["Tally", "agree", "close", "convex", "numbers", "play", "random_game", "training", "trials", "waits"]
 
 
 @dataclass(frozen=True)
@@ -74,6 +73,8 @@ def convex(rng: np.random.Generator, mechanism: Mechanism) -> Game:
 @cache
 def play(name: str, seed: int = 0, **parameters: Any) -> dict[str, pd.DataFrame]:
     """The tables of a scenario run with its defaults but for these parameters, as `fedabm run` prints them."""
+    import matplotlib.pyplot as plt  # takes a while, and most rows need no scenario
+
     script, study = find(name), Study(name, seed, quiet=True)
     before = set(plt.get_fignums())
     script.run(study, **{**script.defaults, **parameters})
@@ -82,20 +83,17 @@ def play(name: str, seed: int = 0, **parameters: Any) -> dict[str, pd.DataFrame]
     return study.tables
 
 
-def waits(ids: Iterable[str], claims: Iterable[str], scenario: str, published: str, settings: Iterable[str]) -> None:
-    """Rows that only training can decide: they say which scenario will run them, and whether it exists already."""
-    for id, claim, setting in zip(ids, claims, settings, strict=True):
-        command = f"fedabm run {scenario} {setting}".strip()
-        row(id, claim, published=published, preset=command, kind="t")(lambda _, command=command: _waiting(command))
+def waits(claims: Mapping[str, str], scenario: str, published: str) -> None:
+    """Rows that only training can decide: they say which scenario runs them, and whether it exists already."""
+    for id, claim in claims.items():
+        row(id, claim, published=published, preset=f"fedabm run {scenario} --set preset=paper", kind="t")(
+            lambda _: not_run(training(scenario))
+        )
 
 
-def _waiting(command: str) -> Finding:
-    return not_run(training(command))
-
-
-def training(command: str) -> str:
+def training(scenario: str) -> str:
     """How to run what needs training, and whether that is possible yet."""
-    scenario = command.split()[2]
+    command = f"fedabm run {scenario} --set preset=paper"
     if scenario not in names():
         return f"needs training; the scenario {scenario} is not implemented yet, then: {command}"
     return f"needs training, which this ledger does not start; run it with: {command}"

@@ -1,7 +1,7 @@
 """Flower and pfl-research in environments of their own, each a process that trains one round per line it is sent.
 
-Their pins may clash with ours, so every rival gets a virtual environment below one folder (by default `fedabm/rivals` in
-the user's cache), set up once with the same PyTorch as ours.
+Their pins may clash with ours, so every rival gets a virtual environment below one folder (by default `fedabm/rivals`
+in the user's cache), set up once with the same PyTorch as ours.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Rival:
     """A rival's process for one case; `seconds()` is the time of one round as the rival itself measures it."""
 
     def __init__(self, name: str, folder: Path, network: Path, data: Path, threads: int) -> None:
-        self.log = tempfile.TemporaryFile()
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115  (open as long as the process)
         module = SCRIPTS[name]
         command = [str(python_of(name, folder)), "-c", f"import {module}; {module}.main()", str(network), str(data)]
         self.process = subprocess.Popen(

@@ -10,6 +10,7 @@ from 200 to 5,000 runs of a small Mesa model.  Exit code 1 if a bound is missed.
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import math
 import shutil
@@ -85,8 +86,10 @@ def timed(work: Callable[[], Any]) -> float:
 
 
 def fresh(name: str) -> Path:
-    """A new folder."""
-    return Path(tempfile.mkdtemp(prefix=f"sweep-{name}-"))
+    """A new folder, removed at the end."""
+    folder = Path(tempfile.mkdtemp(prefix=f"sweep-{name}-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def speed_up(runs: int) -> float:
@@ -155,7 +158,6 @@ def files(runs: int) -> tuple[int, float]:
     print(
         f"files          {runs} runs leave {count} files; mean utility in {seconds:.2f} s: {means.round(4).to_dict()}"
     )
-    shutil.rmtree(folder)
     return count, seconds
 
 

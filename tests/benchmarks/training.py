@@ -1,7 +1,7 @@
 """How fast is a round of local training?  `python -m tests.benchmarks.training`
 
-This engine, a plain loop, Flower's simulation and pfl-research on the same work: 50 random samples per owner, batches of
-10, one epoch, plain SGD.  They take turns in every repeat, so that whatever else the machine does hits them alike;
+This engine, a plain loop, Flower's simulation and pfl-research on the same work: 50 random samples per owner, batches
+of 10, one epoch, plain SGD.  They take turns in every repeat, so that whatever else the machine does hits them alike;
 medians are compared.  "limit" is the same number of samples through one model in large batches: what the machine itself
 allows.  Then the peak memory of two large rounds, each in a process of its own.  Exits with 1 if a target is missed.
 """
@@ -149,7 +149,8 @@ def report(name: str, case: Case, seconds: dict[str, float]) -> bool:
     ours = seconds["fedabm"]
     print(f"{name}: {case.owners} owners, {case.network} {case.shape}")
     for who, taken in seconds.items():
-        row = f"  {who:<11}{1e3 * taken:>9.1f} ms{case.owners / taken:>10.0f} owners/s{seconds['limit'] / taken:>8.0%} of the limit"
+        row = f"  {who:<11}{1e3 * taken:>9.1f} ms{case.owners / taken:>10.0f} owners/s"
+        row += f"{seconds['limit'] / taken:>8.0%} of the limit"
         print(row + ("" if who == "fedabm" else f"{taken / ours:>8.1f} x"))
     good = True
     for who, factor in case.targets.items():

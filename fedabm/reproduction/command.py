@@ -1,0 +1,63 @@
+"""`fedabm reproduce [PAPER] [--budget quick|paper] [--json] [--write FILE]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from fedabm.errors import InputError
+from fedabm.reproduction.render import markdown, show
+from fedabm.reproduction.rows import PAPERS, Budget, Result, Row, find_paper
+from fedabm.reproduction.runner import find_budget, ledger, reproduce
+
+__all__ = ["add_parser"]
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command `reproduce`."""
+    known = ", ".join(f"{paper.number} or {paper.name}" for paper in PAPERS)
+    parser = commands.add_parser("reproduce", help="what the five papers claim, and what we get")
+    parser.add_argument("paper", nargs="?", metavar="PAPER", help=f"one paper only: {known}")
+    parser.add_argument("--budget", default="quick", metavar="NAME", help="quick (minutes) or paper (many instances)")
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="also write all rows as Markdown")
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the rows; the exit code says whether one of them failed."""
+    budget = find_budget(options.budget)
+    papers = PAPERS if options.paper is None else (find_paper(options.paper),)
+    if options.write is not None:
+        _check(options.write, options.paper)
+    results = _with_progress(ledger(papers), budget)
+    if options.json:
+        print(json.dumps([asdict(result) for result in results], indent=2))
+    else:
+        terminal = Console()
+        show(results, terminal if terminal.is_terminal else Console(width=180))
+    if options.write is not None:
+        options.write.write_text(markdown(results, budget), encoding="utf-8")
+    return int(any(result.verdict == "FAILED" for result in results))
+
+
+def _check(file: Path, paper: str | None) -> None:
+    """Refuse before minutes of work."""
+    if paper is not None:
+        raise InputError(f"--write takes the rows of all papers, got only {paper!r}; leave the paper out")
+    if file.is_dir() or not file.parent.is_dir():
+        raise InputError(f"cannot write {str(file)!r}: no such folder, or a folder itself; give a file name")
+
+
+def _with_progress(rows: list[Row], budget: Budget) -> list[Result]:
+    """Run the rows beside a progress bar on the error stream, which names the row that was finished last."""
+    columns = (TextColumn("{task.description:<6}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=len(rows))
+        return reproduce(rows, budget, lambda result: bar.update(task, advance=1, description=result.id))
