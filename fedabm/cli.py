@@ -19,11 +19,13 @@ from rich.table import Table
 import fedabm
 from fedabm.equilibrium import solve
 from fedabm.errors import InputError
-from fedabm.learning import command as data_command
+from fedabm.learning import command as learning
 from fedabm.library import find, names
+from fedabm.reproduction import command as reproduction
 from fedabm.spec import read_game
 from fedabm.store import claim
 from fedabm.study import Interrupted, Study
+from fedabm.sweep import command as sweep
 
 __all__ = ["main", "run_script"]
 
@@ -81,7 +83,8 @@ def _parser() -> argparse.ArgumentParser:
     solving.add_argument("--mechanism", metavar="NAME", help="another mechanism than the one in the file")
     solving.add_argument("--json", action="store_true", help="print all fields of the equilibrium as JSON")
     solving.set_defaults(command=_solve)
-    data_command.add_parser(commands)
+    for module in (learning, reproduction, sweep):
+        module.add_parser(commands)
     return parser
 
 
