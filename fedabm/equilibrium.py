@@ -166,12 +166,29 @@ def polish(game: Game, found: Equilibrium, tolerance: float) -> Equilibrium:
 
 
 def _sharpened(game: Game, found: Equilibrium) -> Path | Equilibrium:
-    """What Newton makes of a result of best responses, if it stays close."""
+    """What Newton and best replies make of a result of best responses, if they stay close."""
     if "best response" not in found.method or found.cycle is not None:
         return found
-    near = newton(game, found.profile, limit=5).profile
-    close = np.max(np.abs(near - found.profile)) <= 1e-4 * np.max(found.profile)
-    return Path(near, found.iterations, found.method) if close else found
+    sharp = found.profile
+    for near in (newton(game, sharp, limit=5).profile, _settled(game, sharp)):
+        close = np.max(np.abs(near - found.profile)) <= 1e-4 * np.max(found.profile)
+        sharp = near if close and _gain_found(game, near) <= _gain_found(game, sharp) + 1e-15 else sharp
+    return found if sharp is found.profile else Path(sharp, found.iterations, found.method)
+
+
+def _settled(game: Game, profile: Array, limit: int = 60) -> Array:
+    """Follow best replies as long as they come closer: along a ramp utilities hardly differ, but its end is sharp."""
+    if game.offers(profile).shape != "concave":
+        return profile
+    reply = game.best_responses(profile)
+    size = np.max(np.abs(reply - profile))
+    for _ in range(limit):
+        further = game.best_responses(reply)
+        closer = np.max(np.abs(further - reply))
+        if not closer < 0.9 * size:
+            break
+        profile, reply, size = reply, further, closer
+    return profile
 
 
 def _first_certified(game: Game, candidates: Iterator[Path], tolerance: float) -> Equilibrium:

@@ -183,10 +183,11 @@ def results_of_each_kind() -> list[Result]:
 
 
 def test_markdown_has_a_line_per_row_and_keeps_signs() -> None:
-    page = markdown(results_of_each_kind(), TINY)
+    results = results_of_each_kind()
+    page = markdown(results, TINY, dict.fromkeys((result.id for result in results), "c"))
     lines = [line for line in page.splitlines() if line.startswith("| K0")]
     assert len(lines) == 5
-    assert r"| K00 | a \| b | m\* | v\_1 \< [2] | **reproduced** | why | `fedabm run gpt3` |" in lines
+    assert r"| K00 | a \| b | m\* | v\_1 \< [2] | **reproduced** | why | `fedabm run gpt3` | quick |" in lines
     assert "| FAILED | 1 |" in page
     assert "## 003 Karimireddy" in page
     assert "Doshi" not in page
@@ -198,6 +199,7 @@ def test_console_shows_every_row_and_counts() -> None:
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert all(result.id in text for result in results)
     assert "v_1 < [2]" in text
+    assert text.count("fedabm run gpt3") == 5
     each = ", ".join(f"1 {verdict}" for verdict in VERDICTS)
     assert f"5 rows in 2 s: {each}" in text
     assert "FAILED" not in counts(results[:1])

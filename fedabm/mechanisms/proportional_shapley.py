@@ -10,7 +10,7 @@ from scipy.special import gammaln
 from fedabm.accuracy.base import Accuracy, Exposure
 from fedabm.curves import Array, Rows
 from fedabm.mechanisms.proportional import Merits, Proportional, best_other
-from fedabm.shapley import choose_method, shapley
+from fedabm.shapley import choose_method, enumeration, shapley
 from fedabm.shapley.groups import is_total
 from fedabm.views import Reports
 
@@ -19,6 +19,8 @@ __all__ = ["ProportionalShapley"]
 #: the largest table of coalitions, and the most numbers held at a time while it is evaluated
 _TABLE = 2**16
 _BLOCK = 2**21
+#: up to so many owners all coalitions are looked at together, faster than any other way one profile after the other
+_FEW = 10
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class ProportionalShapley(Proportional):
 
     For a common function of the total both values are exact sums over the coalitions of the others, counted by level of
     contribution, e.g. phi_i(x) = 1/n sum_{k=0}^{n-1} [v(k m + x) - v(k m)] if all others contribute m (the printed sum
-    starts at k = 1).  Otherwise `fedabm.shapley` is asked at each trial.
+    starts at k = 1).  Otherwise Shapley values are computed anew at each trial.
     """
 
     def merits(self, accuracy: Accuracy, reports: Reports) -> tuple[Merits, Array]:
@@ -100,7 +102,7 @@ class Counted(Merits):
 
 @dataclass(frozen=True)
 class Asked(Merits):
-    """Shapley values by asking `fedabm.shapley` at every changed profile; slopes by central differences."""
+    """Shapley values computed anew at every changed profile; slopes by central differences."""
 
     accuracy: Accuracy
     profile: Array
@@ -108,12 +110,17 @@ class Asked(Merits):
 
     @property
     def exact(self) -> bool:
-        return choose_method(self.accuracy, self.profile) != "monte_carlo"
+        return len(self.profile) <= _FEW or choose_method(self.accuracy, self.profile) != "monte_carlo"
 
     def value(self, x: Array) -> tuple[Array, Array]:
-        trials, rows = x.reshape(len(x), -1), np.asarray(self.rows)
-        answers = np.array([self._pair(row, trial) for row, line in zip(rows, trials, strict=True) for trial in line])
-        return answers[:, 0].reshape(x.shape), answers[:, 1].reshape(x.shape)
+        trials = x.reshape(len(x), -1)
+        turns, owner = np.arange(trials.size), np.repeat(np.asarray(self.rows), trials.shape[1])
+        profiles = np.repeat(self.profile[None], trials.size, axis=0)
+        profiles[turns, owner] = trials.ravel()
+        values = self._shares(profiles)
+        own = values[turns, owner]
+        values[turns, owner] = -np.inf if len(self.profile) > 1 else 0.0
+        return own.reshape(x.shape), values.max(axis=1).reshape(x.shape)
 
     def slope(self, x: Array) -> tuple[Array, Array]:
         step = 1e-6 * np.maximum(1.0, np.abs(x))
@@ -124,11 +131,13 @@ class Asked(Merits):
     def take(self, rows: Rows) -> Asked:
         return Asked(self.accuracy, self.profile, np.asarray(self.rows)[rows])
 
-    def _pair(self, row: int, trial: float) -> tuple[float, float]:
-        profile = self.profile.copy()
-        profile[row] = trial
-        values = np.asarray(shapley(self.accuracy, profile))
-        return float(values[row]), float(best_other(values)[row])
+    def _shares(self, profiles: Array) -> Array:
+        """Shapley values at many profiles (k, n): for few owners from all coalitions of all profiles together."""
+        owners = len(self.profile)
+        if owners > _FEW:
+            return np.array([shapley(self.accuracy, profile) for profile in profiles]).reshape(-1, owners)
+        parts = np.array_split(profiles, 1 + len(profiles) * owners * 2**owners // _BLOCK)
+        return np.concatenate([enumeration.shares(self.accuracy, part) for part in parts])
 
 
 def _tables(profile: Array, levels: Array) -> tuple[Coalitions, ...]:

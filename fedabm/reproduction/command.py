@@ -36,14 +36,16 @@ def run(options: argparse.Namespace) -> int:
     papers = PAPERS if options.paper is None else (find_paper(options.paper),)
     if options.write is not None:
         _check(options.write, options.paper)
-    results = _with_progress(ledger(papers), budget)
+    rows = ledger(papers)
+    results = _with_progress(rows, budget)
     if options.json:
         print(json.dumps([asdict(result) for result in results], indent=2))
     else:
         terminal = Console()
         show(results, terminal if terminal.is_terminal else Console(width=180))
     if options.write is not None:
-        options.write.write_text(markdown(results, budget), encoding="utf-8")
+        kinds = {one.id: one.kind for one in rows}
+        options.write.write_text(markdown(results, budget, kinds), encoding="utf-8")
     return int(any(result.verdict == "FAILED" for result in results))
 
 

@@ -23,11 +23,12 @@ MOST_OWNERS = 16
 
 
 def shares(accuracy: Accuracy, profile: Array) -> Array:
-    """phi_i, from the worth of all 2^n coalitions."""
-    members = _members(len(profile))
-    size, entering = members.sum(axis=1), _entering(len(profile))
-    signed = np.where(members.T, entering[np.maximum(size - 1, 0)], -entering[np.minimum(size, len(profile) - 1)])
-    return signed @ worth(accuracy, members * profile)
+    """phi_i from the worth of all 2^n coalitions, at one profile (n,) or many (..., n)."""
+    owners = profile.shape[-1]
+    members = _members(owners)
+    size, entering = members.sum(axis=1), _entering(owners)
+    signed = np.where(members.T, entering[np.maximum(size - 1, 0)], -entering[np.minimum(size, owners - 1)])
+    return worth(accuracy, members * profile[..., None, :]) @ signed.T
 
 
 def marginals(accuracy: Accuracy, profile: Array, slopes: Callable[[], Array]) -> Array:
