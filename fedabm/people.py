@@ -70,7 +70,7 @@ class Population:
         for cohort in self._cohorts:
             truth = Reports(self.contribution[cohort.members], cohort.capacity, cohort.cost)
             said = cohort.strategy.declare(truth)
-            self._hear(cohort.members, said, _sound_report(said))
+            self._hear(cohort.members, said, _sound_report(said, cohort.cost))
 
     def __len__(self) -> int:
         return len(self.capacity)
@@ -145,14 +145,15 @@ class Population:
         """Carry out what some owners decided.
 
         A contribution cannot leave [0, capacity].  An action or report that is not finite and non-negative (or absurdly
-        large) is rejected: it counts as contributing nothing, so that it can hurt nobody else.
+        large) is rejected: it counts as contributing nothing, so that it can hurt nobody else.  Rate and fixed part of
+        a cost are the owner's secrets; its exponent is not, and a report with another one is rejected as well.
         """
         for what in (action.contribution, action.report.contribution, action.report.size, action.stay):
             if np.shape(what) != np.shape(members):
                 raise InputError(
                     f"an action of shape {np.shape(what)} for {len(members)} owners; give one entry per row of the view"
                 )
-        good = _sound(action.contribution) & _sound_report(action.report)
+        good = _sound(action.contribution) & _sound_report(action.report, self.cost.take(members))
         self.contribution[members] = np.where(good, np.clip(action.contribution, 0.0, self.capacity[members]), 0.0)
         self._hear(members, action.report, good)
         self.rejected[members] = ~good
@@ -200,6 +201,8 @@ def _sound(x: Array) -> Flags:
     return (np.asarray(x) >= 0) & (np.asarray(x) <= MOST)
 
 
-def _sound_report(said: Reports) -> Flags:
+def _sound_report(said: Reports, true: Cost) -> Flags:
     good = _sound(said.contribution) & _sound(said.size)
-    return good if said.cost is None else good & _sound(said.cost.rate) & _sound(said.cost.fixed)
+    if said.cost is None:
+        return good
+    return good & _sound(said.cost.rate) & _sound(said.cost.fixed) & (said.cost.exponent == true.exponent)
