@@ -14,11 +14,25 @@ Any mechanism meets any strategy on the same owners, data and seeds:
 
 from importlib.metadata import version
 
+from fedabm.equilibrium import Equilibrium, solve
 from fedabm.errors import InputError
 from fedabm.frames import Frames
+from fedabm.game import Game
 from fedabm.model import Federation
 from fedabm.scenario import OwnerProfile, Scenario, population
 from fedabm.store import load, save
 
 __version__ = version("fedabm")
-__all__ = ["Federation", "Frames", "InputError", "OwnerProfile", "Scenario", "load", "population", "save"]
+__all__ = [
+    "Equilibrium",
+    "Federation",
+    "Frames",
+    "Game",
+    "InputError",
+    "OwnerProfile",
+    "Scenario",
+    "load",
+    "population",
+    "save",
+    "solve",
+]

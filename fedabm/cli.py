@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(command=_run)
     solving = commands.add_parser("solve", help="the Nash equilibrium of a game written in TOML")
     solving.add_argument("spec", type=Path, metavar="SPEC.toml", help="accuracy, owners and mechanism of the game")
-    solving.add_argument("--mechanism", metavar="NAME", help="another mechanism than the one in the file")
+    solving.add_argument("--mechanism", metavar="NAME", help="another one, by name or as { kind = ..., ... }")
     solving.add_argument("--json", action="store_true", help="print all fields of the equilibrium as JSON")
     solving.set_defaults(command=_solve)
     for module in (learning, reproduction, sweep):

@@ -20,7 +20,7 @@ import numpy as np
 from fedabm.curves import Array, Curve, Rows, beside
 from fedabm.errors import InputError, check_positive
 
-__all__ = ["Affine", "Cost", "Linear", "Power", "Quadratic", "stack"]
+__all__ = ["Affine", "Cost", "Linear", "Power", "Quadratic", "costs_of", "stack"]
 
 
 @dataclass(frozen=True)
@@ -103,3 +103,32 @@ def stack(costs: Sequence[Cost]) -> Cost:
     columns = ((c.rate, c.exponent, c.fixed) for c in costs)
     rate, exponent, fixed = (np.array(column, dtype=float) for column in zip(*columns, strict=True))
     return Cost(rate, exponent, fixed)
+
+
+def costs_of(costs: Any, owners: int = 1) -> Cost:
+    """Costs of all owners with arrays throughout, from a list of costs or numbers (linear rates) or a stacked `Cost`.
+
+    A single cost or number is that of each of `owners`.
+
+    >>> costs_of([0.1, Quadratic(0.25)]).rate
+    array([0.1 , 0.25])
+    """
+    if not isinstance(costs, Cost):
+        several = isinstance(costs, (Sequence, np.ndarray)) and not isinstance(costs, str)
+        items = list(costs) if several else [costs] * owners
+        return stack([item if isinstance(item, Cost) else Linear(_rate(item)) for item in items])
+    parts = [np.asarray(part, dtype=float) for part in (costs.rate, costs.exponent, costs.fixed)]
+    sizes = {part.size for part in parts if part.ndim}
+    if len(sizes) > 1:
+        raise InputError(f"cost rates, exponents and fixed costs have lengths {sorted(sizes)}; give one per owner")
+    return Cost(*(np.broadcast_to(part, max(sizes, default=owners)).copy() for part in parts))
+
+
+def _rate(item: Any) -> float:
+    """One number as the rate of a linear cost."""
+    try:
+        return float(item)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"a cost must be a number or a Cost, got {item!r}; give the cost of one unit of data"
+        ) from None

@@ -31,7 +31,7 @@ from fedabm.game import Game
 from fedabm.newton import interior_point, newton
 from fedabm.search import Path
 
-__all__ = ["METHODS", "Equilibrium", "equilibria", "solve"]
+__all__ = ["METHODS", "Equilibrium", "Game", "equilibria", "solve"]
 
 METHODS = (
     "auto",
@@ -139,11 +139,13 @@ def equilibria(
     return distinct[:1] if select else distinct
 
 
-def certify(game: Game, found: Path | Equilibrium, tolerance: float, budget: int = 2**20) -> Equilibrium:
-    """Evaluate a candidate and prove its gap."""
+def certify(
+    game: Game, found: Path | Equilibrium, tolerance: float, budget: int = 2**20, aim: float = 0.1
+) -> Equilibrium:
+    """Evaluate a candidate and prove its gap, tight to the share `aim` of the tolerance if the budget allows."""
     profile, offers = found.profile, game.offers(found.profile)
     utilities = offers.benefit.value(profile) - game.costs.value(profile)
-    gains = certified_gains(offers, game.costs, game.capacities, profile, 0.1 * tolerance, budget)
+    gains = certified_gains(offers, game.costs, game.capacities, profile, aim * tolerance, budget)
     gap = float(np.max(np.nan_to_num(gains, nan=np.inf, posinf=np.inf)))
     payments, accuracies = offers.payment.value(profile), offers.received.value(profile)
     label, solved = found.method, gap <= tolerance
@@ -166,14 +168,19 @@ def polish(game: Game, found: Equilibrium, tolerance: float) -> Equilibrium:
 
 
 def _sharpened(game: Game, found: Equilibrium) -> Path | Equilibrium:
-    """What Newton and best replies make of a result of best responses, if they stay close."""
+    """What best replies and Newton make of a result of best responses, if they stay close."""
     if "best response" not in found.method or found.cycle is not None:
         return found
     sharp = found.profile
-    for near in (newton(game, sharp, limit=5).profile, _settled(game, sharp)):
+    for follow in (_settled, _few_newton_steps):
+        near = follow(game, sharp)
         close = np.max(np.abs(near - found.profile)) <= 1e-4 * np.max(found.profile)
         sharp = near if close and _gain_found(game, near) <= _gain_found(game, sharp) + 1e-15 else sharp
     return found if sharp is found.profile else Path(sharp, found.iterations, found.method)
+
+
+def _few_newton_steps(game: Game, profile: Array) -> Array:
+    return newton(game, profile, limit=5).profile
 
 
 def _settled(game: Game, profile: Array, limit: int = 60) -> Array:
@@ -203,7 +210,7 @@ def _first_certified(game: Game, candidates: Iterator[Path], tolerance: float) -
             # Nobody gains, only the proof is missing: it takes longer, or the shape of offers is unknown.
             near = _sharpened(game, seen)
             better = near if _gain_found(game, near.profile) <= gain + 1e-15 else seen
-            return certify(game, better, tolerance, _long_proof(game))
+            return certify(game, better, tolerance, _long_proof(game), aim=0.8)
         circle = seen if circle is None and seen.cycle is not None else circle
         best, least = (seen, gain) if best is None or gain < least else (best, least)
     if best is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["InputError", "check_positive", "check_range", "check_whole", "finite_vector", "nearest"]
+__all__ = ["InputError", "check_kind", "check_positive", "check_range", "check_whole", "finite_vector", "nearest"]
 
 
 class InputError(ValueError):
@@ -22,8 +22,14 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     "did you mean 'free_riding'?"
     """
     names = sorted(valid)
-    close = difflib.get_close_matches(name, names, n=1)
+    close = difflib.get_close_matches(str(name), names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"choose one of: {', '.join(names) or '(none)'}"
+
+
+def check_kind(what: str, value: Any, kind: type) -> None:
+    """Raise unless `value` is an object of this kind."""
+    if not isinstance(value, kind):
+        raise InputError(f"{what} must be a {kind.__name__}, got {value!r}; give an object, not a name")
 
 
 def check_positive(what: str, value: Any, *, zero: bool = False) -> None:
@@ -38,8 +44,9 @@ def check_positive(what: str, value: Any, *, zero: bool = False) -> None:
 
 def check_range(what: str, value: float, low: float, high: float) -> None:
     """Raise unless low <= value <= high."""
-    if not low <= _numbers(what, value) <= high:
-        raise InputError(f"{what} must lie between {low:g} and {high:g}, got {value:g}; give a value in that range")
+    number = _numbers(what, value)
+    if number.ndim or not low <= number <= high:
+        raise InputError(f"{what} must lie between {low:g} and {high:g}, got {value}; give a value in that range")
 
 
 def check_whole(what: str, value: Any, low: int = 1) -> None:

@@ -10,7 +10,6 @@ changing its own contribution; `gap` is a proven upper bound on the largest such
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +18,9 @@ import numpy as np
 from fedabm.accuracy.base import Accuracy
 from fedabm.best import best_response
 from fedabm.certificate import certified_gains
-from fedabm.costs import Cost, Linear, stack
+from fedabm.costs import costs_of
 from fedabm.curves import Array
-from fedabm.errors import InputError, check_positive, finite_vector
+from fedabm.errors import InputError, check_kind, check_positive, finite_vector
 from fedabm.mechanisms.base import Mechanism
 from fedabm.offers import Offers
 from fedabm.views import Reports
@@ -51,9 +50,11 @@ class Game:
     mechanism: Mechanism
 
     def __post_init__(self) -> None:
+        check_kind("accuracy", self.accuracy, Accuracy)
+        check_kind("mechanism", self.mechanism, Mechanism)
         given = finite_vector("capacities", self.capacities)
         check_positive("capacity", given)
-        costs = _stacked(self.costs, len(given))
+        costs = costs_of(self.costs, len(given))
         owners = len(costs.rate)
         if np.ndim(self.capacities) and len(given) != owners:
             raise InputError(f"{len(given)} capacities but {owners} costs; give one of each per owner")
@@ -152,26 +153,3 @@ class Game:
     def gap(self, contributions: Any, tolerance: float = 1e-10) -> float:
         """The certified Nash gap: the largest of the owners' `gains`."""
         return float(np.max(self.gains(contributions, tolerance)))
-
-
-def _stacked(costs: Any, owners: int) -> Cost:
-    """Costs of all owners with arrays throughout; a single cost is everyone's."""
-    if not isinstance(costs, Cost):
-        several = isinstance(costs, (Sequence, np.ndarray)) and not isinstance(costs, str)
-        items = list(costs) if several else [costs] * owners
-        return stack([item if isinstance(item, Cost) else Linear(_rate(item)) for item in items])
-    parts = [np.asarray(part, dtype=float) for part in (costs.rate, costs.exponent, costs.fixed)]
-    sizes = {part.size for part in parts if part.ndim}
-    if len(sizes) > 1:
-        raise InputError(f"cost rates, exponents and fixed costs have lengths {sorted(sizes)}; give one per owner")
-    return Cost(*(np.broadcast_to(part, max(sizes, default=owners)).copy() for part in parts))
-
-
-def _rate(item: Any) -> float:
-    """One number as the rate of a linear cost."""
-    try:
-        return float(item)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"a cost must be a number or a Cost, got {item!r}; give the cost of one unit of data"
-        ) from None

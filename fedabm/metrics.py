@@ -8,13 +8,13 @@ nothing are nan, as each function says, so that tables of many runs stay complet
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from fedabm.accuracy.base import Accuracy
 from fedabm.best import best_response
-from fedabm.costs import Cost, stack
+from fedabm.costs import costs_of
 from fedabm.curves import Array
 from fedabm.errors import InputError, check_positive, finite_vector
 from fedabm.offers import full_access, nothing
@@ -175,9 +175,9 @@ def information_rent(utilities: Array, known: Array) -> Array:
     return utilities - finite_vector("utilities with known costs", known, len(utilities))
 
 
-def alone_utilities(accuracy: Accuracy, costs: Cost | Sequence[Cost], capacities: Array) -> Array:
+def alone_utilities(accuracy: Accuracy, costs: Any, capacities: Array | float) -> Array:
     """What each owner has by itself: max_x a_i(x, 0) - c_i(x) for x up to capacity.  Karimireddy 2022, Theorem I."""
-    cost = costs if isinstance(costs, Cost) else stack(costs)
+    cost = costs_of(costs, np.size(capacities))
     top = finite_vector("capacities", capacities, np.size(cost.rate))
     offers = full_access(accuracy, np.zeros(len(top)), nothing(len(top)))
     return best_response(offers, cost, top).utility

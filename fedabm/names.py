@@ -47,9 +47,8 @@ def build(make: Callable[..., Any], values: Mapping[str, Any], what: str) -> Any
     required = [name for name, one in parameters.items() if one.default is inspect.Parameter.empty]
     missing = [name for name in required if name not in values]
     if missing:
-        raise InputError(
-            f"{what} needs {', '.join(missing)}, got {', '.join(values) or 'nothing'}; add what is missing"
-        )
+        given, example = ", ".join(values) or "nothing", ", ".join(f"{name} = ..." for name in missing)
+        raise InputError(f"{what} needs {', '.join(missing)}, got {given}; write {{ kind = ..., {example} }}")
     try:
         return make(**values)
     except InputError:
@@ -63,7 +62,10 @@ def _hint(key: str, names: list[str]) -> str:
 
 
 def _check_type(what: str, value: Any, annotation: str) -> None:
-    """Plain numbers are checked here; everything else is up to the class."""
+    """Plain numbers and truth values are checked here; everything else is up to the class."""
+    if isinstance(value, bool) != (annotation == "bool"):
+        wanted = "true or false" if annotation == "bool" else "neither true nor false"
+        raise InputError(f"{what} must be {wanted}, got {value!r}; change it")
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if annotation == "float" and not number:
         raise InputError(f"{what} must be a number, got {value!r}; give a number")

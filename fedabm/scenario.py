@@ -11,7 +11,7 @@ import numpy as np
 from fedabm.accuracy.base import Accuracy
 from fedabm.activation import Activation, Simultaneous
 from fedabm.costs import Cost, Linear
-from fedabm.errors import InputError, check_positive, check_range, check_whole, finite_vector
+from fedabm.errors import InputError, check_kind, check_positive, check_range, check_whole, finite_vector
 from fedabm.mechanisms import Mechanism, NoPayments
 from fedabm.strategies import BestResponse, Strategy
 
@@ -64,8 +64,7 @@ class Scenario:
             ("mechanism", self.mechanism, Mechanism),
             ("activation", self.activation, Activation),
         ):
-            if not isinstance(value, kind):
-                raise InputError(f"{what} must be a {kind.__name__}, got {value!r}; give an object, not a name")
+            check_kind(what, value, kind)
         wanted = getattr(self.accuracy, "owners", None)
         if wanted is not None and wanted != len(self.owners):
             raise InputError(f"{len(self.owners)} owners but an accuracy for {wanted}; give the same number")

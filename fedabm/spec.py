@@ -30,7 +30,7 @@ _OWNERS = ("costs", "capacity", "count")
 
 
 def read_game(path: str | Path, mechanism: str | None = None) -> Game:
-    """Read a game from a TOML file; `mechanism` replaces the one in the file."""
+    """Read a game from a TOML file; `mechanism` (a name, or a table as in the file) replaces the one there."""
     return game_of(_load(Path(path)), mechanism)
 
 
@@ -43,7 +43,7 @@ def game_of(table: dict[str, Any], mechanism: str | None = None) -> Game:
     """
     _check_keys(table, _PARTS, "the game")
     chosen = _chosen(table.get("mechanism"), mechanism)
-    _require({**table, "mechanism": chosen}, _PARTS, "the game")
+    _require(table if chosen is None else {**table, "mechanism": chosen}, _PARTS, "the game")
     rule = _part(chosen, kinds(mechanisms), "mechanism")
     oracle = _part(table["accuracy"], kinds(accuracy), "accuracy")
     costs, capacity = _owners(table["owners"])
@@ -52,19 +52,26 @@ def game_of(table: dict[str, Any], mechanism: str | None = None) -> Game:
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return _parse(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}; give the path of a TOML file") from None
     except UnicodeDecodeError:
         raise InputError(f"cannot read {path}: it is not UTF-8 text; give the path of a TOML file") from None
+
+
+def _parse(text: str, source: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is not valid TOML: {str(error).splitlines()[0]}; correct it there") from None
+        raise InputError(f"{source} is not valid TOML: {str(error).splitlines()[0]}; correct it there") from None
 
 
 def _chosen(given: Any, mechanism: str | None) -> Any:
     """The mechanism in the file, or the one that replaces it; parameters stay if the kind stays."""
     if mechanism is None:
         return given
+    if mechanism.lstrip().startswith("{"):
+        return _parse(f"mechanism = {mechanism}", "--mechanism")["mechanism"]
     same = isinstance(given, dict) and given.get("kind") == mechanism
     return given if same else mechanism
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
 from fedabm.accuracy.base import Accuracy
-from fedabm.costs import Cost, stack
+from fedabm.costs import Cost, costs_of
 from fedabm.curves import Array
 from fedabm.errors import InputError, check_positive, finite_vector
 
@@ -74,7 +73,7 @@ def _log_mean(logs: Array, p: float) -> float:
 
 
 def welfare_optimum(
-    accuracy: Accuracy, costs: Cost | Sequence[Cost], capacities: Array, p: float = 1.0, starts: int = 4
+    accuracy: Accuracy, costs: Any, capacities: Array | float, p: float = 1.0, starts: int = 4
 ) -> Optimum:
     """The profile of contributions that maximises the p-mean of u_i(s) = a_i(s) - c_i(s_i) over [0, capacity].
 
@@ -85,7 +84,7 @@ def welfare_optimum(
     owners.  If the accuracies are jointly concave in all contributions, the local maximum found is the global one;
     otherwise it is the best of those found.
     """
-    cost = costs if isinstance(costs, Cost) else stack(costs)
+    cost = costs_of(costs, np.size(capacities))
     top = finite_vector("capacities", capacities, np.size(cost.rate))
     check_positive("capacities", top)
     _checked(np.zeros(1), p)

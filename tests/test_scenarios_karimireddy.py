@@ -55,7 +55,7 @@ def test_only_the_cheapest_owner_contributes_whatever_their_number():
     table = summary(play("free_riding_collapse", owners=6, sizes=(1, 3)))
     bearable = table[table["costs"] == "costs an owner can bear"]
     assert bearable["simulated"].to_numpy() == pytest.approx(bearable["m* of cheapest"].to_numpy(), rel=1e-6)
-    assert bearable["solved"].to_numpy() == pytest.approx(bearable["m* of cheapest"].to_numpy(), rel=1e-9)
+    assert bearable["solved"].to_numpy() == pytest.approx(bearable["m* of cheapest"].to_numpy(), rel=1e-7)
     assert (bearable["contributors"] == 1).all()
     assert bearable["data alone"].is_monotonic_increasing
     assert (table["gap"] < 1e-9).all()

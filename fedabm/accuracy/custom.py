@@ -14,7 +14,7 @@ from fedabm.accuracy.table import Table
 from fedabm.curves import Array, Curve
 from fedabm.errors import InputError
 
-__all__ = ["Custom", "FixedKinks", "Question", "Sloped", "answers", "kinks_of"]
+__all__ = ["Custom", "FixedKinks", "Question", "Sloped", "answers", "check_function", "kinks_of"]
 
 #: something that answers one number per profile and owner, (k, n) -> (k, n)
 Question = Callable[[Array], Array]
@@ -43,6 +43,7 @@ class Custom(Accuracy):
     gradient: Question | None = None
 
     def __post_init__(self) -> None:
+        check_function("accuracy", self.function)
         object.__setattr__(self, "kinks", kinks_of(self.kinks))
 
     def values(self, profiles: Array) -> Array:
@@ -91,6 +92,12 @@ class FixedKinks:
         if points.ndim == 2 and len(points) != len(profile):
             raise InputError(f"kinks of {len(points)} owners but {len(profile)} owners; give one row per owner")
         return np.broadcast_to(points, (len(profile), points.shape[-1]))
+
+
+def check_function(what: str, function: Any) -> None:
+    """Raise unless it can be called."""
+    if not callable(function):
+        raise InputError(f"{what} must be a function of profiles (k, n), got {function!r}; give one from Python")
 
 
 def kinks_of(kinks: Any) -> Callable[[Array], Array]:

@@ -97,6 +97,8 @@ class GroupWeighted(PowerLaw):
         ceiling: float = 1.0,
     ) -> None:
         weights, groups = Table(weights, "group weights"), Table(groups, "groups")
+        if groups.array.size and np.array_equal(groups.array, np.round(groups.array)):
+            groups = Table(groups.array.astype(np.intp))
         weights = Table(np.atleast_2d(weights.array).astype(float))
         _check_groups(weights.array, groups.array)
         values = (scale, exponent, offset, ceiling, weights, groups)
@@ -158,4 +160,6 @@ def _check_groups(table: Array, members: Array) -> None:
     if members.ndim != 1 or members.size == 0:
         raise InputError(f"groups must list the group of each owner, got {members!r}; give at least one owner")
     if not np.issubdtype(members.dtype, np.integer) or members.min() < 0 or members.max() >= len(table):
-        raise InputError(f"groups must be whole numbers from 0 to {len(table) - 1}, got {members.tolist()[:8]}")
+        raise InputError(
+            f"groups must be whole numbers from 0 to {len(table) - 1}, got {members.tolist()[:8]}; number them"
+        )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedabm.accuracy.base import Accuracy, Probed
-from fedabm.accuracy.custom import Custom, Question, Sloped, answers, kinks_of
+from fedabm.accuracy.custom import Custom, Question, Sloped, answers, check_function, kinks_of
 from fedabm.curves import Array, Curve, Line
 
 __all__ = ["Separable"]
@@ -38,6 +38,8 @@ class Separable(Accuracy):
     own_slope: Question | None = None
 
     def __post_init__(self) -> None:
+        check_function("the own part of an accuracy", self.own)
+        check_function("the others' part of an accuracy", self.others)
         object.__setattr__(self, "kinks", kinks_of(self.kinks))
 
     def values(self, profiles: Array) -> Array:

@@ -49,7 +49,7 @@ class Layer(Protocol):
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(Layer):
     """y = x W' + b; parameters `index` and, with a bias, the next."""
 
     index: int
@@ -74,7 +74,7 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Convolution:
+class Convolution(Layer):
     """A grouped convolution: the owners are groups; parameters as in `Linear`."""
 
     index: int
@@ -106,7 +106,7 @@ class Convolution:
 
 
 @dataclass(frozen=True)
-class GroupNorm:
+class GroupNorm(Layer):
     """Group normalisation of images; everybody's groups side by side."""
 
     index: int
@@ -132,7 +132,7 @@ class GroupNorm:
 
 
 @dataclass(frozen=True)
-class ReLU:
+class ReLU(Layer):
     """max(x, 0)."""
 
     def forward(self, run: Pass, x: Tensor) -> Tensor:
@@ -145,7 +145,7 @@ class ReLU:
 
 
 @dataclass(frozen=True)
-class MaxPool:
+class MaxPool(Layer):
     """The largest of each window."""
 
     geometry: tuple[Any, ...]
@@ -161,7 +161,7 @@ class MaxPool:
 
 
 @dataclass(frozen=True)
-class Mean:
+class Mean(Layer):
     """The mean over the whole image, as an image of one pixel."""
 
     def forward(self, run: Pass, x: Tensor) -> Tensor:
@@ -174,7 +174,7 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Flatten:
+class Flatten(Layer):
     """Images become vectors; vectors stay."""
 
     def forward(self, run: Pass, x: Tensor) -> Tensor:
@@ -189,7 +189,7 @@ class Flatten:
 
 
 @dataclass(frozen=True)
-class Dropout:
+class Dropout(Layer):
     """Seeded dropout; the mask of a sample does not depend on who else is in the batch."""
 
     rate: float
@@ -214,7 +214,7 @@ class Dropout:
 
 
 @dataclass(frozen=True)
-class Features:
+class Features(Layer):
     """Products of the inputs; stands before any parameter, so nothing flows back through it."""
 
     module: Quadratic
@@ -227,7 +227,7 @@ class Features:
 
 
 @dataclass(frozen=True)
-class ResidualBlock:
+class ResidualBlock(Layer):
     """relu(body(x) + shortcut(x))."""
 
     body: tuple[Layer, ...]

@@ -36,7 +36,7 @@ class Optimiser(Protocol):
 
 
 @dataclass(frozen=True)
-class SGD:
+class SGD(Optimiser):
     """v <- momentum v + g + weight_decay w; w <- w - rate v."""
 
     rate: float
@@ -69,7 +69,7 @@ class SGD:
 
 
 @dataclass(frozen=True)
-class Adam:
+class Adam(Optimiser):
     """Kingma & Ba 2015, with the weight decay added to the gradient."""
 
     rate: float = 1e-3

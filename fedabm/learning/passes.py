@@ -26,7 +26,7 @@ class Sink(Protocol):
 
 
 @dataclass
-class Collect:
+class Collect(Sink):
     """Keeps every gradient."""
 
     gradients: list[Tensor]
@@ -39,7 +39,7 @@ class Collect:
 
 
 @dataclass(frozen=True)
-class Descent:
+class Descent(Sink):
     """Takes the step w <- w - rate g at once; a layer has used its weights when it hands in their gradient."""
 
     blocks: Sequence[Tensor]

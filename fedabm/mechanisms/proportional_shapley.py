@@ -12,6 +12,7 @@ from fedabm.curves import Array, Rows
 from fedabm.mechanisms.proportional import Merits, Proportional, best_other
 from fedabm.shapley import choose_method, enumeration, shapley
 from fedabm.shapley.groups import is_total
+from fedabm.shapley.worth import difference
 from fedabm.views import Reports
 
 __all__ = ["ProportionalShapley"]
@@ -102,7 +103,7 @@ class Counted(Merits):
 
 @dataclass(frozen=True)
 class Asked(Merits):
-    """Shapley values computed anew at every changed profile; slopes by central differences."""
+    """Shapley values computed anew at every changed profile; slopes by differences."""
 
     accuracy: Accuracy
     profile: Array
@@ -123,10 +124,8 @@ class Asked(Merits):
         return own.reshape(x.shape), values.max(axis=1).reshape(x.shape)
 
     def slope(self, x: Array) -> tuple[Array, Array]:
-        step = 1e-6 * np.maximum(1.0, np.abs(x))
-        low, high = np.maximum(x - step, 0.0), x + step
-        (own, rival), (own_low, rival_low) = self.value(high), self.value(low)
-        return (own - own_low) / (high - low), (rival - rival_low) / (high - low)
+        own, rival = difference(lambda trials: np.stack(self.value(trials)), x)
+        return own, rival
 
     def take(self, rows: Rows) -> Asked:
         return Asked(self.accuracy, self.profile, np.asarray(self.rows)[rows])

@@ -150,6 +150,9 @@ def _checked(accuracy: Accuracy, profile: Array, method: str) -> tuple[Array, st
     """A valid profile and a method that applies to it."""
     profile = finite_vector("contributions", profile)
     check_positive("contributions", profile, zero=True)
+    known = getattr(accuracy, "owners", None)
+    if not len(profile) or (known is not None and known != len(profile)):
+        raise InputError(f"{len(profile)} contributions but {known or 'no'} owners; give one contribution per owner")
     if method == "auto":
         return profile, choose_method(accuracy, profile)
     if method not in METHODS:

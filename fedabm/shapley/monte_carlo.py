@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fedabm.accuracy.base import Accuracy, Exposure
 from fedabm.curves import Array, Curve
+from fedabm.errors import check_whole
 from fedabm.shapley.curves import ExposureCurve, coalition_curve
 from fedabm.shapley.groups import exposure_groups, has_groups
 from fedabm.shapley.shares import Shares
@@ -39,6 +40,10 @@ class Orders:
     permutations: int | None = None
     rng: np.random.Generator | None = None
     antithetic: bool = False
+
+    def __post_init__(self) -> None:
+        if self.permutations is not None:
+            check_whole("permutations", self.permutations)
 
     @property
     def total(self) -> int:
