@@ -90,4 +90,5 @@ def powers(
         marker = markers[turn] if turn < len(markers) else ""
         panel.plot(x, shown, color=colours[turn % len(colours)], linestyle=LINES[turn % 5], marker=marker, label=label)
     panel.set_xscale("log")
-    panel.set_yscale("log")
+    if any(np.any(y > 0) for y in lines.values()):
+        panel.set_yscale("log")

@@ -39,7 +39,8 @@ class Script:
         for setting in settings:
             key, equals, text = setting.partition("=")
             if not equals:
-                raise InputError(f"--set takes key=value, got {setting!r}; write for instance --set steps=100")
+                known = next(iter(chosen), "key")
+                raise InputError(f"--set takes key=value, got {setting!r}; write for instance --set {known}=1")
             if key not in chosen:
                 raise InputError(f"{self.name} has no parameter {key!r}; {nearest(key, chosen)}")
             chosen[key] = convert(key, text, hints[key])
@@ -73,7 +74,10 @@ def convert(key: str, text: str, kind: Any) -> Any:
     (0.1, 0.2)
     """
     if typing.get_origin(kind) is tuple:
-        return tuple(convert(key, part, typing.get_args(kind)[0]) for part in text.split(",") if part)
+        parts = [part for part in text.split(",") if part]
+        if not parts:
+            raise InputError(f"{key} needs at least one value, got none; write for instance {key}=1,2")
+        return tuple(convert(key, part, typing.get_args(kind)[0]) for part in parts)
     if typing.get_origin(kind) is typing.Literal:
         if text not in typing.get_args(kind):
             raise InputError(f"{key} cannot be {text!r}; {nearest(text, typing.get_args(kind))}")

@@ -63,11 +63,12 @@ def _hint(key: str, names: list[str]) -> str:
 
 def _check_type(what: str, value: Any, annotation: str) -> None:
     """Plain numbers and truth values are checked here; everything else is up to the class."""
-    if isinstance(value, bool) != (annotation == "bool"):
-        wanted = "true or false" if annotation == "bool" else "neither true nor false"
-        raise InputError(f"{what} must be {wanted}, got {value!r}; change it")
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if annotation == "float" and not number:
         raise InputError(f"{what} must be a number, got {value!r}; give a number")
-    if annotation == "int" and (not number or int(value) != value):
+    if annotation == "int" and not (number and float(value).is_integer()):
         raise InputError(f"{what} must be a whole number, got {value!r}; give a whole number")
+    if annotation == "bool" and not isinstance(value, bool):
+        raise InputError(f"{what} must be true or false, got {value!r}; write one of them")
+    if annotation != "bool" and isinstance(value, bool):
+        raise InputError(f"{what} cannot be {value!r}; give a number, a list or a name")

@@ -61,6 +61,7 @@ def run(
     check_whole("simulated", simulated, 2)
     for share in fractions:
         check_range("fraction of low-cost owners", share, 0.0, 1.0)
+    fractions = tuple(dict.fromkeys(fractions))
     mixture = Mixture(PacBound(ceiling, complexity), low, high, owners, outside)
     tables = [_shaped(mixture, fractions), *(_proportional(mixture, fractions, goal) for goal in tuned_for)]
     table = pd.concat(tables, ignore_index=True)

@@ -21,7 +21,7 @@ from fedabm.cli import run_script
 from fedabm.costs import Linear
 from fedabm.curves import Array
 from fedabm.equilibrium import Equilibrium
-from fedabm.errors import InputError, check_positive
+from fedabm.errors import InputError, check_positive, check_whole
 from fedabm.game import Game
 from fedabm.individual import individual_optimum
 from fedabm.mechanisms import NoPayments
@@ -42,6 +42,8 @@ def run(
     if not 0 < lowest < highest:
         raise InputError(f"costs must be 0 < lowest < highest, got {lowest:g} and {highest:g}; raise highest")
     check_positive("too_high", too_high)
+    for size in (*sizes, owners):
+        check_whole("number of owners", size)
     accuracy, rows = PacBound(ceiling, complexity), []
     runs: dict[tuple[int, float], Federation] = {}
     for factor, name in ((1.0, "costs an owner can bear"), (too_high, "costs too high alone")):

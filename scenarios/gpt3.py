@@ -24,7 +24,7 @@ from fedabm.analysis.curves import COLOURS, dress, mark, panels, powers
 from fedabm.cli import run_script
 from fedabm.costs import Linear
 from fedabm.curves import Array
-from fedabm.errors import check_positive, check_whole
+from fedabm.errors import InputError, check_positive, check_whole
 from fedabm.individual import individual_optimum, viability_cost
 from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
 from fedabm.study import Study
@@ -32,6 +32,8 @@ from fedabm.study import Study
 #: what GPT-3 was trained on, in tokens (Brown et al. 2020, as cited in the paper)
 _TOKENS = 5e11
 _PRINTED = 0.95
+#: no table is made for more companies than this
+_MOST = 10**7
 
 
 def run(
@@ -47,6 +49,8 @@ def run(
     check_positive("exponent, worth, cost and tokens", (exponent, worth, cost, tokens))
     check_whole("companies", companies)
     check_whole("points", points, 2)
+    if not exponent * np.log10(tokens) + np.log10(worth) < 300:
+        raise InputError(f"exponent {exponent:g} is too large for {tokens:g} tokens; give one below 1")
     accuracy = value_of_tokens(exponent, worth, tokens)
     people = population([cost] * companies, worth / cost, starts=worth / cost)
     study.simulate(Scenario(people, accuracy, ValueShaping(), steps=500, record=None), f"{companies} companies")
@@ -76,6 +80,8 @@ def _summary(oracles: Sequence[PowerLaw], cost: float, companies: int) -> pd.Dat
     rows = []
     for oracle in oracles:
         needed = smallest_federation(oracle, cost)
+        if needed > _MOST:
+            raise InputError(f"{needed:.3g} companies would have to begin together; raise worth or lower cost")
         begin, grown = total(oracle, cost, needed), total(oracle, cost, companies)
         rows.append((oracle.exponent, viability_cost(oracle), needed, begin, companies, grown))
     names = ["exponent", "viability cost (USD)", "smallest n", "tokens at smallest n", "n", "tokens at n"]

@@ -1,9 +1,9 @@
 """Which mechanism serves which population: how do data and welfare change with free-riders, liars and size?
 
 All closed-form mechanisms meet populations with more and more free-riders and liars, small and larger, on the same
-owners and seeds.  Screening, which needs to know two types of cost beforehand, is left out: here costs are drawn from a
-continuum.  ProportionalShapley takes seconds per run and joins with slow=true.  The whole design with 20 seeds, as a
-specification for `fedabm sweep`:
+owners and seeds.  Screening believes in two types of cost, here the quartiles of the costs that are really drawn.  It
+and ProportionalShapley take seconds per run and join with slow=true.  The whole design with 20 seeds, as a spec
+for `fedabm sweep`:
 
     function = "fedabm.scenarios.mechanism_by_population:market"
     seeds = 20
@@ -11,7 +11,8 @@ specification for `fedabm sweep`:
     [design]
     mechanism = ["no_payments", { kind = "contribution_subsidy", rate = 0.01 }, "cost_sharing", "shapley_share",
                  { kind = "partial_reciprocity", r = 0.5 }, { kind = "proportional_data", p = 1.0 },
-                 { kind = "proportional_value", p = 1.0 }, { kind = "proportional_shapley", p = 1.0 }, "value_shaping"]
+                 { kind = "proportional_value", p = 1.0 }, { kind = "proportional_shapley", p = 1.0 }, "value_shaping",
+                 { kind = "screening", low = 0.0065, high = 0.0155, probability_low = 0.5 }]
     odd = ["free_rider", "liar"]
     share = [0.0, 0.25, 0.5, 0.75]
     owners = [4, 8, 16]
@@ -42,6 +43,7 @@ from fedabm.mechanisms import (
     ProportionalData,
     ProportionalShapley,
     ProportionalValue,
+    Screening,
     ShapleyShare,
     ValueShaping,
 )
@@ -60,7 +62,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ProportionalValue(1.0),
     ValueShaping(),
 )
-SLOW: tuple[Mechanism, ...] = (ProportionalShapley(1.0),)
+SLOW: tuple[Mechanism, ...] = (ProportionalShapley(1.0), Screening(0.0065, 0.0155, 0.5))
 
 
 def market(

@@ -213,7 +213,8 @@ def _figure(table: pd.DataFrame, shaped: float, market: Market) -> Figure:
         style = {"color": COLOURS[turn], "linestyle": LINES[turn], "marker": marker, "markersize": 5}
         panel.plot(rows["p"], rows["total data"], label=_FULL[name], **style)
     panel.axhline(shaped, color="black", linestyle="--", label="value shaping")
-    panel.set_ylim(-0.04 * shaped, 1.4 * shaped)
+    if shaped > 0:
+        panel.set_ylim(-0.04 * shaped, 1.4 * shaped)
     thousands("y", panel)
     title = f"Equilibrium with the most data (n = {market.owners:,}, c = {market.cost:g})"
     dress(panel, title, "exponent p", "total data (samples)", "upper left")

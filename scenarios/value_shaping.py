@@ -46,6 +46,8 @@ def run(
     easy = PacBound(ceiling, 1.0)
     played = study.simulate(_scenario(easy, shown_cost, shown_owners), f"{shown_owners} owners, cost {shown_cost:g}")
     few = 2 * smallest_federation(easy, cost)
+    if few > 10**5:
+        raise InputError(f"{few:.3g} owners would be needed to begin; raise ceiling or lower cost")
     for start, label in ((0.0, "starting from nothing"), (1.0, "starting from all their data")):
         study.simulate(_scenario(easy, cost, few, start), f"{few} owners, cost {cost:g}, {label}")
     study.table(_played(study), "Simulated federations under value shaping, last step", "simulated")

@@ -88,6 +88,8 @@ def _contours(figure: Figure, panel: Axes, game: Game, axis: Array) -> None:
     profiles = np.column_stack([first.ravel(), second.ravel()])
     utilities = game.accuracy.values(profiles) - game.costs.value(profiles.T).T
     product = np.where((utilities > 0).all(axis=1), utilities.prod(axis=1), 0.0).reshape(first.shape)
+    if product.max() <= 0:
+        raise InputError("no contributions leave both owners a gain, got none to draw; raise ceiling or lower costs")
     levels = product.max() * np.array([0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.88, 0.94, 0.97, 0.99, 0.998, 1.001])
     shades = panel.contourf(first, second, product, levels=levels, cmap="Blues", vmax=1.7 * levels[-1])
     panel.contour(first, second, product, levels=levels[1:], colors="0.5", linewidths=0.5)
