@@ -138,12 +138,12 @@ def _bracket(
     slope: Callable[[Array], Array], left: Array, right: Array, steep_left: Array, steep_right: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Shrink brackets slope(left) > 0 > slope(right) to rounding width: Illinois steps, bisection as a safeguard."""
-    scale = np.maximum(np.abs(right), 1e-300)
     weight_left, weight_right = steep_left.copy(), steep_right.copy()
     for turn in range(_ROUNDS):
-        # What could still be gained inside a bracket is at most its width times the smaller end slope.
+        # What could still be gained inside a bracket is at most its width times the smaller end slope.  A gain of
+        # 1e-22 is far below rounding, but utilities are flat there: it leaves ten digits of the contribution.
         width = right - left
-        open_ = (width > 4e-16 * scale) & (width * np.minimum(np.abs(steep_left), np.abs(steep_right)) > 1e-17)
+        open_ = (width > 4e-16 * right) & (width * np.minimum(np.abs(steep_left), np.abs(steep_right)) > 1e-22)
         if not np.any(open_):
             break
         with np.errstate(divide="ignore", invalid="ignore"):

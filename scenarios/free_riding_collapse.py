@@ -39,7 +39,7 @@ def run(
     complexity: float = 1.0,
 ) -> None:
     """Simulate and solve federations of several sizes, then the same with costs `too_high` times as high."""
-    if not 0 < lowest < highest:
+    if not 0 < lowest < highest < np.inf:
         raise InputError(f"costs must be 0 < lowest < highest, got {lowest:g} and {highest:g}; raise highest")
     check_positive("too_high", too_high)
     for size in (*sizes, owners):

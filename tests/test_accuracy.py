@@ -328,6 +328,8 @@ def test_kinks_for_everyone_per_owner_or_from_the_profile():
         (lambda: GroupWeighted([[1.0]], []), "at least one owner"),
         (lambda: PowerLaw(scale=0.0), "accuracy scale"),
         (lambda: PowerLaw(exponent=float("nan")), "accuracy exponent"),
+        (lambda: Custom("root"), "must be a function of profiles"),
+        (lambda: Separable(np.sin, None), "must be a function of profiles"),
         (lambda: Custom(shared_root, kinks=[-1.0]), "kinks must be contributions"),
         (lambda: Custom(shared_root, 3).values(np.ones((1, 2))), "2 contributions but 3 owners"),
         (lambda: Custom(lambda s: s.sum(axis=1)).values(np.ones((1, 2))), r"shape \(1,\), not \(1, 2\)"),
@@ -340,3 +342,7 @@ def test_bad_input_is_one_clear_line(build, message):
     with pytest.raises(InputError, match=message) as caught:
         build()
     assert "\n" not in str(caught.value)
+
+
+def test_whole_numbers_as_floats_name_groups_too():
+    assert GroupWeighted([[1.0, 0.5], [0.0, 1.0]], [0.0, 1.0]) == GroupWeighted([[1.0, 0.5], [0.0, 1.0]], [0, 1])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.costs import Affine, Linear, Power, Quadratic, stack
+from fedabm.costs import Affine, Linear, Power, Quadratic, costs_of, stack
 from fedabm.errors import InputError
 
 rates, exponents = st.floats(0.0, 5.0), st.floats(1.0, 4.0)
@@ -75,9 +75,18 @@ def test_single_costs_are_values():
     assert not stack([Linear(0.1), Quadratic(0.1)]).linear
 
 
+def test_costs_of_owners_from_numbers_lists_and_stacks():
+    x = np.array([2.0, 2.0])
+    for told in ([0.5, 0.5], (0.5, Linear(0.5)), np.array([0.5, 0.5]), 0.5, Linear(0.5), Linear([0.5, 0.5])):
+        costs = costs_of(told, 2)
+        assert costs.rate.shape == costs.exponent.shape == costs.fixed.shape == (2,)
+        assert costs.value(x).tolist() == [1.0, 1.0]
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
+        (lambda: costs_of([0.1, "much"]), "must be a number or a Cost, got 'much'"),
         (lambda: Linear(-0.1), "cost rate must be zero or a positive number, got -0.1"),
         (lambda: Linear(float("nan")), "got nan"),
         (lambda: Linear([0.1, -0.2]), "got -0.2"),

@@ -278,6 +278,13 @@ def test_wrong_games_are_refused_in_one_line(costs: object, capacities: object, 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(("what", "wrong"), [("accuracy", "power_law"), ("mechanism", NoPayments)])
+def test_a_game_is_made_of_objects(what: str, wrong: object) -> None:
+    parts = {"accuracy": PowerLaw(), "mechanism": NoPayments(), what: wrong}
+    with pytest.raises(InputError, match=f"{what} must be a"):
+        Game(costs=[0.1], capacities=1, **parts)  # type: ignore[arg-type]
+
+
 def test_a_game_must_fit_its_accuracy() -> None:
     with pytest.raises(InputError, match="2 owners with costs but an accuracy of 3"):
         Game(GroupWeighted([[1.0]], [0, 0, 0]), [0.1, 0.2], 10, NoPayments())

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedabm import Federation, InputError, OwnerProfile, Scenario, population
-from fedabm.accuracy import GroupWeighted, PowerLaw
+from fedabm.accuracy import GroupWeighted, JointQuadratic, PowerLaw
 from fedabm.activation import RandomSubset, Sequential, Simultaneous
 from fedabm.costs import Affine, Linear, Quadratic
-from fedabm.mechanisms import ContributionSubsidy, NoPayments
+from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, ShapleyShare, ValueShaping
 from fedabm.strategies import (
     BestResponse,
     FixedShare,
@@ -219,6 +219,26 @@ def test_a_broken_strategy_hurts_nobody_else(field, number, activation):
     assert (frames["broken"].steps["rejected"] == 1).all()
     one, two = (frames[name].owners.query("owner != 1").drop(columns="strategy") for name in frames)
     pd.testing.assert_frame_equal(one, two, check_exact=True)
+
+
+@pytest.mark.parametrize("mechanism", [CostSharing(), CostSharing(0.5), ValueShaping()])
+def test_a_cost_of_another_form_is_rejected_and_stops_nobody(mechanism):
+    class Bends(Strategy):
+        def act(self, view: OwnerView) -> Action:
+            action = view.truthful(0.5 * view.capacity)
+            return replace(action, report=replace(action.report, cost=Quadratic(view.cost.rate)))
+
+    owners = population([0.01, 0.02, 0.03], 10.0, [BestResponse(), Bends(), FixedShare(0.2)])
+    frames = run(Scenario(owners, PowerLaw(), mechanism, steps=3, tolerance=0.0)).frames()
+    assert (frames.owners["rejected"] == (frames.owners["owner"] == 1)).all()
+    assert np.isfinite(frames.owners["utility"]).all()
+
+
+def test_rounding_of_huge_amounts_is_no_broken_promise():
+    owners = population([0.1, 0.2, 0.3], 10.0, FixedShare(0.5))
+    model = Federation(Scenario(owners, JointQuadratic(), ShapleyShare(), steps=2))
+    assert model.accuracy.at_zero(3).max() < -1e6
+    assert model.run().server_balance == pytest.approx(0.0, abs=1e-6)
 
 
 def test_a_broken_strategy_that_recovers_counts_again():

@@ -55,6 +55,30 @@ def test_every_scenario_is_a_program_of_its_own(name, monkeypatch, capsys):
     assert "--seed" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("free_riding_collapse", "owners=-1"),
+        ("free_riding_collapse", "highest=inf"),
+        ("gpt3", "exponent=1e9"),
+        ("gpt3", "worth=1e-9"),
+        ("step_size_region", "cross="),
+        ("value_shaping", "ceiling=1e-9"),
+        ("welfare_two_owners", "ceiling=1e-9"),
+    ],
+)
+def test_settings_without_a_picture_get_one_line(name, setting, tmp_path, capsys):
+    assert main(["run", name, "--steps", "2", "--quiet", "--set", setting, "--out", str(tmp_path / "out")]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(("name", "setting"), [("value_shaping", "owners=2"), ("cost_discrimination", "fractions=1,1")])
+def test_unusual_settings_still_leave_a_picture(name, setting, tmp_path):
+    out = tmp_path / "out"
+    assert main(["run", name, "--steps", "2", "--quiet", "--set", setting, "--out", str(out)]) == 0
+    assert list(out.glob("*.png"))
+
+
 def test_a_script_runs_by_itself(tmp_path):
     out = tmp_path / "out"
     finished = subprocess.run(

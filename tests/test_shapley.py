@@ -273,10 +273,22 @@ def test_methods_that_do_not_apply(accuracy, owners, method, words):
         shapley(accuracy, np.arange(1.0, owners + 1), method)
 
 
-@pytest.mark.parametrize("profile", [[-1.0, 2.0], [np.nan, 1.0], [[1.0, 2.0]]])
+@pytest.mark.parametrize("profile", [[-1.0, 2.0], [np.nan, 1.0], [[1.0, 2.0]], []])
 def test_bad_profiles(profile):
     with pytest.raises(InputError):
         shapley(PowerLaw(), np.array(profile))
+
+
+@pytest.mark.parametrize("accuracy", [GroupWeighted([[1.0]], [0, 0]), RandomCoverage([[0.5], [0.5]])])
+def test_a_profile_must_fit_its_accuracy(accuracy):
+    with pytest.raises(InputError, match="3 contributions but 2 owners"):
+        shapley(accuracy, np.ones(3))
+
+
+@pytest.mark.parametrize("permutations", [0, -1, 1.5])
+def test_permutations_are_a_positive_whole_number(permutations):
+    with pytest.raises(InputError, match="permutations must be a whole number"):
+        shapley(PowerLaw(), np.ones(3), "monte_carlo", permutations=permutations)
 
 
 def test_shares_are_arrays_that_remember():

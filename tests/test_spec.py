@@ -50,6 +50,21 @@ def test_mechanism_can_be_replaced(tmp_path: Path) -> None:
     assert read_game(write(tmp_path, without), "no_payments").mechanism == NoPayments()
 
 
+def test_another_mechanism_may_bring_parameters(tmp_path: Path) -> None:
+    path = write(tmp_path, EXAMPLE)
+    table = '{ kind = "contribution_subsidy", rate = 0.02 }'
+    assert read_game(path, table).mechanism == ContributionSubsidy(0.02)
+    with pytest.raises(InputError, match=r"needs rate, got nothing; write \{ kind = \.\.\., rate = \.\.\. \}"):
+        read_game(path, "contribution_subsidy")
+    with pytest.raises(InputError, match="--mechanism is not valid TOML"):
+        read_game(path, "{ kind = ")
+
+
+def test_an_empty_file_has_nothing(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the game has no mechanism, got nothing"):
+        read_game(write(tmp_path, ""))
+
+
 def test_tables_lists_and_kinds_of_costs(tmp_path: Path) -> None:
     text = """
     mechanism = "no_payments"
@@ -79,12 +94,18 @@ def test_one_cost_for_many_owners(tmp_path: Path) -> None:
         ('"no_payments"', '{ kind = "contribution_subsidy", rate = "high" }', "rate .* must be a number, got 'high'"),
         ('"no_payments"', '{ kind = "contribution_subsidy", rate = true }', "must be a number, got True"),
         ('"no_payments"', '{ kind = "contribution_subsidy", rate = -1 }', "subsidy rate must be"),
+        ('"no_payments"', '{ kind = "cost_sharing", rate = true }', "rate .* cannot be True"),
+        ('"no_payments"', '{ kind = "cost_sharing", rate = [1] }', "must lie between 0 and 1"),
+        ('"no_payments"', '{ kind = "shapley_share", printed = "no" }', "printed .* must be true or false, got 'no'"),
+        ('"no_payments"', '{ kind = "shapley_share", method = 3 }', "unknown Shapley method 3"),
+        ('"no_payments"', '{ kind = "shapley_share", seed = nan }', "must be a whole number, got nan"),
         ('"no_payments"', '{ kind = "no_payments", rate = 1 }', "it takes no parameters"),
         ('"no_payments"', "{ rate = 1 }", "mechanism has no kind"),
         ('mechanism = "no_payments"', "", "the game has no mechanism"),
         ("mechanism", "mechanisms", "unknown key 'mechanisms'.*did you mean 'mechanism'"),
         ("power_law", "powerlaw", "unknown accuracy 'powerlaw'; did you mean 'power_law'"),
         ("power_law", "accuracy", "unknown accuracy 'accuracy'"),
+        ('"power_law", scale = 1.0, exponent = 1.0, offset = 1.0', '"custom", function = "x"', "must be a function"),
         ("scale = 1.0", "scal = 1.0", "unknown key 'scal'.*did you mean 'scale'"),
         ("scale = 1.0", "scale = nan", "accuracy scale must be"),
         ("scale = 1.0", "scale = [1.0]", "must be a number"),

@@ -1,0 +1,83 @@
+"""Games at the edge: capacities of any size, ramps without slope, first-order proofs, few owners in odd groups."""
+
+import numpy as np
+import pytest
+
+import fedabm
+from fedabm import Game, solve
+from fedabm.accuracy import Custom, GroupWeighted, PowerLaw
+from fedabm.best import best_response
+from fedabm.costs import Linear
+from fedabm.individual import individual_optimum
+from fedabm.mechanisms import (
+    CostSharing,
+    NoPayments,
+    PartialReciprocity,
+    ProportionalShapley,
+    Screening,
+    ShapleyShare,
+    ValueShaping,
+)
+from fedabm.mechanisms.value_shaping import shaped_equilibrium
+from fedabm.shapley import shapley
+
+SCREENING = Screening(low=0.1, high=0.25, probability_low=0.5)
+
+
+@pytest.mark.parametrize("capacity", [1e3, 1e6, 1e12])
+@pytest.mark.parametrize(
+    "mechanism", [NoPayments(), CostSharing(), ShapleyShare(), PartialReciprocity(0.5), ValueShaping(), SCREENING]
+)
+def test_capacities_that_nobody_can_reach_change_nothing(mechanism, capacity):
+    near, far = (solve(Game(PowerLaw(), [0.1, 0.25], top, mechanism)) for top in (100.0, capacity))
+    assert far.converged
+    assert far.profile == pytest.approx(near.profile, rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("capacity", [1e-3, 1e3, 1e12])
+def test_best_responses_are_as_sharp_in_a_wide_range_as_in_a_narrow_one(scale, capacity):
+    accuracy, cost = PowerLaw(scale=scale, offset=scale, ceiling=1.0), Linear(np.array([0.1 / scale]))
+    offers = NoPayments().offers(accuracy, Game(accuracy, cost, capacity * scale, NoPayments()).reports(np.zeros(1)))
+    best = best_response(offers, cost, np.array([capacity * scale]), certify=True)
+    root = min(10.0**0.5 * scale - scale, capacity * scale)
+    assert best.contribution[0] == pytest.approx(root, rel=1e-9)
+    assert best.bound[0] - best.utility[0] < 1e-14
+    assert individual_optimum(accuracy, cost, np.array([capacity * scale]))[0][0] == pytest.approx(root, rel=1e-12)
+
+
+@pytest.mark.parametrize("capacity", [100.0, 1e3, 1e6])
+def test_screening_ends_at_the_corners_of_its_menu(capacity):
+    game = Game(PowerLaw(), [0.1, 0.25], capacity, SCREENING)
+    profile = np.array([4.0, 1.5])
+    for _ in range(40):
+        menu = SCREENING.menu(game.accuracy, game.reports(profile))
+        profile = np.array([menu.down[0], menu.up[1]])
+    assert solve(game).profile == pytest.approx(profile, rel=1e-11)
+
+
+def test_value_shaping_by_solver_and_by_closed_form():
+    found = solve(Game(PowerLaw(), [0.1, 0.25], 1e9, ValueShaping()))
+    assert found.profile == pytest.approx(shaped_equilibrium(PowerLaw(), Linear(np.array([0.1, 0.25]))), rel=1e-9)
+
+
+def test_a_proof_that_needs_many_intervals_still_ends_within_the_tolerance():
+    root = Custom(lambda s: np.sqrt(s.sum(axis=1, keepdims=True) + 0 * s), concave=True, monotone=True)
+    found = solve(Game(root, [0.4, 0.9], 10, ShapleyShare()))
+    assert found.converged
+    assert found.gap <= 1e-9
+
+
+def test_proportional_shapley_among_groups_against_the_shares_themselves():
+    accuracy, profile = GroupWeighted([[0.0, 1.0], [0.3, 0.5]], [0, 1, 1]), np.array([1.0, 2.0, 0.5])
+    game = Game(accuracy, [0.1, 0.2, 0.3], 10, ProportionalShapley(0.5))
+    shares = shapley(accuracy, profile)
+    expected = np.sqrt(shares / shares.max()) * accuracy.values(profile[None])[0]
+    assert game.accuracies(profile) == pytest.approx(expected, rel=1e-12)
+    assert solve(game).converged
+
+
+def test_the_solver_is_found_where_one_looks_for_it():
+    assert fedabm.solve is fedabm.equilibrium.solve
+    assert fedabm.equilibrium.Game is fedabm.Game
+    assert isinstance(solve(Game(PowerLaw(), [0.1], 1, NoPayments())), fedabm.Equilibrium)
