@@ -1,13 +1,14 @@
 # make run    set up and run the first study: a result and a picture
 # make test   set up and run the tests
-# Both create a virtual environment in .venv once and use it again afterwards.
+# make notebooks   set up, run the notebooks in analysis/ and store them with their outputs
+# All create a virtual environment in .venv once and use it again afterwards.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint clean
+.PHONY: run test lint notebooks clean
 
 run: $(READY)
 	$(BIN)/fedabm run free_riding
@@ -19,6 +20,9 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+notebooks: $(READY)
+	$(BIN)/python -m fedabm.analysis.notebooks
 
 # torch goes first, so that the pinned version is taken before anything else asks for a newer one.
 $(READY): pyproject.toml constraints.txt

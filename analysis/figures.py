@@ -1,31 +1,105 @@
-"""Figures that take frames and return axes: one palette by strategy and mechanism, readable without colour vision."""
+"""Figures that take frames and return axes; this module holds them all.
+
+    from fedabm.analysis.figures import contributions_over_time
+    axes = contributions_over_time(fedabm.load("my_run"))
+    axes.figure.savefig("contributions.png")
+
+Every strategy and mechanism has one look in all figures (`fedabm.analysis.looks`); every axis says what it shows, in
+which unit and of how many owners or runs.  Frames without rows give empty axes that say so; frames that lack columns
+are refused with one line that says which, and which version wrote them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
-from fedabm.frames import Frames
+from fedabm.analysis.cycles import best_response_cycle
+from fedabm.analysis.distributions import accuracy_utility, utility_distribution
+from fedabm.analysis.heat import gain_table, heat_table
+from fedabm.analysis.looks import kind_of, mechanism_looks, strategy_colours, strategy_looks
+from fedabm.analysis.networks import collaboration_graph, money_graph
+from fedabm.analysis.outcomes import against_contribution, mechanism_bars, welfare_against
+from fedabm.analysis.over_time import contributions_over_time, convergence
+from fedabm.analysis.rows import last_step, needed, numbers
+from fedabm.analysis.shaping import offer_frame, value_shaping
+from fedabm.errors import check_whole
+from fedabm.frames import COLUMNS, Frames, shorten
 
-__all__ = ["last_step", "owner_bars", "strategy_colours"]
+__all__ = [
+    "accuracy_utility",
+    "against_contribution",
+    "best_response_cycle",
+    "collaboration_graph",
+    "contributions_over_time",
+    "convergence",
+    "gain_table",
+    "heat_table",
+    "last_step",
+    "mechanism_bars",
+    "mechanism_looks",
+    "money_graph",
+    "of_runs",
+    "offer_frame",
+    "owner_bars",
+    "side_by_side",
+    "strategy_colours",
+    "strategy_looks",
+    "utility_distribution",
+    "value_shaping",
+    "welfare_against",
+]
 
-_COLOURS = sns.color_palette("colorblind")
-_STRATEGIES = ("best_response", "gradient_response", "honest", "free_rider", "liar", "quitter", "random", "fixed_share")
+
+def of_runs(frames: Frames, runs: list[int]) -> Frames:
+    """The frames of some runs only."""
+    parts = {name: getattr(frames, name) for name in COLUMNS}
+    return Frames(**{name: part[part["run"].isin(runs)] for name, part in parts.items()})
 
 
-def strategy_colours(labels: list[str]) -> dict[str, tuple[float, float, float]]:
-    """One colour per strategy, the same in every figure; a wrapper has its own colour."""
-    known = {name: _COLOURS[i] for i, name in enumerate(_STRATEGIES)}
-    spare = iter(_COLOURS[len(_STRATEGIES) :])
-    return {label: known.get(label.split("(")[0]) or next(spare, (0.5, 0.5, 0.5)) for label in labels}
+def side_by_side(
+    frames: Frames, draw: Callable[..., Axes], by: str = "label", most: int = 4, width: float = 3.6, height: float = 3.4
+) -> Figure:
+    """The same figure for each group of runs, one panel each on common axes; at most so many groups.
+
+    `draw` takes frames and `ax`, for instance `contributions_over_time`.
+    """
+    check_whole("most", most)
+    runs = needed(frames.runs, "runs", ["run", by])
+    groups = runs.groupby(runs[by].map(kind_of) if by == "mechanism" else runs[by], sort=False)["run"]
+    chosen = list(groups)[:most]
+    with sns.axes_style("whitegrid"), sns.plotting_context("paper", font_scale=1.05):
+        count = max(len(chosen), 1)
+        figure, axes = plt.subplots(1, count, figsize=(width * count, height), sharey=True, squeeze=False)
+        figure.set_layout_engine("constrained")
+    for panel, (name, members) in zip(axes[0], chosen, strict=False):
+        draw(of_runs(frames, list(members)), ax=panel)
+        title = shorten(str(name), 40)
+        panel.set_title(title if len(chosen) == len(groups) else f"{title}\n({len(chosen)} of {len(groups)} shown)")
+        if panel is not axes[0][0]:
+            panel.set_ylabel("")
+    _one_legend(figure, list(axes[0]))
+    return figure
 
 
-def last_step(owners: pd.DataFrame) -> pd.DataFrame:
-    """The rows of each run's last step."""
-    return owners[owners["step"] == owners.groupby("run")["step"].transform("max")]
+def _one_legend(figure: Figure, panels: list[Axes]) -> None:
+    """The entries of all panels once, below them."""
+    found: dict[str, Any] = {}
+    for panel in panels:
+        found |= {label: handle for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)}
+        if panel.get_legend() is not None:
+            panel.get_legend().remove()
+    if found:
+        columns = min(len(found), 2 * len(panels))
+        names = [shorten(name, 40) for name in found]
+        figure.legend(found.values(), names, loc="outside lower center", ncol=columns, frameon=False)
 
 
 def owner_bars(frames: Frames, columns: dict[str, str], axis: str = "owner") -> Figure:
@@ -33,24 +107,36 @@ def owner_bars(frames: Frames, columns: dict[str, str], axis: str = "owner") -> 
 
     `columns` maps a column of the owners frame to its title; `axis` says what the owners are ordered by.
     """
+    needed(frames.owners, "owners", ["run", "step", "owner", "strategy", *columns], frames.runs)
     final = last_step(frames.owners)
-    labels = [label for label in final["strategy"].cat.categories if (final["strategy"] == label).any()]
-    colours = strategy_colours(labels)
+    labels = sorted(final["strategy"].astype(str).unique())
+    looks = strategy_looks(labels)
     sns.set_theme(style="whitegrid", context="paper")
-    size = (3.4 * len(columns), 2.3 * len(frames.runs))
-    figure, axes = plt.subplots(len(frames.runs), len(columns), figsize=size, sharex=True, sharey="col", squeeze=False)
+    rows = max(len(frames.runs), 1)
+    size = (3.4 * len(columns), 2.3 * rows)
+    figure, axes = plt.subplots(rows, len(columns), figsize=size, sharex=True, sharey="col", squeeze=False)
     for panel, title in zip(axes[0], columns.values(), strict=True):
         panel.set_title(title)
-    for panels, run in zip(axes, frames.runs.itertuples(), strict=True):
-        rows = final[final["run"] == run.run].set_index("owner")
+    for panels, run in zip(axes, frames.runs.itertuples(), strict=False):
+        mine = final[final["run"] == run.run].set_index("owner")
         for panel, column in zip(panels, columns, strict=True):
-            panel.bar(np.arange(len(rows)), rows[column], color=[colours[label] for label in rows["strategy"]])
+            for label, part in mine.assign(place=np.arange(len(mine))).groupby(mine["strategy"].astype(str)):
+                look = looks[str(label)]
+                panel.bar(
+                    part["place"], part[column], color=look.colour, hatch=look.hatch, edgecolor="white", linewidth=0
+                )
             panel.axhline(0, color="0.3", linewidth=0.8)
-            panel.set_xticks(np.arange(len(rows)), rows.index)
+            spaced = np.arange(0, len(mine), -(-len(mine) // 20) or 1)
+            panel.set_xticks(spaced, mine.index[spaced])
         panels[0].set_ylabel(run.label)
+    owners = len(final[["run", "owner"]].drop_duplicates()) // rows
     for panel in axes[-1]:
-        panel.set_xlabel(axis)
-    handles = [plt.Rectangle((0, 0), 1, 1, color=colours[label]) for label in labels]
-    figure.legend(handles, labels, loc="lower center", ncol=len(labels), bbox_to_anchor=(0.5, -0.06), frameon=False)
+        panel.set_xlabel(f"{axis} ({numbers(owners=owners)})")
+    handles = [
+        Rectangle((0, 0), 1, 1, facecolor=look.colour, hatch=look.hatch, edgecolor="white") for look in looks.values()
+    ]
+    if handles:
+        anchor = {"loc": "lower center", "bbox_to_anchor": (0.5, -0.06), "frameon": False}
+        figure.legend(handles, labels, ncol=min(len(labels), 5), **anchor)
     figure.tight_layout()
     return figure

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 
-__all__ = ["lie_lines", "money_picture", "role_colours"]
+__all__ = ["lie_lines", "money_picture", "role_colours", "role_markers"]
 
 _COLOURS = sns.color_palette("colorblind")
 #: colour, marker and column by role: money flows from left to right
@@ -30,6 +30,11 @@ _ALONE = -0.22
 def role_colours(roles: Sequence[str]) -> list[tuple[float, float, float]]:
     """One colour per owner, the same in every figure."""
     return [_LOOKS[role][0] for role in roles]
+
+
+def role_markers(roles: Sequence[str]) -> list[str]:
+    """One marker per owner, the same in every figure."""
+    return [_LOOKS[role][1] for role in roles]
 
 
 def money_picture(graph: nx.DiGraph, title: str) -> Figure:

@@ -71,7 +71,7 @@ class Owner(_Agent):
 
     @property
     def utility(self) -> float:
-        """accuracy + payment - cost."""
+        """gain (by default the accuracy received) + payment - cost."""
         return float(self.model.population.utility[self.row])
 
     @property
@@ -105,6 +105,8 @@ class Server(_Agent):
 def _same(one: Reports, other: Reports) -> bool:
     def columns(reports: Reports) -> list[Array]:
         cost = reports.cost
-        return [reports.contribution, reports.size, *([] if cost is None else [cost.rate, cost.exponent, cost.fixed])]
+        known = [] if cost is None else [cost.rate, cost.exponent, cost.fixed]
+        known += [] if reports.eagerness is None else [reports.eagerness]
+        return [reports.contribution, reports.size, *known]
 
     return all(np.array_equal(a, b) for a, b in zip(columns(one), columns(other), strict=True))

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import pickle
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fedabm.errors import InputError
 from fedabm.model import Federation
 
-__all__ = ["restore", "run", "save"]
+__all__ = ["Keeper", "restore", "save"]
 
 FORMAT = 1
 #: what belongs to Mesa or points at the model and is made anew
@@ -48,17 +49,31 @@ def restore(path: str | Path) -> Federation:
     return _rebuilt(state)
 
 
-def run(
-    model: Federation, path: str | Path | None = None, every: float | None = None, steps: int | None = None
-) -> Federation:
-    """Step to the end (or to step number `steps`), with a checkpoint every so many seconds if both are given."""
-    last = time.monotonic()
-    while model.running and (steps is None or model.steps < steps):
-        model.step()
-        if path is not None and every is not None and model.running and time.monotonic() - last >= every:
-            save(model, path)
-            last = time.monotonic()
-    return model
+@dataclass
+class Keeper:
+    """Saves a run at a path every so many seconds, and finds it there again."""
+
+    path: Path
+    every: float
+    _last: float = field(default_factory=time.monotonic)
+
+    def found(self) -> Federation | None:
+        """The run as it was left; a damaged checkpoint only means to begin again."""
+        try:
+            return restore(self.path) if self.path.exists() else None
+        except InputError:
+            return None
+
+    def keep(self, model: Federation) -> None:
+        """Call after each step: saves the run if it is time."""
+        if time.monotonic() - self._last >= self.every:
+            save(model, self.path)
+            self._last = time.monotonic()
+
+    def end(self, model: Federation) -> None:
+        """Call after the last step if more is to come: a long run is kept as it ended."""
+        if self.path.exists() or time.monotonic() - self._last >= self.every:
+            save(model, self.path)
 
 
 def _state(model: Federation) -> dict[str, Any]:
@@ -82,7 +97,7 @@ def _rebuilt(state: dict[str, Any]) -> Federation:
     model.random.setstate(state["random"])
     model.rng.bit_generator.state = state["rng"]
     for cohort in model.population._cohorts:  # what strategies see cannot be written to, also after unpickling
-        for column in (cohort.capacity, cohort.cost.rate, cohort.cost.exponent, cohort.cost.fixed):
+        for column in (cohort.capacity, cohort.cost.rate, cohort.cost.exponent, cohort.cost.fixed, cohort.eagerness):
             column.setflags(write=False)
     model._began = time.perf_counter() - state["elapsed"]
     return model

@@ -17,10 +17,12 @@ from rich.console import Console
 from rich.table import Table
 
 import fedabm
+from fedabm import resume, timing
 from fedabm.equilibrium import solve
 from fedabm.errors import InputError
 from fedabm.learning import command as learning
 from fedabm.library import find, names
+from fedabm.report import command as report
 from fedabm.reproduction import command as reproduction
 from fedabm.spec import read_game
 from fedabm.store import claim
@@ -77,13 +79,17 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change a parameter; repeatable")
     run.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: a new folder in results/)")
     run.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    run.add_argument("--profile", action="store_true", help="print which share of the time training took")
+    run.add_argument(
+        "--checkpoint", type=float, default=60.0, metavar="SECONDS", help="how often to save a long run (default 60)"
+    )
     run.set_defaults(command=_run)
     solving = commands.add_parser("solve", help="the Nash equilibrium of a game written in TOML")
     solving.add_argument("spec", type=Path, metavar="SPEC.toml", help="accuracy, owners and mechanism of the game")
     solving.add_argument("--mechanism", metavar="NAME", help="another one, by name or as { kind = ..., ... }")
     solving.add_argument("--json", action="store_true", help="print all fields of the equilibrium as JSON")
     solving.set_defaults(command=_solve)
-    for module in (learning, reproduction, sweep):
+    for module in (learning, report, reproduction, sweep):
         module.add_parser(commands)
     return parser
 
@@ -106,17 +112,22 @@ def _run(options: argparse.Namespace) -> None:
     script = find(options.name)
     parameters = script.parameters(options.set)
     study = Study(script.name, options.seed, options.steps, parameters, options.quiet)
-    folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}")
-    with _claimed(folder):
+    command = _command(options)
+    folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}", command)
+    unfinished = resume.unfinished(folder, command, study, options.checkpoint)
+    with _claimed(folder), unfinished, timing.profiled(options.profile) as shares:
         try:
             script.run(study, **parameters)
         except (Interrupted, KeyboardInterrupt):
             if study.empty:
                 raise KeyboardInterrupt from None
-            study.save(folder, _command(options), complete=False)
+            study.save(folder, command, complete=False)
             print(f"fedabm: interrupted; see what was recorded with fedabm.load({str(folder)!r})", file=sys.stderr)
             raise Interrupted from None
-        paths = study.save(folder, _command(options))
+        paths = study.save(folder, command)
+    if options.profile:
+        study.note("")
+        study.table(shares.table(), "Where the time went", "profile")
     study.note("\nWritten:")
     for path in sorted(paths, key=lambda path: path.suffix == ".png"):
         study.note(f"  {path}" if path.suffix != ".png" else f"Picture: {path}")
@@ -153,10 +164,10 @@ def _solve(options: argparse.Namespace) -> None:
     console.print(f"total data {found.profile.sum():.8g}; method {found.method}", highlight=False)
 
 
-def _fresh(folder: Path) -> Path:
-    """The folder, or the next free one: results/x-0, results/x-0-2, ..."""
+def _fresh(folder: Path, command: str) -> Path:
+    """The first of results/x-0, results/x-0-2, ... that is free or holds an unfinished run of this command."""
     candidates = itertools.chain([folder], (Path(f"{folder}-{k}") for k in itertools.count(2)))
-    return next(path for path in candidates if not os.path.exists(path))
+    return next(path for path in candidates if not os.path.exists(path) or resume.left(path) == command)
 
 
 def _command(options: argparse.Namespace) -> str:

@@ -18,8 +18,9 @@ import numpy as np
 import pandas as pd
 
 from fedabm.ledger import Ledger
+from fedabm.links import Links
 from fedabm.people import Population
-from fedabm.views import Transfers
+from fedabm.views import INFORMATION, Transfers
 
 if TYPE_CHECKING:
     from fedabm.equilibrium import Equilibrium
@@ -40,7 +41,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "steps": "steps that were run",
         "status": "converged, stopped (steps used up) or interrupted",
         "converged": "whether nothing moved any more",
-        "gap": "certified gap: the most any owner could still gain by changing its own contribution (empty: cut off)",
+        "gap": "certified gap: the most any owner could still gain by another contribution, the others at their word "
+        "(empty: cut off)",
         "fedabm": "version of fedabm",
         "mesa": "version of mesa",
         "numpy": "version of numpy",
@@ -59,23 +61,36 @@ COLUMNS: dict[str, dict[str, str]] = {
         "present": "owners that have not left",
         "rejected": "owners whose report or model update was unusable in this step",
         "moved": "largest change of what an owner does or says, as a share of its capacity or cost (leaving is 1)",
+        "reciprocity": "share of model imports that go both ways (empty where all share one model)",
+        "components": "groups of owners without any import between them (empty where all share one model)",
     },
     "owners": {
         "run": "number of the run",
         "step": "number of the step",
         "owner": "number of the owner, from 0",
         "strategy": "what the owner does",
+        "role": "what the owner is called by its profile",
         "capacity": "all the data it has",
         "contribution": "data it really used",
         "reported_contribution": "data it said it used",
         "reported_size": "data it said it has",
         "reported_unit_cost": "cost per unit it stated (empty where the mechanism does not ask)",
         "accuracy": "worth of the model it received",
-        "cost": "true cost of its contribution",
-        "payment": "money it received (negative: it paid)",
-        "utility": "accuracy - cost + payment",
+        "best_accuracy": "best of its accuracies so far, what an owner that left keeps (chosen on test data)",
+        "gain": "what it gained: the accuracy, unless the scenario values something else",
+        "cost": "true cost of its contribution, or of what the scenario values instead",
+        "owed": "payment that fell due by the rule (negative: it had to pay), before anybody's budget",
+        "payment": "money it really received (negative: it paid)",
+        "money": "money it has after the step (inf: it has no budget)",
+        "utility": "gain - cost + payment",
         "stayed": "whether it is in the federation",
         "rejected": "whether its report or model update was unusable and counted as nothing",
+        "information": "what its decision in this step rests on: " + ", ".join(INFORMATION),
+        "imports": "others' models that go into its own (0 where all share one model)",
+        "exports": "others' models that its own goes into",
+        "import_strength": "how much of others' models goes into its own, summed over them",
+        "export_strength": "how much of its own model goes into others', summed over them",
+        "isolated": "whether it is there but neither imports nor exports a model",
     },
     "transfers": {
         "run": "number of the run",
@@ -85,6 +100,17 @@ COLUMNS: dict[str, dict[str, str]] = {
         "amount": "money, never negative",
         "reason": "the rule that demanded it",
     },
+}
+
+#: columns of names, the same in every step
+_NAMED = ("strategy", "role")
+#: columns that only federations with a model for each owner fill
+_LINKED: dict[str, type] = {
+    "imports": np.int64,
+    "exports": np.int64,
+    "import_strength": float,
+    "export_strength": float,
+    "isolated": bool,
 }
 
 
@@ -111,9 +137,10 @@ class Recorder:
         """Whether this step is to be kept."""
         return self.every is not None and step % self.every == 0
 
-    def keep(self, step: int, population: Population, transfers: Transfers) -> None:
+    def keep(self, step: int, population: Population, transfers: Transfers, links: Links | None = None) -> None:
         """Keep the state of all owners: for good if the step is wanted, else until the next."""
-        self._last = (step, transfers, self._columns(step, population))
+        linked = {} if links is None else links.columns
+        self._last = (step, transfers, self._columns(step, population) | linked)
         if self.wants(step):
             self._kept.append(self._last[2])
 
@@ -121,15 +148,20 @@ class Recorder:
         """All rows kept, and those of the last complete step."""
         kept = [part for part in self._kept if part["step"][0] < self.step]
         kept += [self._last[2]] if self._last else []
-        names = [name for name in COLUMNS["owners"] if name not in ("run", "strategy")]
+        names = [name for name in COLUMNS["owners"] if name not in ("run", *_NAMED)]
+        size = len(population)
+        unlinked: dict[str, np.ndarray] = {name: np.zeros(size, dtype=kind) for name, kind in _LINKED.items()}
         columns: dict[str, np.ndarray | list] = {
-            name: np.concatenate([part[name] for part in kept]) if kept else [] for name in names
+            name: np.concatenate([(unlinked | part)[name] for part in kept]) if kept else [] for name in names
         }
-        frame = pd.DataFrame(columns)
-        labels = np.array([strategy.label for strategy in population.strategies])
-        seen, codes = np.unique(labels, return_inverse=True)
-        chosen = codes[frame["owner"].to_numpy(dtype=np.intp)]
-        frame.insert(2, "strategy", pd.Categorical.from_codes(chosen, categories=pd.Index(seen)))
+        frame = pd.DataFrame(columns).astype(_LINKED)
+        rests = np.asarray(columns["information"], dtype=np.int8)
+        frame["information"] = pd.Categorical.from_codes(rests, categories=list(INFORMATION))
+        called = {"strategy": [strategy.label for strategy in population.strategies], "role": population.roles}
+        for place, name in enumerate(_NAMED, start=2):
+            seen, codes = np.unique(np.array(called[name]), return_inverse=True)
+            chosen = codes[frame["owner"].to_numpy(dtype=np.intp)]
+            frame.insert(place, name, pd.Categorical.from_codes(chosen, categories=pd.Index(seen)))
         return frame
 
     def _columns(self, step: int, people: Population) -> dict[str, np.ndarray]:
@@ -143,11 +175,16 @@ class Recorder:
             "reported_size": people.claimed_size.copy(),
             "reported_unit_cost": people.claimed_cost.rate.copy() if self.with_cost else np.full(n, np.nan),
             "accuracy": people.accuracy.copy(),
+            "best_accuracy": people.best.copy(),
+            "gain": people.gain.copy(),
             "cost": people.cost_paid.copy(),
+            "owed": people.owed.copy(),
             "payment": people.payment.copy(),
+            "money": people.money.copy(),
             "utility": people.utility.copy(),
             "stayed": people.stayed.copy(),
             "rejected": people.unusable,
+            "information": people.information.copy(),
         }
 
 
@@ -200,17 +237,24 @@ def equilibrium_frames(
             "step": 0,
             "owner": np.arange(n),
             "strategy": pd.Categorical(["equilibrium"] * n),
+            "role": pd.Categorical(["owner"] * n),
             "capacity": game.capacities,
             "contribution": kept,
             "reported_contribution": kept,
             "reported_size": game.capacities,
             "reported_unit_cost": game.costs.rate if game.mechanism.asks_cost else np.nan,
             "accuracy": found.accuracies,
+            "best_accuracy": found.accuracies,
+            "gain": found.accuracies,
             "cost": costs,
+            "owed": found.payments,
             "payment": found.payments,
+            "money": np.inf,
             "utility": found.utilities,
             "stayed": True,
             "rejected": False,
+            "information": pd.Categorical(["offer"] * n, categories=list(INFORMATION)),
+            **{name: np.zeros(n, dtype=kind) for name, kind in _LINKED.items()},
         }
     )
     step = {
@@ -224,6 +268,8 @@ def equilibrium_frames(
         "present": n,
         "rejected": 0,
         "moved": 0.0,
+        "reciprocity": np.nan,
+        "components": np.nan,
     }
     ledger = Ledger(n)
     ledger.record(0, Transfers.central(found.payments, type(game.mechanism).__name__))
@@ -236,12 +282,13 @@ def shorten(text: str, most: int = 200) -> str:
 
 
 def _concatenate(name: str, frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """One below the other, with strategies as one common category."""
+    """One below the other, with strategies and roles as common categories."""
     if not frames:
         return pd.DataFrame({column: [] for column in COLUMNS[name]})
     if name == "owners":
-        labels = sorted({label for frame in frames for label in frame["strategy"].cat.categories})
-        frames = [frame.assign(strategy=frame["strategy"].cat.set_categories(labels)) for frame in frames]
+        for named in _NAMED:
+            labels = sorted({label for frame in frames for label in frame[named].cat.categories})
+            frames = [frame.assign(**{named: frame[named].cat.set_categories(labels)}) for frame in frames]
     kept = [frame for frame in frames if len(frame)] or frames[:1]
     joined = pd.concat(kept, ignore_index=True)
     return joined[list(COLUMNS[name])]

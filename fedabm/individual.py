@@ -11,7 +11,7 @@ from fedabm.curves import Array
 from fedabm.offers import Offers, full_access, nothing
 from fedabm.roots import falling_root, just_inside
 
-__all__ = ["individual_optimum", "viability_cost"]
+__all__ = ["individual_optimum", "smallest_federation", "viability_cost"]
 
 
 def individual_optimum(accuracy: Accuracy, cost: Cost, capacity: Array) -> tuple[Array, Array]:
@@ -51,6 +51,19 @@ def viability_cost(accuracy: Exposure) -> float:
         high = 2.0 * high
     tangent = falling_root(excess, low, high)
     return float((accuracy.curve(tangent) / tangent)[0])
+
+
+def smallest_federation(accuracy: Exposure, cost: float) -> int:
+    """The fewest owners with this unit cost that can begin together under value shaping: c/n must be a viable cost.
+
+    Each then gives S/n with v(S) = c S/n, which has a solution S > 0 from there on.  Karimireddy et al. 2022, Remark 3
+    and Figure 4.
+
+    >>> from fedabm.accuracy.pac_bound import PacBound
+    >>> smallest_federation(PacBound(ceiling=0.95, complexity=1.0), 0.1)
+    48
+    """
+    return int(np.ceil(cost / viability_cost(accuracy)))
 
 
 def _sharpened(alone: Offers, cost: Cost, capacity: Array, found: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import mesa
@@ -12,15 +13,17 @@ import pandas as pd
 
 from fedabm.accuracy.base import Accuracy
 from fedabm.agents import Owner, Server
-from fedabm.best import best_response
+from fedabm.certificate import certified_gains
 from fedabm.curves import Array
 from fedabm.errors import InputError
 from fedabm.frames import Frames, Recorder, run_frame, shorten
 from fedabm.ledger import Ledger
+from fedabm.links import Links
 from fedabm.people import Members, Population
 from fedabm.random import check_seed, generator
 from fedabm.scenario import Scenario
 from fedabm.sending import Effort, Sending
+from fedabm.treasury import Treasury, balances
 from fedabm.views import Outcome, Reports, ServerView, Transfers
 
 __all__ = ["Federation"]
@@ -43,6 +46,7 @@ class Federation(mesa.Model):
         self.server = Server(self, scenario.mechanism)
         self.owners = mesa.agent.AgentSet([Owner(self, row) for row in range(len(scenario.owners))], random=self.random)
         self.ledger = Ledger(len(scenario.owners))
+        self.treasury = Treasury(self.population.money, scenario.pay_every)
         self.recorder = Recorder(scenario.record, with_cost=scenario.mechanism.asks_cost)
         self.datacollector = mesa.DataCollector(model_reporters=_REPORTERS)
         self.converged, self.moved = False, np.inf
@@ -51,15 +55,23 @@ class Federation(mesa.Model):
         self.accuracy, self._learning = scenario.accuracy.seeded(self.seed), False
         self._restricted: tuple[Members, Accuracy, Accuracy] | None = None
         self._transfers = Transfers.central(np.zeros(0), "")
+        self.links: list[Links] = []
+        self._links: Links | None = None
+        self.reciprocity = self.components = np.nan
         self._began = time.perf_counter()
+        #: when each step was complete, in seconds since the beginning
+        self.seconds: list[float] = []
 
     def step(self) -> None:
         """One round: owners decide on what was announced, the model is learned, the server settles, owners receive."""
+        self.population.arrive(self.steps)
+        self.population.begin()
         before, stance = self.population.effort(), self.population.stance()
         acted = self.decide()
         present = self.population.present
         accuracy = self.learn(present, before)
         outcome = self.settle(present)
+        self.deliver(present, outcome)
         self.record(present, outcome)
         self.receive(present, outcome, accuracy)
         self.watch(acted, self.population.moved(stance))
@@ -75,7 +87,8 @@ class Federation(mesa.Model):
 
     def announce(self, present: Members) -> tuple[Reports, Accuracy]:
         """What is public before owners decide: the others' last reports and the accuracies they promise."""
-        reports = self.population.reports(present, with_cost=self.scenario.mechanism.asks_cost)
+        rule = self.scenario.mechanism
+        reports = self.population.reports(present, with_cost=rule.asks_cost, with_eagerness=rule.asks_eagerness)
         return reports, self.oracle(present).public
 
     def decide(self) -> Members:
@@ -85,11 +98,13 @@ class Federation(mesa.Model):
             present = self.population.present
             if not len(present):
                 break
-            offers = self.server.announce(*self.announce(present))
+            reports, oracle = self.announce(present)
+            offers = self.server.announce(reports, oracle)
+            public = {"told": oracle.tells, "total": float(reports.contribution.sum())}
             for cohort in self.population.cohorts(batch):
                 everyone = len(cohort.members) == len(present)
                 mine = offers if everyone else offers.take(np.searchsorted(present, cohort.members))
-                view = cohort.view(self.steps, mine, self.population.experience(cohort.members))
+                view = cohort.view(self.steps, mine, self.population.memory(cohort.members), **public)
                 self.population.apply(cohort.members, cohort.strategy.act(view))
             acted.append(batch)
         return np.concatenate(acted)
@@ -108,7 +123,8 @@ class Federation(mesa.Model):
         if not len(present):
             return Outcome.empty()
         reports, oracle = self.announce(present)
-        outcome = self.server.settle(ServerView(self.steps, reports, oracle))
+        size = np.where(reports.contribution > 0, reports.size, 0.0)
+        outcome = self.server.settle(ServerView(self.steps, reports, oracle, self.accuracy.sent(present, size)))
         if self.scenario.mechanism.budget_balanced:
             self._check_budget(outcome.payments, oracle)
         return outcome
@@ -124,15 +140,33 @@ class Federation(mesa.Model):
                 f"{payments.sum():.3g}; mend the mechanism or set budget_balanced = False"
             )
 
+    def deliver(self, present: Members, outcome: Outcome) -> None:
+        """Where everyone has a model of its own: the server sends back what each is to train on next."""
+        if outcome.exchange is not None:
+            self.accuracy = self.accuracy.deliver(present, outcome.exchange)
+
     def record(self, present: Members, outcome: Outcome) -> None:
-        """Book the transfers."""
-        transfers = outcome.transfers.renumbered(present)
+        """Book the transfers, and who imports whose model."""
+        table = outcome.adjacency
+        self._links = None if table is None else Links(self.steps, len(self.population), present, table)
+        if self._links is not None:
+            self.reciprocity, self.components = self._links.reciprocity, float(self._links.components)
+            self.links += [self._links] if self.recorder.wants(self.steps) else []
+        debts = self.treasury.demand(
+            self.steps, outcome.transfers.renumbered(present), last=self.steps >= self.scenario.steps
+        )
+        transfers = self.treasury.pay(debts)
+        self.population.owed = balances(debts, len(self.population))
         self.ledger.record(self.steps, transfers, keep=self.recorder.wants(self.steps))
         self._transfers = transfers
 
     def receive(self, present: Members, outcome: Outcome, accuracy: Array) -> None:
         """Owners get their models and money, and bear their true costs."""
-        self.population.receive(present, outcome.access * accuracy, outcome.payments)
+        imports = None if self._links is None else self._links.weights != 0
+        deal, value = self.population.deal(present, outcome.access * accuracy, imports), self.scenario.valuation
+        paid = balances(self._transfers, len(self.population))
+        self.population.payment, self.population.utility = paid, np.where(self.population.stayed, 0.0, paid)
+        self.population.receive(present, deal.accuracy, paid[present], value.gain(deal), value.cost(deal))
 
     def watch(self, acted: Members, moved: float) -> None:
         """Stop when everybody has acted since anybody last moved, and the model has learned all it can.
@@ -140,17 +174,18 @@ class Federation(mesa.Model):
         In the first step nobody knows yet what it gains, so that standing still says nothing.
         """
         self.moved = moved
-        if self.moved > self.scenario.tolerance or self._learning or self.steps == 1:
+        if self.moved > self.scenario.tolerance or self._learning or self.treasury.waiting or self.steps == 1:
             self._quiet[:] = False
         else:
             self._quiet[acted] = True
-        self.converged = bool(np.all(self._quiet | ~self.population.stayed))
+        self.converged = bool(np.all(self._quiet | ~self.population.stayed)) and not self.population.awaited(self.steps)
         self.running = not self.converged and self.steps < self.scenario.steps
 
     def collect(self) -> None:
         """Keep what the scenario asked to keep of this step."""
+        self.seconds.append(time.perf_counter() - self._began)
         self.datacollector.collect(self)
-        self.recorder.keep(self.steps, self.population, self._transfers)
+        self.recorder.keep(self.steps, self.population, self._transfers, self._links)
 
     # What can be asked of a run
 
@@ -163,28 +198,30 @@ class Federation(mesa.Model):
             known = self._restricted = (present, self.accuracy, self.accuracy.restrict(present))
         return known[2]
 
-    def regrets(self) -> Array:
-        """The most each owner could still gain by changing its own contribution, over its whole range, certified.
+    def regrets(self, *, true: bool = False) -> Array:
+        """The most each owner could still gain by another contribution, truthfully reported, certified.
 
-        The game is the one of the true contributions with costs as reported; owners that left have no regret.
+        The game is the one announced: public accuracies and the others' reports, at their word.  So nobody regrets what
+        it cannot know, and what a lie gains is not counted.  With `true` the others' contributions are the true ones:
+        where somebody lies, regrets then tell what the lie costs those who believe it.  Owners that left have none.
         """
         people, present = self.population, self.population.present
         if not len(present):
             return np.zeros(len(people))
         reports, oracle = self.announce(present)
-        truth = Reports(people.contribution[present], reports.size, reports.cost)
-        offers, cost = self.scenario.mechanism.offers(oracle, truth), people.cost.take(present)
+        given = people.contribution[present]
+        offers = self.server.announce(reports, oracle)
+        if true:
+            offers = self.scenario.mechanism.offers(oracle, replace(reports, contribution=given))
         if offers.shape == "unknown" and offers.refund is None:
             return np.where(people.stayed, np.inf, 0.0)  # nothing could be proven, so no training is spent on it
-        best = best_response(offers, cost, people.capacity[present], certify=True)
-        now = offers.benefit.value(truth.contribution) - cost.value(truth.contribution)
         regrets = np.zeros(len(people))
-        regrets[present] = np.maximum(best.bound - now, 0.0)
+        regrets[present] = certified_gains(offers, people.cost.take(present), people.capacity[present], given)
         return regrets
 
     @property
     def gap(self) -> float:
-        """The certified gap: the largest regret of any owner; zero at a Nash equilibrium."""
+        """The certified gap: the largest regret of any owner; zero at a Nash equilibrium of the game announced."""
         return float(np.max(self.regrets()))
 
     # The columns of the steps frame, as Mesa's DataCollector reads them
@@ -277,4 +314,5 @@ _REPORTERS = {
     "accuracy": "mean_accuracy",
     "cost": "total_cost",
     **{name: name for name in ("transferred", "welfare", "server_balance", "present", "rejected", "moved")},
+    **{name: name for name in ("reciprocity", "components")},
 }

@@ -7,24 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedabm.costs import Cost, stack
 from fedabm.curves import Array
-from fedabm.errors import InputError
+from fedabm.errors import InputError, nearest
 from fedabm.offers import Offers
 from fedabm.random import Streams, owner_streams
 from fedabm.scenario import OwnerProfile
 from fedabm.sending import Effort, Tamper, Tampering
 from fedabm.strategies import Strategy
-from fedabm.views import Action, Experience, Flags, OwnerView, Payoff, Reports
+from fedabm.valuation import Deal
+from fedabm.views import INFORMATION, Action, Experience, Flags, OwnerView, Payoff, Reports
 
 Members = NDArray[np.intp]
 
 __all__ = ["Cohort", "Population"]
 
+#: numbers that stand for what a decision rests on
+_CODES = {name: code for code, name in enumerate(INFORMATION)}
 #: no number in a report may be larger, so that sums and products of reports stay finite
 MOST = 1e100
 
@@ -38,16 +42,18 @@ class Cohort:
     capacity: Array
     cost: Cost
     rng: Streams
+    eagerness: Array
 
     def narrow(self, keep: NDArray[np.bool_]) -> Cohort:
         """Some members only."""
         rows = np.flatnonzero(keep)
-        return Cohort(self.strategy, self.members[rows], self.capacity[rows], self.cost.take(rows), self.rng.take(rows))
+        private = self.capacity[rows], self.cost.take(rows), self.rng.take(rows), self.eagerness[rows]
+        return Cohort(self.strategy, self.members[rows], *private)
 
-    def view(self, step: int, offers: Offers, last: Experience) -> OwnerView:
-        """What the members see; `offers` and `last` hold their rows only."""
-        payoff = Payoff(offers, self.cost, self.capacity)
-        return OwnerView(step, self.capacity, self.cost, last, payoff, self.rng)
+    def view(self, step: int, offers: Offers, memory: tuple[Experience, Experience], **public: Any) -> OwnerView:
+        """What the members see; `offers` and `memory` (of the last step and the one before) hold their rows only."""
+        payoff, (last, before) = Payoff(offers, self.cost, self.capacity), memory
+        return OwnerView(step, self.capacity, self.cost, last, payoff, self.rng, self.eagerness, before, **public)
 
 
 class Population:
@@ -57,20 +63,25 @@ class Population:
         n = len(profiles)
         self.cost = stack([profile.cost for profile in profiles])
         self.capacity = np.array([profile.capacity for profile in profiles], dtype=float)
-        self.contribution = np.array([profile.start for profile in profiles], dtype=float)
-        self.claimed, self.claimed_size = np.zeros(n), np.zeros(n)
+        self.eagerness = np.array([profile.eagerness for profile in profiles], dtype=float)
+        self.joins = np.array([profile.joins for profile in profiles])
+        self.person = _persons(profiles)
+        self.money, self.owed = np.array([profile.budget for profile in profiles], dtype=float), np.zeros(n)
+        self.information = np.zeros(n, dtype=np.int8)
+        self.roles = tuple(profile.role for profile in profiles)
+        self._start = np.array([profile.start for profile in profiles], dtype=float)
+        self.contribution, self.gain, self.best = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.claimed, self.claimed_size, self.claimed_eagerness = np.zeros(n), np.zeros(n), np.zeros(n)
         self.claimed_cost = Cost(np.zeros(n), np.ones(n), np.zeros(n))
         self.accuracy, self.payment, self.cost_paid = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.utility = np.full(n, np.nan)
-        self.stayed, self.rejected = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
+        self.utility = np.zeros(n)
+        self.stayed, self.rejected = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         self.dropped = np.zeros(n, dtype=bool)
         self._tampers: dict[int, Tamper] = {}
         self.strategies = tuple(profile.strategy for profile in profiles)
         self._cohorts = self._sort(seed)
-        for cohort in self._cohorts:
-            truth = Reports(self.contribution[cohort.members], cohort.capacity, cohort.cost)
-            said = cohort.strategy.declare(truth)
-            self._hear(cohort.members, said, _sound_report(said, cohort.cost))
+        self.arrive(1)
+        self._memory = (self.experience(np.arange(n)),) * 2
 
     def __len__(self) -> int:
         return len(self.capacity)
@@ -84,10 +95,26 @@ class Population:
         return [self._cohort(strategy, np.array(rows), self._streams) for strategy, rows in groups.items()]
 
     def _cohort(self, strategy: Strategy, rows: Members, streams: Streams) -> Cohort:
-        capacity, cost = self.capacity[rows], self.cost.take(rows)
-        for column in (capacity, cost.rate, cost.exponent, cost.fixed):
+        capacity, cost, eagerness = self.capacity[rows], self.cost.take(rows), self.eagerness[rows]
+        for column in (capacity, cost.rate, cost.exponent, cost.fixed, eagerness):
             column.setflags(write=False)
-        return Cohort(strategy, rows, capacity, cost, streams.take(rows))
+        return Cohort(strategy, rows, capacity, cost, streams.take(rows), eagerness)
+
+    def arrive(self, step: int) -> None:
+        """Let in who joins in this step; newcomers say what they have before anybody acts."""
+        new = (self.joins == step) & ~self.stayed
+        self.stayed |= new
+        self.contribution[new], self.utility[new] = self._start[new], np.nan
+        for cohort in self.cohorts(np.flatnonzero(new)):
+            rows = cohort.members
+            said = cohort.strategy.declare(
+                Reports(self.contribution[rows], cohort.capacity, cohort.cost, cohort.eagerness)
+            )
+            self._hear(rows, said, _sound_report(said, cohort.cost))
+
+    def awaited(self, step: int) -> bool:
+        """Whether somebody joins after this step."""
+        return bool(np.any(self.joins > step))
 
     @property
     def present(self) -> Members:
@@ -105,15 +132,24 @@ class Population:
     def stance(self) -> tuple[Array, ...]:
         """What every owner does and says, and whether it stays."""
         said = self.claimed_cost
-        columns = (self.contribution, self.claimed, self.claimed_size, said.rate, said.fixed, self.stayed.astype(float))
-        return tuple(column.copy() for column in columns)
+        columns = (self.contribution, self.claimed, self.claimed_size, said.rate, said.fixed, self.claimed_eagerness)
+        return tuple(column.copy() for column in (*columns, self.stayed.astype(float)))
 
     def moved(self, since: tuple[Array, ...]) -> float:
         """The largest change of any owner's stance, as a share of its capacity or cost; leaving counts as 1."""
         rate, fixed, one = self.cost.rate, self.cost.fixed, np.ones(1)
-        units = (self.capacity, self.capacity, self.capacity, rate, fixed, one)
+        units = (self.capacity, self.capacity, self.capacity, rate, fixed, self.eagerness, one)
         changes = zip(since, self.stance(), units, strict=True)
         return max(_change(then, now, unit) for then, now, unit in changes)
+
+    def begin(self) -> None:
+        """A new step: what was the last one becomes the one before, and nobody has acted yet."""
+        self._memory = (self._memory[1], self.experience(np.arange(len(self))))
+        self.information[:] = _CODES["repeated"]
+
+    def memory(self, members: Members) -> tuple[Experience, Experience]:
+        """What some owners remember of the last step and of the one before."""
+        return self.experience(members), self._memory[0].take(members)
 
     def effort(self) -> Effort:
         """What everybody contributes and claims."""
@@ -136,10 +172,11 @@ class Population:
         columns = (self.contribution, self.accuracy, self.payment, self.utility)
         return Experience(*(column[members] for column in columns))
 
-    def reports(self, members: Members, *, with_cost: bool) -> Reports:
-        """What some owners have told the server; costs only if it asked for them."""
+    def reports(self, members: Members, *, with_cost: bool, with_eagerness: bool = False) -> Reports:
+        """What some owners have told the server; costs and eagerness only if it asked for them."""
         cost = self.claimed_cost.take(members) if with_cost else None
-        return Reports(self.claimed[members], self.claimed_size[members], cost)
+        eagerness = self.claimed_eagerness[members] if with_eagerness else None
+        return Reports(self.claimed[members], self.claimed_size[members], cost, eagerness)
 
     def apply(self, members: Members, action: Action) -> None:
         """Carry out what some owners decided.
@@ -158,12 +195,17 @@ class Population:
         self._hear(members, action.report, good)
         self.rejected[members] = ~good
         self._arm(members, action.tamper)
+        if action.used not in _CODES:
+            raise InputError(f"a decision cannot rest on {action.used!r}; {nearest(action.used, _CODES)}")
+        self.information[members] = _CODES[action.used]
         self._leave(members[~np.asarray(action.stay, dtype=bool)])
 
     def _hear(self, members: Members, said: Reports, good: Flags) -> None:
         """Note what some owners say; a bad report counts as nothing, beside the last good statement of the cost."""
         self.claimed[members] = np.where(good, said.contribution, 0.0)
         self.claimed_size[members] = np.where(good, said.size, 0.0)
+        if said.eagerness is not None:
+            self.claimed_eagerness[members] = np.where(good, said.eagerness, 0.0)
         if said.cost is not None:
             for name in ("rate", "exponent", "fixed"):
                 column = getattr(self.claimed_cost, name)
@@ -180,15 +222,39 @@ class Population:
     def _leave(self, members: Members) -> None:
         self.stayed[members] = self.rejected[members] = False
         self._arm(members, None)
-        for column in (self.contribution, self.claimed, self.accuracy, self.payment, self.cost_paid, self.utility):
+        columns = (
+            self.contribution,
+            self.claimed,
+            self.accuracy,
+            self.payment,
+            self.cost_paid,
+            self.utility,
+            self.gain,
+        )
+        for column in columns:
             column[members] = 0.0
 
-    def receive(self, members: Members, accuracy: Array, payment: Array) -> None:
+    def deal(self, members: Members, accuracy: Array, imports: NDArray | None) -> Deal:
+        """The true facts of a settled step, for the valuation."""
+        private = self.contribution[members], self.capacity[members], self.cost.take(members), self.eagerness[members]
+        return Deal(accuracy, *private, self.person[members], imports)
+
+    def receive(self, members: Members, accuracy: Array, payment: Array, gain: Array, cost: Array) -> None:
         """Hand model and money to some owners and charge their true cost."""
         self.cost_paid[:] = 0.0
-        self.cost_paid[members] = self.cost.value(self.contribution)[members]
+        self.cost_paid[members], self.gain[members] = cost, gain
         self.accuracy[members], self.payment[members] = accuracy, payment
-        self.utility[members] = accuracy + payment - self.cost_paid[members]
+        self.best[members] = np.maximum(self.best[members], accuracy)
+        self.utility[members] = gain + payment - cost
+
+
+def _persons(profiles: Sequence[OwnerProfile]) -> Members:
+    """One number per person; an owner without one is a person of its own, whose number nobody else has."""
+    named = [
+        ("own", row) if profile.person is None else ("person", profile.person) for row, profile in enumerate(profiles)
+    ]
+    first = {who: row for row, who in reversed(list(enumerate(named)))}
+    return np.array([first[who] for who in named])
 
 
 def _change(then: Array, now: Array, unit: Array) -> float:
@@ -203,6 +269,8 @@ def _sound(x: Array) -> Flags:
 
 def _sound_report(said: Reports, true: Cost) -> Flags:
     good = _sound(said.contribution) & _sound(said.size)
+    if said.eagerness is not None:
+        good &= _sound(said.eagerness)
     if said.cost is None:
         return good
     return good & _sound(said.cost.rate) & _sound(said.cost.fixed) & (said.cost.exponent == true.exponent)

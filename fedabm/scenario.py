@@ -14,18 +14,31 @@ from fedabm.costs import Cost, Linear
 from fedabm.errors import InputError, check_kind, check_positive, check_range, check_whole, finite_vector
 from fedabm.mechanisms import Mechanism, NoPayments
 from fedabm.strategies import BestResponse, Strategy
+from fedabm.valuation import Received, Valuation
 
 __all__ = ["OwnerProfile", "Scenario", "population"]
 
 
 @dataclass(frozen=True)
 class OwnerProfile:
-    """An owner's private facts: what its data costs, how much it has, what it does, and where it starts."""
+    """An owner's private facts: what its data costs, how much it has, what it does, and where it starts.
+
+    eagerness  how much it wants others' data, where the valuation knows that (K_i of iPFL 2025)
+    joins      the step in which it joins the federation
+    role       what to call it in frames and figures
+    person     who is behind it: owners of the same number are accounts of one person (default: a person of its own)
+    budget     the money it has; it cannot pay more than that (`fedabm.treasury`)
+    """
 
     cost: Cost
     capacity: float
     strategy: Strategy = field(default_factory=BestResponse)
     start: float = 0.0
+    eagerness: float = 0.0
+    joins: int = 1
+    role: str = "owner"
+    person: int | None = None
+    budget: float = np.inf
 
     def __post_init__(self) -> None:
         if not isinstance(self.cost, Cost):
@@ -36,14 +49,20 @@ class OwnerProfile:
             raise InputError(f"an owner's strategy must be a strategy, got {self.strategy!r}; write BestResponse()")
         check_positive("capacity", self.capacity)
         check_range("starting contribution", self.start, 0.0, self.capacity)
+        check_positive("eagerness", self.eagerness, zero=True)
+        check_whole("joins", self.joins)
+        if not self.budget >= 0:
+            raise InputError(f"an owner's budget must not be negative, got {self.budget}; give the money it has")
 
 
 @dataclass(frozen=True)
 class Scenario:
     """Who plays (owners), for what (accuracy), under which rule (mechanism), in which order, for how long.
 
+    `valuation` is what a settled step is worth to owners: by default the accuracy they receive less their cost.
     A run ends after `steps`, or earlier when no owner that acted moved by more than `tolerance` times its capacity.
     `record` keeps every k-th step in the frames (None: the last step only), so that memory stays bounded.
+    `pay_every` is the number of steps in a stage: payments are kept and settled at its end (`fedabm.treasury`).
     """
 
     owners: tuple[OwnerProfile, ...]
@@ -54,6 +73,8 @@ class Scenario:
     tolerance: float = 1e-9
     record: int | None = 1
     name: str = "scenario"
+    valuation: Valuation = field(default_factory=Received)
+    pay_every: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "owners", tuple(self.owners))
@@ -63,12 +84,14 @@ class Scenario:
             ("accuracy", self.accuracy, Accuracy),
             ("mechanism", self.mechanism, Mechanism),
             ("activation", self.activation, Activation),
+            ("valuation", self.valuation, Valuation),
         ):
             check_kind(what, value, kind)
         wanted = getattr(self.accuracy, "owners", None)
         if wanted is not None and wanted != len(self.owners):
             raise InputError(f"{len(self.owners)} owners but an accuracy for {wanted}; give the same number")
         check_whole("steps", self.steps)
+        check_whole("pay_every", self.pay_every)
         check_positive("tolerance", self.tolerance, zero=True)
         if self.record is not None:
             check_whole("record", self.record)

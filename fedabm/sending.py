@@ -14,8 +14,8 @@ from fedabm.random import Streams
 
 __all__ = ["Effort", "Sending", "Tamper", "Tampering"]
 
-#: changes the update rows (k, P) of some owners, with their own streams at hand
-Tamper = Callable[[Any, Streams], Any]
+#: changes the update rows (k, P) of some owners, given the models (k, P) they received, with their own streams at hand
+Tamper = Callable[[Any, Any, Streams], Any]
 
 
 class Effort(NamedTuple):
@@ -33,9 +33,9 @@ class Tampering:
     change: Tamper
     rng: Streams
 
-    def __call__(self, rows: Any) -> Any:
-        """The updates (k, P) of the members as they send them."""
-        return self.change(rows, self.rng)
+    def __call__(self, rows: Any, received: Any) -> Any:
+        """The updates (k, P) of the members as they send them; `received` (k, P) is what they trained from."""
+        return self.change(rows, received, self.rng)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ from fedabm.selection import select
 __all__ = ["claim", "load", "save"]
 
 MANIFEST, SWEEP = "manifest.json", "sweep.json"
+#: how the files are arranged; other numbers come from other versions
+FORMAT = 1
 
 #: writes one file to the path it is given
 Writer = Callable[[Path], Any]
@@ -57,7 +59,7 @@ def save(
     `others` are further files, by name, each with a function that writes it to a path.
     """
     folder = claim(folder)
-    note = json.dumps({"format": 1, **(manifest or {}), "columns": COLUMNS}, indent=2) + "\n"
+    note = json.dumps({"format": FORMAT, **(manifest or {}), "columns": COLUMNS}, indent=2) + "\n"
     writers: dict[str, Writer] = {f"{name}.parquet": _parquet(getattr(frames, name)) for name in COLUMNS}
     writers |= {**(others or {}), MANIFEST: lambda path: path.write_text(note)}
     parts = {name: folder / f".{name}.part" for name in writers}
@@ -99,8 +101,25 @@ def load(
         return load_sweep(folder, columns, runs)
     if not (folder / MANIFEST).exists():
         raise InputError(f"{folder} holds no run (no {MANIFEST}); give a folder that `fedabm run --out` has written")
+    _check_format(folder)
     frames = Frames(**{name: _read(folder / f"{name}.parquet") for name in COLUMNS})
     return frames if columns is None and runs is None else select(frames, columns, runs)
+
+
+def _check_format(folder: Path) -> None:
+    """Refuse files that another version has arranged in another way."""
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        found = manifest.get("format", FORMAT)
+    except (OSError, ValueError, AttributeError) as error:
+        raise InputError(f"{path} cannot be read ({str(error).splitlines()[0]}); run the study again") from None
+    if found != FORMAT:
+        writer = dict(manifest.get("versions") or {}).get("fedabm", "another version")
+        raise InputError(
+            f"{folder} is in format {found}, written by fedabm {writer}, but this version reads format {FORMAT}; "
+            "use the version that wrote it or run the study again"
+        )
 
 
 def _read(path: Path) -> pd.DataFrame:

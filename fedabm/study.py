@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from fedabm.checkpoint import Keeper
 from fedabm.errors import InputError
 from fedabm.frames import Frames, equilibrium_frames, versions
 from fedabm.game import Game
@@ -48,6 +49,12 @@ class Study:
         terminal = Console(quiet=quiet)
         self.console = terminal if terminal.is_terminal else Console(quiet=quiet, width=160)
         self.quiet = quiet
+        #: where and after how many seconds each run is saved while it goes on, so that a study that was killed goes on
+        self.saved: Path | None = None
+        self.save_every: float | None = None
+        #: where trained oracles may keep their results while the study goes on
+        self.scratch: Path | None = None
+        self._begun = 0
         self._frames: list[Frames] = []
         self._tables: dict[str, pd.DataFrame] = {}
         self._pictures: dict[str, Figure] = {}
@@ -57,20 +64,32 @@ class Study:
         """Run a scenario to its end, with a progress bar, and keep its frames."""
         steps = self.steps or scenario.steps
         scenario = replace(scenario, name=self.name, steps=steps)
-        model = Federation(scenario, self.seed if seed is None else seed)
+        keeper = self._keeper()
+        model = (keeper.found() if keeper else None) or Federation(scenario, self.seed if seed is None else seed)
         label = label or type(scenario.mechanism).__name__
         try:
             with self._progress() as bar:
-                task = bar.add_task(label, total=steps)
+                task = bar.add_task(label, total=steps, completed=model.steps)
                 while model.running:
                     model.step()
                     bar.advance(task)
+                    if keeper:
+                        keeper.keep(model)
                 bar.update(task, completed=steps)
         except KeyboardInterrupt:
             self.add(model.frames(label, self.parameters))
             raise Interrupted from None
+        if keeper:
+            keeper.end(model)
         self.add(model.frames(label, self.parameters))
         return model
+
+    def _keeper(self) -> Keeper | None:
+        """Where the next run is kept while it goes on: beside `saved`, with a number of its own."""
+        if self.saved is None or self.save_every is None:
+            return None
+        self._begun += 1
+        return Keeper(self.saved.with_name(f"{self.saved.stem}-{self._begun}{self.saved.suffix}"), self.save_every)
 
     def solve(self, game: Game, label: str = "", **options: Any) -> Any:
         """Solve a game (see `fedabm.equilibrium.solve`) and keep the equilibrium's frames."""
@@ -136,7 +155,16 @@ class Study:
         tables = {f"{name}.csv": partial(frame.to_csv, index=False) for name, frame in self._tables.items()}
         pictures = {f"{name}.png": partial(_draw, figure) for name, figure in self._pictures.items()}
         graphs = {f"{name}.graphml": partial(write_graphml, graph) for name, graph in self._graphs.items()}
-        return save(self.frames, folder, manifest, {**tables, **pictures, **graphs})
+        paths = save(self.frames, folder, manifest, {**tables, **pictures, **graphs})
+        self.close()
+        return paths
+
+    def close(self) -> None:
+        """Let pyplot forget the pictures; it would keep every one that it has made."""
+        import matplotlib.pyplot as plt  # slow to import
+
+        for figure in self._pictures.values():
+            plt.close(figure)
 
     @property
     def empty(self) -> bool:

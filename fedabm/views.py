@@ -27,45 +27,62 @@ __all__ = ["Action", "Experience", "Outcome", "OwnerView", "Payoff", "Reports", 
 #: the server's account in every ledger and frame
 SERVER = -1
 
+#: what a decision can rest on, in the frames' column `information`
+INFORMATION = {
+    "repeated": "nothing: the owner did not act in this step",
+    "rule": "a rule of its own; nothing it was told",
+    "offer": "what the server announced: its own offer while the others' last reports stand",
+    "experience": "what it did and measured in its last two steps, and the announced payment",
+    "total": "its own accuracy and the announced total of all contributions",
+}
+
 
 @dataclass(frozen=True)
 class Reports:
-    """What owners tell the server: claimed contribution, claimed data size, claimed cost function.
+    """What owners tell the server: claimed contribution, claimed data size, claimed cost function, claimed eagerness.
 
-    `cost` is None unless the mechanism asks for costs.
+    `cost` and `eagerness` are None unless the mechanism asks for them.
     """
 
     contribution: Array
     size: Array
     cost: Cost | None = None
+    eagerness: Array | None = None
 
     def take(self, rows: Rows) -> Reports:
         """The reports of some owners."""
         cost = None if self.cost is None else self.cost.take(rows)
-        return Reports(self.contribution[rows], self.size[rows], cost)
+        eagerness = None if self.eagerness is None else self.eagerness[rows]
+        return Reports(self.contribution[rows], self.size[rows], cost, eagerness)
 
 
 @dataclass(frozen=True)
 class Action:
     """What owners really do: true contribution, what they report, and whether they stay.
 
-    `tamper` changes the owners' model updates (rows of a matrix) before they are sent; None leaves them alone.
+    `tamper` changes the owners' model updates (rows of a matrix) before they are sent, given the models they received;
+    None leaves them alone.  `used` says for the frames which information the decision rests on (`INFORMATION`).
     """
 
     contribution: Array
     report: Reports
     stay: Flags
     tamper: Tamper | None = None
+    used: str = "rule"
 
 
 @dataclass(frozen=True)
 class Experience:
-    """What an owner remembers of the last step: what it did, received, paid and gained."""
+    """What an owner remembers of a step: what it did, received, paid and gained (nan before there was a step)."""
 
     contribution: Array
     accuracy: Array
     payment: Array
     utility: Array
+
+    def take(self, rows: Rows) -> Experience:
+        """What some owners remember."""
+        return Experience(self.contribution[rows], self.accuracy[rows], self.payment[rows], self.utility[rows])
 
 
 @dataclass(frozen=True)
@@ -94,7 +111,12 @@ class Payoff:
 
 @dataclass(frozen=True)
 class OwnerView:
-    """All that an owner (or a cohort, row by row) knows when it decides."""
+    """All that an owner (or a cohort, row by row) knows when it decides.
+
+    `before` is the step before the last (None: nothing is known of it).  `told` says whether the protocol tells owners
+    how the accuracy changes with their own contribution; if not, the payoff knows its present height only.  `total` is
+    what all owners together said they contributed.
+    """
 
     step: int
     capacity: Array
@@ -102,14 +124,18 @@ class OwnerView:
     last: Experience
     payoff: Payoff
     rng: Streams
+    eagerness: Array | None = None
+    before: Experience | None = None
+    told: bool = True
+    total: float = 0.0
 
     def report(self, contribution: Array) -> Reports:
         """The truthful report for a contribution."""
-        return Reports(contribution, self.capacity, self.cost)
+        return Reports(contribution, self.capacity, self.cost, self.eagerness)
 
-    def truthful(self, contribution: Array) -> Action:
-        """Contribute this much, say so, and stay."""
-        return Action(contribution, self.report(contribution), np.ones(len(contribution), dtype=bool))
+    def truthful(self, contribution: Array, used: str = "rule") -> Action:
+        """Contribute this much, say so, and stay; `used` is what the decision rests on."""
+        return Action(contribution, self.report(contribution), np.ones(len(contribution), dtype=bool), used=used)
 
 
 @dataclass(frozen=True)
@@ -154,6 +180,7 @@ class Outcome:
 
     `access` in [0, 1] is the share of the full model's accuracy that an owner is handed; `payments` is money to each
     owner; `adjacency[i, j]` is how much of j's model goes into i's (None: everyone gets the one shared model).
+    `exchange` is what the server sends back where everyone has a model of its own (`fedabm.learning.exchange`).
     """
 
     access: Array
@@ -162,6 +189,7 @@ class Outcome:
     offers: Offers
     adjacency: Array | None = None
     notes: dict[str, Any] = field(default_factory=dict)
+    exchange: Any = None
 
     @classmethod
     def empty(cls) -> Outcome:

@@ -25,7 +25,7 @@ from fedabm.cli import run_script
 from fedabm.costs import Linear
 from fedabm.curves import Array
 from fedabm.errors import InputError, check_positive, check_whole
-from fedabm.individual import individual_optimum, viability_cost
+from fedabm.individual import individual_optimum, smallest_federation, viability_cost
 from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
 from fedabm.study import Study
 
@@ -64,11 +64,6 @@ def run(
 def value_of_tokens(exponent: float = 0.095, worth: float = 1e9, tokens: float = 5.4e13) -> PowerLaw:
     """v(m) = worth (1 - (tokens / m)^exponent), nothing below `tokens`."""
     return PowerLaw(scale=worth * tokens**exponent, exponent=exponent, offset=0.0, ceiling=worth)
-
-
-def smallest_federation(accuracy: PowerLaw, cost: float) -> int:
-    """The fewest companies that can begin together: c/n must be a viable cost."""
-    return int(np.ceil(cost / viability_cost(accuracy)))
 
 
 def total(accuracy: PowerLaw, cost: float, companies: int) -> float:

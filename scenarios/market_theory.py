@@ -60,7 +60,7 @@ def run(
     study.table(graphs(rule, view), "Algorithm 2 and the best graph, one round", "graphs")
     found = lies(rule, view, rounds, factors)
     study.table(worst(found), f"Lies by one owner at a time, {rounds} rounds", "lies")
-    money = market_graph(rounds * rule.settle(view).remittances, INCLUSIVE_MARKET)
+    money = market_graph(rounds * rule.clear(view).remittances, INCLUSIVE_MARKET)
     study.graph(money, "money")
     study.picture(
         money_picture(money, f"Money for models, {rounds} rounds: arrows run from payer to payee, numbers are net"),
@@ -81,7 +81,7 @@ def market(seed: int, eagerness: float, unit_cost: float, within: float, between
 
 def owners(rule: ModelMarket, view: MarketView, rounds: int) -> pd.DataFrame:
     """What each owner has traded, earned and gained, with its place in the graph."""
-    outcome = rule.settle(view)
+    outcome = rule.clear(view)
     table = owner_measures(market_graph(rounds * outcome.remittances, INCLUSIVE_MARKET))
     table.insert(2, "size", view.reports.size)
     return table.assign(utility=rounds * utilities(rule.gain, view.reports, outcome))
@@ -92,8 +92,8 @@ def graphs(rule: ModelMarket, view: MarketView) -> pd.DataFrame:
     price = prices(view, rule.similarity_weight)
     printed = ModelMarket(rule.similarity_weight, printed=True)
     candidates = {
-        "corrected": rule.settle(view).adjacency,
-        "printed": printed.settle(view).adjacency,
+        "corrected": rule.clear(view).adjacency,
+        "printed": printed.clear(view).adjacency,
         "best": best_graph(rule.gain, view.reports, price),
     }
     least = objectives(rule.gain, view.reports, candidates["best"], price).sum()
@@ -109,7 +109,7 @@ def graphs(rule: ModelMarket, view: MarketView) -> pd.DataFrame:
 def lies(rule: ModelMarket, view: MarketView, rounds: int, factors: tuple[float, ...]) -> pd.DataFrame:
     """How each owner's utility changes if it alone misreports, for every kind of lie that can matter to it."""
     truth = view.reports
-    honest = utilities(rule.gain, truth, rule.settle(view))
+    honest = utilities(rule.gain, truth, rule.clear(view))
     rows = []
     for lie, possible in (("size", truth.size), ("cost", truth.unit_cost), ("eagerness", truth.eagerness)):
         for owner in np.flatnonzero((possible > 0) & np.isfinite(possible)):
@@ -121,7 +121,7 @@ def lies(rule: ModelMarket, view: MarketView, rounds: int, factors: tuple[float,
 
 def _lying(rule: ModelMarket, view: MarketView, owner: int, lie: str, factor: float) -> Array:
     reports: Profiles = misreport(view.reports, [owner], **{lie: factor})
-    return utilities(rule.gain, view.reports, rule.settle(MarketView(reports, view.distances)))
+    return utilities(rule.gain, view.reports, rule.clear(MarketView(reports, view.distances)))
 
 
 def worst(found: pd.DataFrame) -> pd.DataFrame:

@@ -22,7 +22,7 @@ from fedabm.costs import Linear
 from fedabm.curves import Array
 from fedabm.errors import InputError, check_positive, check_whole
 from fedabm.game import Game
-from fedabm.individual import individual_optimum, viability_cost
+from fedabm.individual import individual_optimum, smallest_federation
 from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
 from fedabm.study import Study
 
@@ -57,11 +57,6 @@ def run(
     study.note(f"With n = {owners:,} and c = {cost:g} problems up to complexity k = {limit:.0f} can be solved.")
     study.picture(_offer(played), "value_shaping_offer")
     study.picture(_sweeps(oracles, cost, owners, points), "value_shaping")
-
-
-def smallest_federation(accuracy: Exposure, cost: float) -> int:
-    """The fewest owners with this cost that can begin: c/n S = v(S) needs c/n to be a viable cost (Remark 3)."""
-    return int(np.ceil(cost / viability_cost(accuracy)))
 
 
 def total(accuracy: Exposure, cost: float, owners: int) -> float:

@@ -16,12 +16,16 @@ from fedabm.accuracy import PowerLaw
 from fedabm.activation import Sequential
 from fedabm.mechanisms import ContributionSubsidy
 from fedabm.strategies import (
+    Attacker,
     BestResponse,
     FixedShare,
     FreeRider,
     GradientResponse,
     Honest,
+    Keep,
     Liar,
+    MeasuredResponse,
+    MultiplicativeShare,
     Quitter,
     Random,
     Strategy,
@@ -34,12 +38,16 @@ settings.load_profile("fedabm")
 
 #: one instance of every strategy; a test checks that none is missing
 STRATEGIES: dict[str, Strategy] = {
+    "Attacker": Attacker(BestResponse(), "noise", scale=0.1),
     "BestResponse": BestResponse(0.5),
     "FixedShare": FixedShare(0.37),
     "FreeRider": FreeRider(),
     "GradientResponse": GradientResponse(0.5),
     "Honest": Honest(),
+    "Keep": Keep(),
     "Liar": Liar(BestResponse(), cost_factor=3.0, size_factor=2.0, contribution_factor=1.5),
+    "MeasuredResponse": MeasuredResponse(0.5, least=0.1),
+    "MultiplicativeShare": MultiplicativeShare(goal=0.5, data=20.0),
     "Quitter": Quitter(GradientResponse(1.0), tolerance=0.01),
     "Random": Random(0.2, 0.8),
 }

@@ -17,6 +17,7 @@ from fedabm import InputError
 from fedabm.accuracy import Accuracy, GroupWeighted, PowerLaw, RandomCoverage
 from fedabm.costs import Cost
 from fedabm.mechanisms import (
+    BanzhafShare,
     ContributionSubsidy,
     CostSharing,
     Mechanism,
@@ -29,9 +30,11 @@ from fedabm.mechanisms import (
     ShapleyShare,
     ValueShaping,
 )
+from fedabm.scenarios.mechanism_by_population import MECHANISMS, SLOW
 from fedabm.views import SERVER, Outcome, Reports, ServerView
 
 EXAMPLES: dict[str, Mechanism] = {
+    "BanzhafShare": BanzhafShare(),
     "ContributionSubsidy": ContributionSubsidy(0.02),
     "CostSharing": CostSharing(0.3),
     "NoPayments": NoPayments(),
@@ -287,3 +290,9 @@ def test_the_server_books_payments_through_its_own_account():
     assert outcome.transfers.payer.tolist() == [SERVER, 1]
     assert outcome.transfers.payee.tolist() == [0, SERVER]
     np.testing.assert_allclose(outcome.transfers.amount, [0.04, 0.04])
+
+
+def test_the_study_of_all_mechanisms_misses_none():
+    """The scenario's parameters are its own; a new mechanism joins both lists, unless it only shows a paper's slip."""
+    studied = {type(mechanism).__name__ for mechanism in (*MECHANISMS, *SLOW)}
+    assert studied == set(EXAMPLES) - {"BanzhafShare"}

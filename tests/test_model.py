@@ -25,6 +25,7 @@ from fedabm.strategies import (
 )
 from fedabm.views import Action, OwnerView
 from tests.conftest import Says, assert_equal_frames, mixed, run, two_owners
+from tests.test_mechanisms import EXAMPLES
 
 ACTIVATIONS = [Simultaneous(), Sequential(), Sequential(shuffle=True), RandomSubset(3)]
 
@@ -167,6 +168,26 @@ def test_the_gap_away_from_equilibrium_is_what_the_best_deviation_gains():
     model = Federation(two_owners(strategies=FreeRider()))
     model.step()
     np.testing.assert_allclose(model.regrets(), [(1 - 0.1**0.5) ** 2, (1 - 0.25**0.5) ** 2], rtol=1e-9)
+
+
+def test_nobody_regrets_what_it_cannot_know():
+    """One owner gives 1 and claims 5, so the other gives nothing; if it knew, it would give 10^(1/2) - 2."""
+    owners = population([0.1, 0.1], 10.0, [Says(1.0, claimed=5.0), BestResponse()])
+    model = run(Scenario(owners, PowerLaw(), activation=Sequential()))
+    assert model.population.contribution.tolist() == [1.0, 0.0]
+    believed, known = model.regrets(), model.regrets(true=True)
+    first = (1 - 0.1**0.5) ** 2 - 0.4  # alone it would give 10^(1/2) - 1
+    np.testing.assert_allclose(believed, [first, 0.0], atol=1e-12)
+    second = (1 - 10**-0.5 - 0.1 * (10**0.5 - 2)) - 0.5
+    np.testing.assert_allclose(known, [first, second], atol=1e-12)
+    assert model.frames().runs["gap"][0] == believed.max()
+
+
+@pytest.mark.parametrize("mechanism", EXAMPLES.values(), ids=EXAMPLES.keys())
+def test_without_lies_both_regrets_are_the_same(mechanism):
+    owners = population([0.02, 0.03, 0.05], 8.0, [BestResponse(), FixedShare(0.4), FreeRider()])
+    model = Federation(Scenario(owners, PowerLaw(exponent=0.7), mechanism, steps=2)).run()
+    np.testing.assert_array_equal(model.regrets(), model.regrets(true=True))
 
 
 def test_a_lie_that_is_only_told_still_keeps_the_run_going():

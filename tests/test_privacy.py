@@ -65,6 +65,8 @@ def parts(thing: Any) -> Iterator[object]:
         yield thing.gi_frame and thing.gi_frame.f_locals
     elif isinstance(thing, weakref.ref):
         yield thing()
+    elif hasattr(thing, "untyped_storage"):  # a tensor, with all of the memory that it is a part of
+        yield thing.detach().new_empty(0).set_(thing.untyped_storage()).cpu().numpy().copy()
     elif isinstance(thing, np.random.Generator):
         yield thing.bit_generator
     elif isinstance(thing, np.random.BitGenerator):
@@ -114,7 +116,7 @@ class Bugged(Mechanism):
     seen: list[Any] = field(default_factory=list, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("asks_cost", "budget_balanced", "equal_treatment"):
+        for name in ("asks_cost", "asks_eagerness", "budget_balanced", "equal_treatment"):
             object.__setattr__(self, name, getattr(self.inner, name))
 
     def offers(self, accuracy: Any, reports: Reports) -> Offers:

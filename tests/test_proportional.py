@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from fedabm.accuracy.custom import Custom
 from fedabm.accuracy.pac_bound import PacBound
 from fedabm.accuracy.power_law import GroupWeighted, PowerLaw
+from fedabm.accuracy.random_coverage import RandomCoverage
 from fedabm.best import best_response
 from fedabm.costs import Linear, stack
 from fedabm.errors import InputError
 from fedabm.individual import individual_optimum
+from fedabm.mechanisms.mixed_merits import MixedMerits
 from fedabm.mechanisms.no_payments import NoPayments
 from fedabm.mechanisms.proportional import ProportionalData, ProportionalValue
 from fedabm.mechanisms.proportional_shapley import Asked, ProportionalShapley
@@ -126,6 +128,30 @@ def test_counted_and_asked_shapley_merits_agree():
     # The general values share out the sum of the four owners' accuracies.
     for part, part_asked in zip(counted.slope(trial + 0.1), asked.slope(trial + 0.1), strict=True):
         assert 4 * part == pytest.approx(part_asked, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    "accuracy",
+    [
+        PowerLaw(exponent=0.5),
+        PowerLaw(scale=0.8, exponent=1.3, offset=2.0),
+        GroupWeighted([[1.0, 0.4], [0.2, 1.0]], [0, 1, 1, 0, 0, 1, 0, 1, 0, 0, 1]),
+        RandomCoverage(np.random.default_rng(4).uniform(0.0, 0.2, (11, 5))),
+    ],
+)
+def test_shapley_merits_by_quadrature_are_those_asked_for_one_by_one(accuracy):
+    rng = np.random.default_rng(1)
+    profile = np.append(rng.uniform(0.0, 5.0, 10), 0.0)
+    trial = np.column_stack([profile, np.zeros(11), rng.uniform(0.0, 9.0, 11)])
+    merits, _ = ProportionalShapley(1.0).merits(accuracy, told(profile, 9.0))
+    asked = Asked(accuracy, profile, np.arange(11))
+    assert isinstance(merits, MixedMerits)
+    for ours, theirs in zip(merits.value(trial), asked.value(trial), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
+    for ours, theirs in zip(merits.slope(trial + 0.1), asked.slope(trial + 0.1), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-7)
+    some = [3, 7]
+    np.testing.assert_array_equal(merits.take(some).value(trial[some])[0], merits.value(trial)[0][some])
 
 
 def test_closed_form_of_equal_others_with_the_sum_from_zero():

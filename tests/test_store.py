@@ -1,6 +1,7 @@
 import errno
 import json
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +11,7 @@ from fedabm import Frames, InputError, load, save
 from fedabm.frames import COLUMNS
 from fedabm.mechanisms import NoPayments
 from fedabm.store import MANIFEST, claim
+from fedabm.study import Study
 from tests.conftest import mixed, run, two_owners
 
 
@@ -132,3 +134,12 @@ def test_the_largest_seed_fits(tmp_path):
     save(frames, tmp_path)
     assert load(tmp_path).runs["seed"].tolist() == [2**63 - 1]
     assert np.issubdtype(frames.runs["seed"].dtype, np.integer)
+
+
+def test_pyplot_forgets_pictures_that_are_saved(tmp_path):
+    study, figure = Study("pictures", quiet=True), plt.figure()
+    study.simulate(two_owners())
+    study.picture(figure, "empty")
+    study.save(tmp_path / "out")
+    assert (tmp_path / "out" / "empty.png").exists()
+    assert figure.number not in plt.get_fignums()

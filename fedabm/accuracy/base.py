@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ class Accuracy(ABC):
     concave: bool = False
     #: a_i does not decrease in any contribution
     monotone: bool = False
+    #: says how a_i changes with the own contribution; a model in training only shows what it is worth now
+    tells: bool = True
 
     @abstractmethod
     def values(self, profiles: Array) -> Array:
@@ -69,6 +72,14 @@ class Accuracy(ABC):
         so that weights and contributions take their steps together (Doshi et al. 2025, eq. 3 and 4).
         """
         return self.advance(sending.before.contribution), np.zeros(len(sending.now.contribution), dtype=bool)
+
+    def sent(self, rows: Rows, size: Array) -> Any:
+        """The models that owners in `rows`, who claim these data sizes, sent in this round; None where all share one."""
+        return None
+
+    def deliver(self, rows: Rows, exchange: Any) -> Accuracy:
+        """After the server has sent the owners in `rows` what the mechanism decided; closed forms stay as they are."""
+        return self
 
     def seeded(self, seed: int) -> Accuracy:
         """The accuracies in a run with this seed; closed forms do not depend on chance."""
@@ -204,6 +215,11 @@ class Restricted(Accuracy):
     def monotone(self) -> bool:  # type: ignore[override]
         """As the full oracle."""
         return self.full.monotone
+
+    @property
+    def tells(self) -> bool:  # type: ignore[override]
+        """As the full oracle."""
+        return self.full.tells
 
     @cached_property
     def public(self) -> Accuracy:

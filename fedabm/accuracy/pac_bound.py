@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import brentq
 
 from fedabm.accuracy.base import Exposure
 from fedabm.curves import Array, Rows
@@ -43,6 +42,8 @@ class PacBound(Exposure):
     @cached_property
     def viable(self) -> float:
         """The total below which the model is worth nothing: the zero of b.  It lies above k because b(k) < 0."""
+        from scipy.optimize import brentq  # slow to import, and few accuracies need it
+
         high = 2.0 * self.complexity
         while self._bound(np.array(high)) <= 0:
             high *= 2.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
 
 from fedabm.learning import layers as batched
@@ -29,11 +30,18 @@ class Network:
     def arrange(self, x: Tensor, owners: int) -> Tensor:
         """Samples (owners * batch, ...), owner by owner, in the layout of the first layer."""
         x = x.unflatten(0, (owners, -1))
-        return x.transpose(0, 1).flatten(1, 2) if self.images else x.flatten(2)
+        if not self.images:
+            return x.flatten(2)
+        # On a CPU convolutions and pools are about twice as fast with the channels last in memory.
+        if x.device.type == "cpu":
+            return x.permute(1, 3, 4, 0, 2).flatten(3).permute(0, 3, 1, 2)
+        return x.transpose(0, 1).flatten(1, 2)
 
     def share(self, x: Tensor) -> Tensor:
         """Samples (batch, ...) that all models see."""
-        return x if self.images else x.flatten(1)
+        if not self.images:
+            return x.flatten(1)
+        return x.contiguous(memory_format=torch.channels_last) if x.device.type == "cpu" else x
 
     def outputs(self, blocks: Sequence[Tensor], x: Tensor, first: int = 0) -> Tensor:
         """The models' outputs (models, batch, outputs) for arranged or shared samples, from layer `first` on."""
@@ -96,6 +104,14 @@ def _sequence(modules: nn.Sequential, counters: dict[str, int]) -> tuple[batched
         if layer is None:
             return None
         layers.append(layer)
+    return _pooled_first(layers)
+
+
+def _pooled_first(layers: list[batched.Layer]) -> tuple[batched.Layer, ...]:
+    """The largest of rectified numbers is the rectified largest: rectify after pooling, where fewer are left."""
+    for place in range(len(layers) - 1):
+        if isinstance(layers[place], batched.ReLU) and isinstance(layers[place + 1], batched.MaxPool):
+            layers[place], layers[place + 1] = layers[place + 1], layers[place]
     return tuple(layers)
 
 

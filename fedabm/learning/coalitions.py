@@ -9,8 +9,7 @@ coalitions.  Values are kept on disk by content, so that an interrupted computat
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +17,11 @@ import torch
 from torch import Tensor
 
 from fedabm.errors import InputError, finite_vector
-from fedabm.learning.batched import Network
+from fedabm.learning import workers
 from fedabm.learning.engine import Engine
 from fedabm.learning.evaluate import by_owner, judge
-from fedabm.learning.layers import Convolution, Linear
+from fedabm.learning.first_layer import FirstLayer, Members
 from fedabm.learning.memory import Memory
-from fedabm.learning.passes import Pass
 from fedabm.learning.training import scaled
 
 __all__ = ["Coalitions"]
@@ -61,7 +59,7 @@ class Coalitions:
         self._samples, self._offsets = engine.part("test", judges)
         self.owners, self.judges = len(rows), len(self._offsets) - 1
         self._memory = Memory(folder, self._digest(), self.owners, self.judges)
-        self._start = Start.of(engine, self.owners + 1)
+        self._first = FirstLayer.of(engine, self.owners + 1)
 
     def mixing(self, coalitions: np.ndarray) -> np.ndarray:
         """The weights (k, n + 1) of the start and of everybody's model in each coalition's model."""
@@ -84,8 +82,8 @@ class Coalitions:
     @torch.no_grad()
     def _compute(self, coalitions: np.ndarray) -> np.ndarray:
         mixing = torch.from_numpy(self.mixing(coalitions)).to(self._rows)
-        if self._start is not None:
-            return self._mixed(mixing, self._start).cpu().numpy()
+        if self._first is not None:
+            return self._mixed(mixing, self._first).cpu().numpy()
         return torch.cat([self._averaged(part) for part in mixing.split(64)]).cpu().numpy()
 
     def _averaged(self, mixing: Tensor) -> Tensor:
@@ -93,25 +91,27 @@ class Coalitions:
         scores = self._engine.score(mixing @ self._rows, self._samples, self._offsets)
         return scores.accuracy if self._measure == "accuracy" else scores.loss
 
-    def _mixed(self, mixing: Tensor, start: Start) -> Tensor:
-        """Values by mixing pre-activations, one batch of samples after the other."""
+    def _mixed(self, mixing: Tensor, first: FirstLayer) -> Tensor:
+        """Values by mixing what the first layer gives, one batch of samples after the other."""
         result = self._rows.new_empty(len(mixing), len(self._samples.y))
-        width = self._engine.width(len(self._samples.y))
+        width, blocks = self._engine.width(len(self._samples.y)), self._engine.layout.gather(self._rows)
         for i in range(0, len(self._samples.y), width):
             batch = slice(i, i + width)
-            y = self._samples.y[batch]
-            for models, outputs in self._outputs(mixing, scaled(self._samples.x[batch]), width, start):
-                loss, hit = judge(outputs, y)
-                result[models, batch] = hit if self._measure == "accuracy" else loss
+            members = first.members(blocks, scaled(self._samples.x[batch]))
+            self._judge(mixing, first, members, self._samples.y[batch], result[:, batch])
         return by_owner(result, self._offsets)
 
-    def _outputs(self, mixing: Tensor, x: Tensor, width: int, start: Start) -> Iterator[tuple[slice, Tensor]]:
-        members = start.before(self._engine.layout.gather(self._rows), start.network.share(x))
-        together = self._engine.together(width)
-        for i in range(0, len(mixing), together):
-            part = mixing[i : i + together]
-            z = _mix(part, members, len(self._rows))
-            yield slice(i, i + together), start.network.outputs(self._rest(part, start.parameters), z, start.place + 1)
+    def _judge(self, mixing: Tensor, first: FirstLayer, members: Members, y: Tensor, result: Tensor) -> None:
+        """Fill in what every mixture is worth on one batch of samples."""
+
+        def one(_: None, models: slice) -> None:
+            rest = self._rest(mixing[models], first.parameters)
+            loss, hit = judge(first.outputs(mixing[models], members, rest), y)
+            result[models] = hit if self._measure == "accuracy" else loss
+
+        together = self._engine.together(len(y), members.numbers.shape[2])
+        jobs = [slice(i, i + together) for i in range(0, len(mixing), together)]
+        workers.run(jobs, one, lambda: None, self._engine.staff(len(jobs), together * len(y)))
 
     def _rest(self, mixing: Tensor, after: int) -> list[Tensor]:
         """The coalitions' parameters behind the first layer; nothing stands for those before."""
@@ -131,39 +131,3 @@ class Coalitions:
             parts.update(np.ascontiguousarray(array.cpu().numpy()).data)
         parts.update(self._weights.tobytes())
         return parts.hexdigest()
-
-
-@dataclass(frozen=True)
-class Start:
-    """The first layer with parameters, whose outputs can be mixed instead of its weights."""
-
-    network: Network
-    place: int
-    parameters: int
-
-    @classmethod
-    def of(cls, engine: Engine, members: int) -> Start | None:
-        """That layer, if mixing its outputs is cheaper than computing them; None otherwise."""
-        network = engine.compiled if engine.path == "batched" else None
-        if network is None:
-            return None
-        layer = network.layers[network.first]
-        if not isinstance(layer, Linear | Convolution) or members >= engine.layout.shapes[layer.index][1:].numel():
-            return None
-        return cls(network, network.first, layer.index + 1 + layer.bias)
-
-    def before(self, blocks: list[Tensor], x: Tensor) -> Tensor:
-        """Everybody's output of that layer, for shared samples."""
-        run = Pass(len(blocks[0]), blocks)
-        for layer in self.network.layers[: self.place + 1]:
-            x = layer.forward(run, x)
-        return x
-
-
-def _mix(mixing: Tensor, members: Tensor, count: int) -> Tensor:
-    """The same mixture of outputs as of models: vectors (members, batch, k) or images (batch, members * k, h, w)."""
-    if members.dim() == 3:
-        return (mixing @ members.reshape(count, -1)).view(len(mixing), *members.shape[1:])
-    each = members.shape[1] // count
-    mixed = torch.matmul(mixing, members.view(len(members), count, -1))
-    return mixed.view(len(members), len(mixing) * each, *members.shape[2:])

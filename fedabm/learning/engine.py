@@ -34,7 +34,7 @@ from fedabm.learning.networks import build, check_fit
 from fedabm.learning.optimisers import SGD, Optimiser
 from fedabm.learning.schedule import Plan, mini_batches
 from fedabm.learning.training import Chunk, Proximal, Samples, scaled, train_chunk
-from fedabm.learning.work import CACHE_JUDGED, choose_path, chunk_size, default_memory, measure
+from fedabm.learning.work import BUSY, CACHE_JUDGED, LARGE, choose_path, chunk_size, default_memory, even, measure
 from fedabm.random import Streams, generator
 
 __all__ = ["Engine"]
@@ -74,7 +74,8 @@ class Engine:
         check_positive("memory_limit", self.memory_limit)
         self._chunk = chunk
         self._keyed = any(isinstance(module, SeededDropout) for module in network.modules())
-        self._workers = torch.get_num_threads() if self.path == "serial" and self.device.type == "cpu" else 1
+        self._images = any(isinstance(module, nn.Conv2d) for module in network.modules())
+        self._workers = torch.get_num_threads() if self.device.type == "cpu" else 1
 
     def _samples(self, x: np.ndarray, y: np.ndarray) -> Samples:
         inputs = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32 if x.dtype.kind == "f" else None))
@@ -120,29 +121,28 @@ class Engine:
         all); contributions, starts and streams are in that order.
         """
         who = self._who(owners)
-        counts = self._counts(contributions, who)
-        starts = self.rows(start).expand(len(who), -1)
+        counts = self.data.counts(contributions, who)
+        starts = self._each(start, len(who))
         rngs = streams.each() if streams is not None else [generator(seed, "training", int(i), round) for i in who]
         if len(rngs) != len(who):
             raise InputError(f"{len(rngs)} streams but {len(who)} owners; give one per owner that trains")
-        centre = None if proximal is None else self.rows(proximal.centre).expand(len(who), -1)
+        centre = None if proximal is None else self._each(proximal.centre, len(who))
         plan = Plan(batch, epochs, steps)
-        result = torch.empty_like(starts, memory_format=torch.contiguous_format)
+        result = starts.new_empty(len(who), self.size)
 
         def one(path: Any, places: np.ndarray) -> None:
             offsets = self.data.offsets[who[places]]
             mine = mini_batches(places, counts[places], offsets, plan, [rngs[i] for i in places], self._keyed)
             order = torch.from_numpy(mine.owners).to(self.device)
-            chunk = Chunk(starts[order], mine, None if centre is None else centre[order])
             weight = 0.0 if proximal is None else proximal.weight
-            blocks = train_chunk(path, self.layout, self._train, chunk, optimiser, weight)
-            result[order] = torch.cat([block.flatten(1) for block in blocks], dim=1)
+            chunk = Chunk(mine, order, starts, centre)
+            self.layout.scatter(train_chunk(path, self.layout, self._train, chunk, optimiser, weight), result, order)
 
         # Owners with equally long training share a chunk, so that few wait for the others.
         sorted_places = np.argsort(-plan.lengths(counts), kind="stable")
         size = self._fitting(len(who), batch, optimiser, proximal)
         chunks = [sorted_places[i : i + size] for i in range(0, len(who), size)]
-        workers.run(chunks, one, self._path, min(self._workers, len(chunks)))
+        workers.run(chunks, one, self._path, self.staff(len(chunks), size * batch))
         return result
 
     @torch.no_grad()
@@ -162,12 +162,13 @@ class Engine:
             blocks = self.layout.gather(rows[some])
             loss[some, batch], hit[some, batch] = judge(path.outputs(blocks, _shared(path, x)), y)
 
-        workers.run(self._jobs(len(rows), len(samples.y)), one, self._path, self._workers)
+        jobs = self._jobs(len(rows), len(samples.y))
+        workers.run(jobs, one, self._path, self.staff(len(jobs), self.width(len(samples.y))))
         return Scores(by_owner(loss, offsets), by_owner(hit, offsets))
 
     def _jobs(self, models: int, samples: int) -> list[tuple[slice, slice]]:
         width = self.width(samples)
-        together = 1 if self.path == "serial" else self.together(width)
+        together = self.together(width)
         return [
             (slice(i, i + together), slice(j, j + width))
             for i in range(0, models, together)
@@ -176,12 +177,18 @@ class Engine:
 
     def width(self, samples: int) -> int:
         """How many samples to judge at once."""
-        return min(samples, 100 if len(self.data.shape) == 3 else 4096)
+        return min(samples, 100 if self._images else 4096)
 
-    def together(self, width: int) -> int:
-        """How many models to judge at once on `width` samples."""
+    def together(self, width: int, numbers: int | None = None) -> int:
+        """How many models to judge at once on `width` samples, if each takes up so many numbers at a time.
+
+        Unless these numbers are known, they are all activations; then convolutions on a CPU are faster one by one.
+        """
+        if numbers is None and (self.path == "serial" or (self._images and self.device.type == "cpu")):
+            return 1
         space = CACHE_JUDGED if self.device.type == "cpu" else 0.5 * self.memory_limit
-        return max(1, int(space // (4 * (self.size + 2 * width * self.work.activations))))
+        each = width * self.work.activations if numbers is None else numbers
+        return max(1, int(space // (4 * (self.size + 2 * each))))
 
     @property
     def compiled(self) -> Network | None:
@@ -201,19 +208,30 @@ class Engine:
         left = self.memory_limit - 4.0 * self.size * owners
         copies = 3 + optimiser.slots + (proximal is not None)
         fits = chunk_size(self.work, batch, copies, self.path, self.device, left / self._workers)
-        return fits if self._chunk is None or self.path == "serial" else self._chunk
+        if self.path == "serial":
+            return 1
+        busy = self.device.type == "cpu" and owners * batch * self.work.multiplications >= 4 * BUSY
+        return even(owners, fits, busy) if self._chunk is None else self._chunk
+
+    def staff(self, jobs: int, samples: int) -> int:
+        """How many workers to do jobs with this many samples each; 0: threads inside operators instead."""
+        if self.device.type != "cpu" or (jobs == 1 and self.work.multiplications >= LARGE):
+            return 0
+        busy = self.path == "serial" or samples * self.work.multiplications >= BUSY
+        return min(self._workers, jobs) if busy else 1
+
+    def _each(self, models: Tensor | np.ndarray, owners: int) -> Tensor:
+        """One model (P,), or one for each of some owners."""
+        rows = self.rows(models)
+        if rows.dim() == 2 and len(rows) not in (1, owners):
+            raise InputError(f"{len(rows)} models but {owners} owners; give one model, or one per owner that trains")
+        return rows[0] if rows.dim() == 2 and len(rows) == 1 else rows
 
     def _who(self, owners: Owners) -> np.ndarray:
         who = np.arange(self.data.owners) if owners is None else np.asarray(owners, dtype=np.int64)
         if len(who) and not 0 <= who.min() <= who.max() < self.data.owners:
             raise InputError(f"owners must lie in 0 .. {self.data.owners - 1}, got {who.min()} .. {who.max()}")
         return who
-
-    def _counts(self, contributions: np.ndarray | Sequence[float], who: np.ndarray) -> np.ndarray:
-        wanted = np.zeros(self.data.owners)
-        given = np.broadcast_to(np.asarray(contributions, dtype=float), who.shape)
-        wanted[who] = given
-        return self.data.counts(wanted)[who]
 
     def part(self, part: str, owners: Owners = None) -> tuple[Samples, Tensor]:
         """The test or train samples of some owners, owner by owner, and where each owner's begin (and the end)."""

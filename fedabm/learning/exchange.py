@@ -1,6 +1,6 @@
 """What flows between owners and server when everyone has a model of its own.
 
-    owners train (LocalTask) -> what reaches the server (Sent) -> the mechanism mixes -> what is sent back (Exchange)
+owners train (LocalTask) -> what reaches the server (Sent) -> the mechanism mixes -> what is sent back (Exchange)
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from fedabm.curves import Array
+from fedabm.market.distances import Distance, proximal_centres
 
 __all__ = ["Exchange", "LocalTask", "Sent"]
 
@@ -22,10 +24,11 @@ __all__ = ["Exchange", "LocalTask", "Sent"]
 class LocalTask:
     """What owners train on next: from `start` (n, P), with strength / 2 |w - pull|^2 added to their loss.
 
-    `pull` (n, P) may be None: then nothing holds them.
+    Without a `start` everyone goes on from the model that it keeps, which the server need not know; without a `pull`
+    (n, P) nothing holds them.
     """
 
-    start: Tensor
+    start: Tensor | None = None
     pull: Tensor | None = None
     strength: float = 0.0
 
@@ -40,7 +43,8 @@ class Sent:
     initial   (P,) the model that everybody began with in the first round
     size      (n,) how much data each owner says it has
     judge     losses (k, n) of k models (k, P) on each owner's own training data, as the owners themselves measure them
-    memory    what the mechanism asked to be reminded of in its last exchange, None in the first round
+    memory    what the mechanism asked to be reminded of in its last exchange, None in the first round and after owners
+              have come or gone, when its rows would belong to others
     """
 
     models: Tensor
@@ -50,6 +54,22 @@ class Sent:
     size: Array
     judge: Callable[[Tensor], Array]
     memory: Any = None
+
+    def apart(self, distance: Distance) -> Array:
+        """How far apart the models are, relative to the initial one; not a number for models that are not sound."""
+        found = distance.between(*self._arrays())
+        found[~self.sound], found[:, ~self.sound] = np.nan, np.nan
+        return found
+
+    def held(self, weights: Array, step: float, distance: Distance, strength: float) -> Exchange:
+        """Everyone goes on from its own model, held to the centre that its imports pull to by `weights` (n, n)."""
+        centres = proximal_centres(*self._arrays(), weights, step, distance)
+        task = LocalTask(None, torch.from_numpy(centres).to(self.models), strength)
+        return Exchange(task, imports=weights)
+
+    def _arrays(self) -> tuple[Array, Array]:
+        """Models and initial model on the host, in double precision, in which squares of any model are finite."""
+        return self.models.cpu().numpy().astype(float), self.initial.cpu().numpy().astype(float)
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,7 +62,7 @@ class FederatedData:
         """An owner's training samples, or the first `contribution` of them."""
         first, last = self.offsets[owner], self.offsets[owner + 1]
         if contribution is not None:
-            last = first + self.counts(np.where(np.arange(self.owners) == owner, contribution, 0))[owner]
+            last = first + self.counts(contribution, np.array([owner]))[0]
         return self.x_train[first:last], self.y_train[first:last]
 
     def test(self, owner: int) -> tuple[np.ndarray, np.ndarray]:
@@ -70,14 +70,17 @@ class FederatedData:
         rows = slice(self.test_offsets[owner], self.test_offsets[owner + 1])
         return self.x_test[rows], self.y_test[rows]
 
-    def counts(self, contributions: np.ndarray | Sequence[float]) -> np.ndarray:
-        """Contributions as whole numbers of samples, rounded to the nearest; none may exceed its capacity."""
-        wanted = finite_vector("contributions", contributions, self.owners)
-        bad = (wanted < 0) | (wanted > self.capacities * (1 + 1e-9))
+    def counts(
+        self, contributions: np.ndarray | Sequence[float] | float, owners: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Contributions of some owners (default: all) as whole numbers of samples; none may exceed its capacity."""
+        who = np.arange(self.owners) if owners is None else owners
+        wanted, most = finite_vector("contributions", contributions, len(who)), self.capacities[who]
+        bad = (wanted < 0) | (wanted > most * (1 + 1e-9))
         if bad.any():
-            owner = int(np.argmax(bad))
+            place = int(np.argmax(bad))
             raise InputError(
-                f"owner {owner} contributes {wanted[owner]:g} of {self.capacities[owner]} samples; "
+                f"owner {who[place]} contributes {wanted[place]:g} of {most[place]} samples; "
                 "contributions must lie between 0 and the capacity"
             )
         return np.rint(wanted).astype(np.int64)

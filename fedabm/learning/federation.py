@@ -25,7 +25,7 @@ from fedabm.learning.schedule import Plan
 from fedabm.learning.training import Proximal
 from fedabm.sending import Tampering
 
-__all__ = ["Recipe", "Round", "federate", "mix", "one_round", "shares"]
+__all__ = ["Recipe", "Round", "federate", "mix", "one_round", "shares", "tamper"]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def one_round(
     contributions = np.asarray(contributions, dtype=float)
     updates = recipe.train(engine, start, contributions, seed, round)
     for attack in tampering:
-        _tamper(updates, attack)
+        tamper(updates, start, attack)
     counts = engine.data.counts(contributions) if claimed is None else np.rint(claimed)
     return mix(start, updates, counts, recipe)
 
@@ -126,11 +126,12 @@ def federate(
     return model, broken.cpu().numpy()
 
 
-def _tamper(updates: Tensor, attack: Tampering) -> None:
-    """Change some owners' updates in place."""
+def tamper(updates: Tensor, received: Tensor, attack: Tampering) -> None:
+    """Change some owners' updates (n, P) in place; `received` is what everybody (P,) or each owner (n, P) trained from."""
     members = torch.from_numpy(np.asarray(attack.members, dtype=np.int64)).to(updates.device)
     rows = updates.index_select(0, members)
-    sent = torch.as_tensor(attack(rows), dtype=rows.dtype, device=rows.device)
+    got = received.expand_as(updates).index_select(0, members)
+    sent = torch.as_tensor(attack(rows, got), dtype=rows.dtype, device=rows.device)
     if sent.shape != rows.shape:
         raise InputError(f"tampering turned updates {tuple(rows.shape)} into {tuple(sent.shape)}; keep their shape")
     updates.index_copy_(0, members, sent)

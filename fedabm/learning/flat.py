@@ -49,14 +49,21 @@ class Layout:
         parts = rows.split([math.prod(shape) for shape in self.shapes], dim=-1)
         return [part.unflatten(-1, shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
-    def gather(self, rows: Tensor) -> list[Tensor]:
-        """Copies of those blocks, each contiguous over the models: the layout that batched training keeps."""
-        return [block.clone(memory_format=torch.contiguous_format) for block in self.blocks(rows)]
+    def gather(self, rows: Tensor, order: Tensor | None = None) -> list[Tensor]:
+        """Copies of those blocks, each contiguous over the models: the layout that batched training keeps.
 
-    def scatter(self, blocks: Sequence[Tensor], rows: Tensor) -> None:
-        """Write blocks back into rows."""
-        for target, block in zip(self.blocks(rows), blocks, strict=True):
-            target.copy_(block)
+        With an `order`, the blocks of these rows only; then rows (size,) serve everybody.
+        """
+        if order is not None and rows.dim() == 2:
+            parts = rows.split([math.prod(shape) for shape in self.shapes], dim=1)
+            return [p.index_select(0, order).unflatten(1, shape) for p, shape in zip(parts, self.shapes, strict=True)]
+        blocks = self.blocks(rows if order is None else rows.expand(len(order), -1))
+        return [block.clone(memory_format=torch.contiguous_format) for block in blocks]
+
+    def scatter(self, blocks: Sequence[Tensor], rows: Tensor, order: Tensor) -> None:
+        """Write blocks back into these rows."""
+        for begin, end, block in zip(self.bounds[:-1], self.bounds[1:], blocks, strict=True):
+            rows[:, begin:end].index_copy_(0, order, block.flatten(1))
 
 
 def initial_row(network: nn.Module, seed: int) -> Tensor:

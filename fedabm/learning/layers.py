@@ -116,7 +116,7 @@ class GroupNorm(Layer):
     def forward(self, run: Pass, x: Tensor) -> Tensor:
         sizes = (x.shape[0], x.shape[1], x.shape[2] * x.shape[3], self.groups * run.owners)
         weight, bias = run.blocks[self.index].flatten(), run.blocks[self.index + 1].flatten()
-        x = x.contiguous()
+        x = _dense(x)
         y, mean, spread = aten.native_group_norm(x, weight, bias, *sizes, self.epsilon)
         run.save(x, mean, spread, sizes)
         return y
@@ -125,10 +125,21 @@ class GroupNorm(Layer):
         x, mean, spread, sizes = run.tape.pop()
         weight = run.blocks[self.index].flatten()
         wanted = [inputs, True, True]
-        below, dw, db = aten.native_group_norm_backward(g.contiguous(), x, mean, spread, weight, *sizes, wanted)
+        below, dw, db = aten.native_group_norm_backward(_like(g, x), x, mean, spread, weight, *sizes, wanted)
         run.add(self.index, dw.view(run.blocks[self.index].shape))
         run.add(self.index + 1, db.view(run.blocks[self.index + 1].shape))
         return below
+
+
+def _dense(x: Tensor) -> Tensor:
+    """The same numbers without gaps, channels last where they already are."""
+    return x if x.is_contiguous(memory_format=torch.channels_last) else x.contiguous()
+
+
+def _like(g: Tensor, x: Tensor) -> Tensor:
+    """A gradient in the memory layout of what it belongs to."""
+    last = x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
+    return g.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
 
 
 @dataclass(frozen=True)
@@ -149,6 +160,13 @@ class MaxPool(Layer):
     """The largest of each window."""
 
     geometry: tuple[Any, ...]
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """Height and width if windows stand side by side without gaps, overlap or border; else None."""
+        kernel, stride, padding, dilation, ceil = self.geometry
+        plain = kernel == (stride or kernel) and padding == [0, 0] and dilation == [1, 1] and not ceil
+        return (kernel[0], kernel[1]) if plain else None
 
     def forward(self, run: Pass, x: Tensor) -> Tensor:
         y, places = aten.max_pool2d_with_indices(x, *self.geometry)

@@ -10,7 +10,6 @@ mnist_cnn, resmlp, quadratic: Murhekar 2025, Section 5; simple_cnn, femnist_net,
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from torch import Tensor, nn
 from fedabm.errors import InputError, nearest
 from fedabm.learning.blocks import LastState, Quadratic, Residual, SeededDropout, convolution
 
-__all__ = ["NETWORKS", "build", "check_fit", "count"]
+__all__ = ["NETWORKS", "build", "check_fit", "count", "try_out"]
 
 Shape = tuple[int, ...]
 
@@ -201,12 +200,12 @@ def count(network: nn.Module) -> int:
 
 
 def check_fit(network: nn.Module, shape: Shape, classes: int | None, dtype: torch.dtype) -> None:
-    """Raise unless the network (on any device) maps samples of this shape to one output per class."""
+    """Raise unless the network, on whatever device it is, maps samples of this shape to one output per class."""
     if any(True for _ in network.buffers()):
         raise InputError("the network keeps running statistics, which cannot be averaged; use group normalisation")
     wanted = classes or 1
     try:
-        out: Tensor = torch.func.functional_call(_meta(network), {}, torch.empty(2, *shape, dtype=dtype, device="meta"))
+        out = try_out(network, shape, dtype, 2)
     except (RuntimeError, ValueError, IndexError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"the network does not fit samples of shape {shape}: {reason}; choose another") from None
@@ -214,5 +213,9 @@ def check_fit(network: nn.Module, shape: Shape, classes: int | None, dtype: torc
         raise InputError(f"the network gives {tuple(out.shape[1:])} outputs but the data has {wanted}; rebuild it")
 
 
-def _meta(network: nn.Module) -> nn.Module:
-    return copy.deepcopy(network).to("meta")
+@torch.no_grad()
+def try_out(network: nn.Module, shape: Shape, dtype: torch.dtype, samples: int = 1) -> Tensor:
+    """The network's outputs for samples of zeros; whatever random numbers it draws are given back."""
+    device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
+    with torch.random.fork_rng(devices=[]):
+        return network(torch.zeros(samples, *shape, dtype=dtype, device=device))

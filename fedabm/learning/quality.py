@@ -7,9 +7,9 @@ from typing import Protocol
 
 import numpy as np
 
-from fedabm.errors import InputError, check_positive, check_range
+from fedabm.errors import InputError, check_positive, check_range, check_whole
 
-__all__ = ["Chain", "Duplicates", "FeatureNoise", "LabelNoise", "Quality"]
+__all__ = ["Chain", "Duplicates", "FeatureNoise", "LabelFlip", "LabelNoise", "LabelShift", "Quality"]
 
 Pair = tuple[np.ndarray, np.ndarray]
 
@@ -38,6 +38,52 @@ class LabelNoise:
         wrong = _some(len(y), self.share, rng)
         labels = y.copy()
         labels[wrong] = (y[wrong] + rng.integers(1, classes, size=len(wrong))) % classes
+        return x, labels
+
+
+@dataclass(frozen=True)
+class LabelFlip:
+    """A `share` of the samples of class `source` is labelled `target`: targeted poisoning by one owner.
+
+    from_partition(dataset, partition, quality={3: LabelFlip(source=7, target=1)})    # owner 3 alone
+    """
+
+    source: int
+    target: int
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_whole("source class", self.source, 0)
+        check_whole("target class", self.target, 0)
+        check_range("share of flipped labels", self.share, 0, 1)
+
+    def spoil(self, x: np.ndarray, y: np.ndarray, rng: np.random.Generator, classes: int | None) -> Pair:
+        """Rounded to whole samples of the class."""
+        if classes is None or max(self.source, self.target) >= classes:
+            raise InputError(f"cannot flip class {self.source} to {self.target} of {classes}; count classes from 0")
+        mine = np.flatnonzero(y == self.source)
+        labels = y.copy()
+        labels[mine[_some(len(mine), self.share, rng)]] = self.target
+        return x, labels
+
+
+@dataclass(frozen=True)
+class LabelShift:
+    """A random `share` of the labels moves on by `by` classes: y -> (y + by) mod classes."""
+
+    by: int = 1
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_whole("label shift", self.by)
+        check_range("share of shifted labels", self.share, 0, 1)
+
+    def spoil(self, x: np.ndarray, y: np.ndarray, rng: np.random.Generator, classes: int | None) -> Pair:
+        """Rounded to whole samples."""
+        if classes is None or self.by % classes == 0:
+            raise InputError(f"a shift by {self.by} of {classes} classes changes no label; give 1 .. classes - 1")
+        labels, moved = y.copy(), _some(len(y), self.share, rng)
+        labels[moved] = (y[moved] + self.by) % classes
         return x, labels
 
 

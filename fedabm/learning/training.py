@@ -57,10 +57,14 @@ def scaled(x: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some owners' training: where they start (k, P), what they see, and the centre they are held to, if any."""
+    """Some owners' training: what they see, where they start, and the centre they are held to, if any.
 
-    start: Tensor
+    `start` and `centre` are one model (P,), or everybody's (n, P), of which `order` (k,) are those of these owners.
+    """
+
     schedule: Schedule
+    order: Tensor
+    start: Tensor
     centre: Tensor | None = None
 
 
@@ -69,9 +73,9 @@ def train_chunk(
 ) -> list[Tensor]:
     """Train the owners of a chunk; their parameters as blocks, in the order of the schedule."""
     schedule, device = chunk.schedule, samples.x.device
-    blocks = layout.gather(chunk.start)
+    blocks = layout.gather(chunk.start, chunk.order)
     state = [[torch.zeros_like(block) for block in blocks] for _ in range(optimiser.slots)]
-    centre = None if chunk.centre is None else layout.blocks(chunk.centre)
+    centre = None if chunk.centre is None else layout.gather(chunk.centre, chunk.order)
     fused = optimiser.fused_rate if centre is None and hasattr(path, "descend") else None
     rows = torch.from_numpy(np.ascontiguousarray(schedule.samples)).to(device)
     weights = torch.from_numpy(_weights(schedule)).to(device)

@@ -1,27 +1,38 @@
-"""One worker per core with one thread each: faster than threads inside operators when every job is large."""
+"""Jobs on a CPU: one thread each, several at a time; that beats threads inside operators for small and large jobs.
+
+As every job runs on one thread, its result does not depend on how many there are.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 import torch
 
-__all__ = ["run"]
+__all__ = ["one_thread", "run"]
 
 Job = TypeVar("Job")
 Tool = TypeVar("Tool")
 
 
 def run(jobs: Iterable[Job], work: Callable[[Tool, Job], None], tool: Callable[[], Tool], workers: int) -> None:
-    """Do all jobs, each with the tool of the worker that does it; an error in one job is raised here."""
-    if workers <= 1:
+    """Do all jobs, each with the tool of the worker that does it; an error in one job is raised here.
+
+    Without workers (0) the jobs are done one after the other with as many threads as operators like to use.
+    """
+    if workers > 1:
+        return _share(jobs, work, tool, workers)
+    with one_thread(workers == 1):
         mine = tool()
         for job in jobs:
             work(mine, job)
-        return
+
+
+def _share(jobs: Iterable[Job], work: Callable[[Tool, Job], None], tool: Callable[[], Tool], workers: int) -> None:
     own = threading.local()
 
     def begin() -> None:
@@ -33,10 +44,18 @@ def run(jobs: Iterable[Job], work: Callable[[Tool, Job], None], tool: Callable[[
         with torch.no_grad():
             work(own.tool, job)
 
+    with one_thread(True), ThreadPoolExecutor(workers, initializer=begin) as pool:
+        for done in [pool.submit(do, job) for job in jobs]:
+            done.result()
+
+
+@contextmanager
+def one_thread(wanted: bool = True) -> Iterator[None]:
+    """Operators inside use one thread, if wanted; afterwards as many as before."""
     threads = torch.get_num_threads()
     try:
-        with ThreadPoolExecutor(workers, initializer=begin) as pool:
-            for done in [pool.submit(do, job) for job in jobs]:
-                done.result()
+        if wanted:
+            torch.set_num_threads(1)
+        yield
     finally:
         torch.set_num_threads(threads)

@@ -1,25 +1,30 @@
-"""The model-sharing market iPFL on given distances and sizes: no training, so that sweeps take milliseconds."""
+"""The model-sharing market iPFL: a mechanism of the agent-based model, and alone on given distances and sizes."""
 
 from fedabm.market.distances import Cosine, Distance, Euclidean, cluster_distances
 from fedabm.market.gains import Gain, LogarithmicGain, SquareRootGain
-from fedabm.market.graphs import graph_measures, market_graph, owner_measures
+from fedabm.market.given import GivenModels
+from fedabm.market.graphs import graph_measures, market_graph, money_table, owner_measures
 from fedabm.market.lies import Sybil, misreport
 from fedabm.market.model_market import ModelMarket
 from fedabm.market.optimum import best_graph
 from fedabm.market.payments import remittances
-from fedabm.market.roles import INCLUSIVE_MARKET, ROLES, Role, role_profiles
+from fedabm.market.roles import INCLUSIVE_MARKET, PROHIBITIVE, ROLES, Role, market_owners, role_profiles
 from fedabm.market.selection import select
 from fedabm.market.thresholds import difference, limits, prices, thresholds
+from fedabm.market.valuation import ImportGain
 from fedabm.market.views import MarketOutcome, MarketView, Profiles
 from fedabm.market.welfare import objectives, pooled, social_welfare, unstable, utilities
 
 __all__ = [
     "INCLUSIVE_MARKET",
+    "PROHIBITIVE",
     "ROLES",
     "Cosine",
     "Distance",
     "Euclidean",
     "Gain",
+    "GivenModels",
+    "ImportGain",
     "LogarithmicGain",
     "MarketOutcome",
     "MarketView",
@@ -34,7 +39,9 @@ __all__ = [
     "graph_measures",
     "limits",
     "market_graph",
+    "market_owners",
     "misreport",
+    "money_table",
     "objectives",
     "owner_measures",
     "pooled",

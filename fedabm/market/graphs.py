@@ -10,7 +10,19 @@ import pandas as pd
 
 from fedabm.curves import Array
 
-__all__ = ["graph_measures", "market_graph", "owner_measures"]
+__all__ = ["graph_measures", "market_graph", "money_table", "owner_measures"]
+
+
+def money_table(transfers: pd.DataFrame, owners: int, step: int | None = None) -> Array:
+    """What each owner (row) paid each other owner (column), from a frame of transfers: in one step, or in all.
+
+    Money through the server's account is not between owners and stays out.
+    """
+    between = transfers[(transfers["payer"] >= 0) & (transfers["payee"] >= 0)]
+    chosen = between if step is None else between[between["step"] == step]
+    table = np.zeros((owners, owners))
+    np.add.at(table, (chosen["payer"].to_numpy(), chosen["payee"].to_numpy()), chosen["amount"].to_numpy())
+    return table
 
 
 def market_graph(remittances: Array, roles: Sequence[str] | None = None) -> nx.DiGraph:

@@ -7,7 +7,7 @@ so can under-stating eagerness, which lowers what one pays, and inflating the si
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from fedabm.curves import Array, Rows
 from fedabm.errors import InputError, check_positive, check_range
 from fedabm.market.views import MarketView, Profiles
+from fedabm.scenario import OwnerProfile
+from fedabm.strategies import Liar
 
 __all__ = ["Sybil", "misreport"]
 
@@ -58,6 +60,24 @@ class Sybil:
     def persons(self, owners: int) -> NDArray[np.intp]:
         """Who is behind each participant: the owners, then the extra accounts."""
         return np.append(np.arange(owners), np.full(self.accounts - 1, self.owner))
+
+    def accounts_of(self, people: Sequence[OwnerProfile]) -> list[OwnerProfile]:
+        """The owners of a federation with the accounts side by side where the one owner was; they are one person.
+
+        Each account has an equal part of the data (`fedabm.learning.market_setting.split_owner` divides them alike) and
+        claims what `share` says of the whole.
+        """
+        one = people[self.owner]
+        parts = np.diff(np.linspace(0, one.capacity, self.accounts + 1).astype(int)).astype(float)
+        told = self.share * one.capacity / parts
+        own = [
+            replace(
+                one, capacity=part, strategy=one.strategy if factor == 1 else Liar(one.strategy, size_factor=factor)
+            )
+            for part, factor in zip(parts.tolist(), told.tolist(), strict=True)
+        ]
+        own = [replace(account, start=min(account.start, account.capacity), person=self.owner) for account in own]
+        return [*people[: self.owner], *own, *people[self.owner + 1 :]]
 
     def enter(self, view: MarketView) -> MarketView:
         """The market with the extra accounts; they copy the owner's cost and eagerness."""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 
+from fedabm.costs import Linear
 from fedabm.curves import Array
 from fedabm.errors import InputError, nearest
 from fedabm.market.views import Profiles
+from fedabm.scenario import OwnerProfile
+from fedabm.strategies import Honest, Strategy
 
-__all__ = ["INCLUSIVE_MARKET", "ROLES", "Role", "role_profiles"]
+__all__ = ["INCLUSIVE_MARKET", "PROHIBITIVE", "ROLES", "Role", "market_owners", "role_profiles"]
+
+#: what it costs an owner of a federation to share its model if it never would
+PROHIBITIVE = 1e9
 
 Role = Literal["trader", "buyer", "seller", "attacker"]
 ROLES: tuple[Role, ...] = ("trader", "buyer", "seller", "attacker")
@@ -39,3 +45,19 @@ def role_profiles(
     eager = np.where(np.isin(named, ("trader", "buyer")), eager, 0.0)
     costly = np.where(named == "buyer", np.inf, np.where(named == "trader", costly, 0.0))
     return Profiles(size, costly, eager)
+
+
+def market_owners(
+    roles: Sequence[str], truth: Profiles, strategies: Mapping[int, Strategy] | None = None
+) -> list[OwnerProfile]:
+    """Owners of a federation in these roles, honest unless a strategy is given for their number.
+
+    An infinite cost becomes `PROHIBITIVE`, a price at which nobody buys.
+    """
+    chosen = strategies or {}
+    return [
+        OwnerProfile(Linear(min(cost, PROHIBITIVE)), size, chosen.get(i, Honest()), eagerness=eager, role=role)
+        for i, (role, size, cost, eager) in enumerate(
+            zip(roles, truth.size.tolist(), truth.unit_cost.tolist(), truth.eagerness.tolist(), strict=True)
+        )
+    ]

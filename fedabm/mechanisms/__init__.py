@@ -1,5 +1,6 @@
 """Rules against free-riding: reports in, models and money out.  One file each, one line here."""
 
+from fedabm.mechanisms.banzhaf_share import BanzhafShare
 from fedabm.mechanisms.base import Mechanism
 from fedabm.mechanisms.contribution_subsidy import ContributionSubsidy
 from fedabm.mechanisms.cost_sharing import CostSharing
@@ -12,6 +13,7 @@ from fedabm.mechanisms.shapley_share import ShapleyShare
 from fedabm.mechanisms.value_shaping import ValueShaping
 
 __all__ = [
+    "BanzhafShare",
     "ContributionSubsidy",
     "CostSharing",
     "Mechanism",

@@ -27,6 +27,7 @@ class Mechanism(ABC):
     equal_treatment: ClassVar[bool] = True
     #: which private facts owners are asked to report besides their contribution
     asks_cost: ClassVar[bool] = False
+    asks_eagerness: ClassVar[bool] = False
 
     @abstractmethod
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:

@@ -9,16 +9,19 @@ from scipy.special import gammaln
 
 from fedabm.accuracy.base import Accuracy, Exposure
 from fedabm.curves import Array, Rows
+from fedabm.mechanisms.mixed_merits import mixed_merits
 from fedabm.mechanisms.proportional import Merits, Proportional, best_other
 from fedabm.shapley import choose_method, enumeration, shapley
 from fedabm.shapley.groups import is_total
+from fedabm.shapley.mixture import is_mixture
 from fedabm.shapley.worth import difference
 from fedabm.views import Reports
 
 __all__ = ["ProportionalShapley"]
 
-#: the largest table of coalitions, and the most numbers held at a time while it is evaluated
+#: the largest table of coalitions, the largest that is shorter than a quadrature, and the most numbers held at a time
 _TABLE = 2**16
+_SHORT = 2**8
 _BLOCK = 2**21
 #: up to so many owners all coalitions are looked at together, faster than any other way one profile after the other
 _FEW = 10
@@ -34,7 +37,8 @@ class ProportionalShapley(Proportional):
 
     For a common function of the total both values are exact sums over the coalitions of the others, counted by level of
     contribution, e.g. phi_i(x) = 1/n sum_{k=0}^{n-1} [v(k m + x) - v(k m)] if all others contribute m (the printed sum
-    starts at k = 1).  Otherwise Shapley values are computed anew at each trial.
+    starts at k = 1).  For mixtures of exponentials (power laws, random coverage) they are exact by quadrature, however
+    many owners there are.  Otherwise Shapley values are computed anew at each trial.
     """
 
     def merits(self, accuracy: Accuracy, reports: Reports) -> tuple[Merits, Array]:
@@ -42,8 +46,11 @@ class ProportionalShapley(Proportional):
         profile = np.asarray(reports.contribution, dtype=float)
         levels, group = np.unique(profile, return_inverse=True)
         kinks = best_other(profile)[:, None]
-        if is_total(accuracy) and (tables := _tables(profile, levels)):
+        smooth = is_mixture(accuracy) and len(profile) > _FEW
+        if is_total(accuracy) and (tables := _tables(profile, levels, _SHORT if smooth else _TABLE)):
             return Counted(accuracy, tables, group), kinks
+        if smooth and (mixed := mixed_merits(accuracy, profile, np.maximum(profile, reports.size))):
+            return mixed, kinks
         return Asked(accuracy, profile, np.arange(len(profile))), kinks
 
 
@@ -139,14 +146,14 @@ class Asked(Merits):
         return np.concatenate([enumeration.shares(self.accuracy, part) for part in parts])
 
 
-def _tables(profile: Array, levels: Array) -> tuple[Coalitions, ...]:
+def _tables(profile: Array, levels: Array, most: int) -> tuple[Coalitions, ...]:
     """One table of coalitions per level of contribution, or none at all if one of them would be too large."""
-    if len(levels) > 2 + np.log2(_TABLE):
+    if len(levels) > 2 + np.log2(most):
         return ()
     ordered = np.sort(profile)
     others = [np.delete(ordered, np.searchsorted(ordered, level)) for level in levels]
     sizes = [np.prod(np.unique(rest[:-1], return_counts=True)[1] + 1.0) for rest in others]
-    return () if max(sizes) > _TABLE else tuple(_coalitions(rest) for rest in others)
+    return () if max(sizes) > most else tuple(_coalitions(rest) for rest in others)
 
 
 def _coalitions(others: Array) -> Coalitions:

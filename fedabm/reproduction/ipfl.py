@@ -52,12 +52,12 @@ def _one_buyer(sellers: list[float], costs: list[float]) -> MarketView:
 
 def _lie(view: MarketView, owner: int, **factors: float) -> tuple[MarketOutcome, float]:
     """What happens if one owner lies, and its true utility then."""
-    outcome = ModelMarket(1.0).settle(MarketView(misreport(view.reports, [owner], **factors), view.distances))
+    outcome = ModelMarket(1.0).clear(MarketView(misreport(view.reports, [owner], **factors), view.distances))
     return outcome, float(utilities(_GAIN, view.reports, outcome)[owner])
 
 
 def _honest(view: MarketView) -> tuple[MarketOutcome, Array]:
-    outcome = ModelMarket(1.0).settle(view)
+    outcome = ModelMarket(1.0).clear(view)
     return outcome, utilities(_GAIN, view.reports, outcome)
 
 
@@ -144,12 +144,12 @@ def local_optimality(budget: Budget) -> Finding:
         view = _random(np.random.default_rng([8, turn]))
         price, owners = prices(view, 1.0), owners + len(view.reports)
         for place, printed in enumerate((False, True)):
-            graph = ModelMarket(1.0, printed=printed).settle(view).adjacency
+            graph = ModelMarket(1.0, printed=printed).clear(view).adjacency
             unhappy[place] += np.sum(unstable(_GAIN, view.reports, graph, price))
     reports = Profiles(np.array([100.0, 1000.0, 20.0]), np.array([np.inf, 1.4, 0.01]), np.array([400.0, 0.0, 0.0]))
     view = MarketView(reports, np.zeros((3, 3)))
     bought = [
-        np.flatnonzero(ModelMarket(0.0, printed=flag).settle(view).adjacency[0]).tolist() for flag in (True, False)
+        np.flatnonzero(ModelMarket(0.0, printed=flag).clear(view).adjacency[0]).tolist() for flag in (True, False)
     ]
     threshold = limits(_GAIN, _profiles([200.0, 100.0], 0.05, 100.0), np.full((2, 2), 0.05))[0, 1] + 100.0
     ours = f"violated for {unhappy[0]:g} of {owners} owners with `continue`, {unhappy[1] / owners:.0%} with `break`"
@@ -170,7 +170,7 @@ def growth(budget: Budget) -> Finding:
         view, spent = MarketView(Profiles(size, cost, np.full(m, 5e4)), rng.uniform(size=(m, m))), []
         for _ in range(3):
             began = time.process_time()
-            ModelMarket(0.01).settle(view)
+            ModelMarket(0.01).clear(view)
             spent.append(time.process_time() - began)
         return min(spent) / m
 
@@ -190,7 +190,7 @@ def _averaged(truth: Profiles) -> Array:
 
 def _traded(truth: Profiles, distances: Array) -> Array:
     """50 rounds of the market with lambda = 5."""
-    return 50 * utilities(_GAIN, truth, ModelMarket(5.0).settle(MarketView(truth, distances)))
+    return 50 * utilities(_GAIN, truth, ModelMarket(5.0).clear(MarketView(truth, distances)))
 
 
 _LANGUAGE = "accuracies need fine-tuning Llama-2-7B on a GPU with data that are not here"

@@ -12,7 +12,7 @@ from fedabm.costs import Cost, Linear, stack
 from fedabm.curves import Array
 from fedabm.equilibrium import solve
 from fedabm.game import Game
-from fedabm.individual import individual_optimum, viability_cost
+from fedabm.individual import individual_optimum, smallest_federation, viability_cost
 from fedabm.mechanisms import NoPayments, Screening, ValueShaping
 from fedabm.mechanisms.value_shaping import shaped_equilibrium
 from fedabm.reproduction.instances import restless
@@ -21,7 +21,7 @@ from fedabm.reproduction.trials import agree, close, numbers, play, trials
 from fedabm.roots import falling_root
 from fedabm.scenarios import individual_optimum as alone
 from fedabm.scenarios import value_shaping
-from fedabm.scenarios.value_shaping import largest_complexity, smallest_federation
+from fedabm.scenarios.value_shaping import largest_complexity
 from fedabm.views import Reports
 
 Value = PacBound | PowerLaw

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypedDict, Unpack
+
 import numpy as np
 
 from fedabm.accuracy.base import Accuracy
@@ -15,7 +17,7 @@ from fedabm.shapley.mixture import is_mixture, mixture_of
 from fedabm.shapley.monte_carlo import Orders, sampled_curve, sampled_shares
 from fedabm.shapley.shares import Shares
 
-__all__ = ["METHODS", "choose_method", "shapley", "shapley_curves", "shapley_jacobian", "shapley_marginals"]
+__all__ = ["METHODS", "Options", "choose_method", "shapley", "shapley_curves", "shapley_jacobian", "shapley_marginals"]
 
 METHODS = ("linear", "quadrature", "counting", "enumeration", "monte_carlo")
 
@@ -27,23 +29,29 @@ _NEEDS = {
 }
 
 
-def shapley(
-    accuracy: Accuracy,
-    profile: Array,
-    method: str = "auto",
-    *,
-    permutations: int | None = None,
-    rng: np.random.Generator | None = None,
-    antithetic: bool = False,
-    precision: float = 1e-15,
-) -> Shares:
+class Options(TypedDict, total=False):
+    """How shares are computed: the first three steer Monte Carlo, the last is the quadrature's relative error.
+
+    permutations  how many orders are drawn (by default n log n, at least 64)
+    rng           where they are drawn from (by default the stream of seed 0)
+    antithetic    each order together with its reverse
+    precision     1e-15 unless stated
+    """
+
+    permutations: int | None
+    rng: np.random.Generator | None
+    antithetic: bool
+    precision: float
+
+
+def shapley(accuracy: Accuracy, profile: Array, method: str = "auto", **options: Unpack[Options]) -> Shares:
     """Shapley shares phi_i of A(s) = sum_i a_i(s) over what an empty coalition gets.
 
         phi_i = sum_{X without i} |X|! (n - |X| - 1)! / n! (A(s_X, s_i) - A(s_X)),     sum_i phi_i = A(s) - A(0)
 
     Murhekar et al. 2025, eq. (3).  `method` "auto" takes an exact one if there is one and Monte Carlo otherwise; the
-    answer's `.method` says which.  `permutations`, `rng` (None: the stream of seed 0) and `antithetic` steer Monte
-    Carlo, whose answer carries `.standard_errors`; `precision` is the relative error of the quadrature.
+    answer's `.method` says which, and that of Monte Carlo carries `.standard_errors`.  `options` are permutations, rng,
+    antithetic and precision, see `Options`.
 
     >>> from fedabm.accuracy import PowerLaw
     >>> shares = shapley(PowerLaw(), np.array([3.98115436, 2.46263961]))
@@ -51,36 +59,29 @@ def shapley(
     [0.9537  0.77762] quadrature
     """
     profile, method = _checked(accuracy, profile, method)
+    orders, precision = _read(options, len(profile))
     if method == "quadrature":
         mixture = mixture_of(accuracy, profile, precision)  # type: ignore[arg-type]
         return Shares(quadrature.shares(mixture, profile, precision), method)
     if method == "enumeration":
         return Shares(enumeration.shares(accuracy, profile), method)
     if method == "monte_carlo":
-        return sampled_shares(accuracy, profile, Orders(len(profile), permutations, rng, antithetic))
+        return sampled_shares(accuracy, profile, orders)
     return Shares(shapley_curves(accuracy, profile, method).value(profile), method)
 
 
-def shapley_marginals(
-    accuracy: Accuracy,
-    profile: Array,
-    method: str = "auto",
-    *,
-    permutations: int | None = None,
-    rng: np.random.Generator | None = None,
-    antithetic: bool = False,
-    precision: float = 1e-15,
-) -> Shares:
+def shapley_marginals(accuracy: Accuracy, profile: Array, method: str = "auto", **options: Unpack[Options]) -> Shares:
     """d phi_i / d s_i of every owner; arguments as for `shapley`.
 
     Slopes are exact, but for accuracies that are no curve of exposures enumeration and Monte Carlo take differences.
     """
     profile, method = _checked(accuracy, profile, method)
+    orders, precision = _read(options, len(profile))
     if method == "quadrature":
         mixture = mixture_of(accuracy, profile, precision)  # type: ignore[arg-type]
         return Shares(quadrature.marginals(mixture, profile, precision), method)
     if method == "monte_carlo":
-        return sampled_shares(accuracy, profile, Orders(len(profile), permutations, rng, antithetic), slopes=True)
+        return sampled_shares(accuracy, profile, orders, slopes=True)
 
     def slopes() -> Array:
         return shapley_curves(accuracy, profile, method).slope(profile)
@@ -89,15 +90,7 @@ def shapley_marginals(
 
 
 def shapley_curves(
-    accuracy: Accuracy,
-    profile: Array,
-    method: str = "auto",
-    *,
-    reach: Array | None = None,
-    permutations: int | None = None,
-    rng: np.random.Generator | None = None,
-    antithetic: bool = False,
-    precision: float = 1e-15,
+    accuracy: Accuracy, profile: Array, method: str = "auto", *, reach: Array | None = None, **options: Unpack[Options]
 ) -> Curve:
     """phi_i as a function of owner i's own contribution, the others at `profile`.
 
@@ -105,6 +98,7 @@ def shapley_curves(
     quadrature slowly loses relative precision.
     """
     profile, method = _checked(accuracy, profile, method)
+    orders, precision = _read(options, len(profile))
     if method == "linear":
         return Line(np.zeros(len(profile)), accuracy.weight_matrix(len(profile)).sum(axis=0))  # type: ignore[attr-defined]
     if method == "quadrature":
@@ -114,7 +108,7 @@ def shapley_curves(
         return counting.counting_curve(accuracy, profile)  # type: ignore[arg-type]
     if method == "enumeration":
         return coalition_curve(accuracy, profile, enumeration.EveryCoalition(len(profile)))
-    return sampled_curve(accuracy, profile, Orders(len(profile), permutations, rng, antithetic))
+    return sampled_curve(accuracy, profile, orders)
 
 
 def shapley_jacobian(accuracy: Accuracy, profile: Array, precision: float = 1e-15) -> Array:
@@ -144,6 +138,13 @@ def _applies(method: str, accuracy: Accuracy, profile: Array) -> bool:
     if method == "counting":
         return is_total(accuracy) and counting.terms(profile) <= counting.MOST_TERMS
     return method == "monte_carlo" or len(profile) <= enumeration.MOST_OWNERS
+
+
+def _read(options: Options, owners: int) -> tuple[Orders, float]:
+    """The orders that Monte Carlo would draw, and the precision of the quadrature."""
+    known = {**options}
+    precision = float(known.pop("precision", 1e-15))  # type: ignore[arg-type]
+    return Orders(owners, **known), precision  # type: ignore[arg-type]
 
 
 def _checked(accuracy: Accuracy, profile: Array, method: str) -> tuple[Array, str]:

@@ -24,11 +24,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedabm.curves import Array
 from fedabm.shapley.mixture import Mixture, lost
 
-__all__ = ["jacobian", "leave_one_out", "marginals", "shares"]
+__all__ = ["jacobian", "leave_one_out", "leave_two_out", "marginals", "shares"]
 
 #: numbers in one block of (atoms, nodes, owners); small enough to stay in the cache
 _BLOCK = 2**16
@@ -77,6 +78,27 @@ def leave_one_out(mixture: Mixture, profile: Array, precision: float = 1e-15) ->
     for block in _blocks(mixture, profile, precision):
         means[:, block.atoms] = (mixture.weight[block.atoms, None] * block.means).T
     return means
+
+
+def leave_two_out(
+    mixture: Mixture, profile: Array, others: NDArray[np.intp], precision: float = 1e-15
+) -> tuple[Array, Array]:
+    """What makes phi_j a function of owner i's contribution x, for the owners j in row i of `others` (n, r).
+
+        phi_j(x) = rest_ij - sum_k taken_kij (1 - exp(-rate_ki x))
+        rest_ij  = sum_k weight_k (1 - q_kj) int   prod_{l != i, j} (1 - t + t q_kl) dt
+        taken_kij      = weight_k (1 - q_kj) int t prod_{l != i, j} (1 - t + t q_kl) dt
+
+    Gives `rest` (n, r) and `taken` (n, r, K).
+    """
+    rest, taken = np.zeros(others.shape), np.empty((*others.shape, len(mixture.weight)))
+    for block in _blocks(mixture, profile, precision, size=_BLOCK // others.shape[1]):
+        weight, inverse = block.t_weight * block.products, 1.0 / block.factors
+        without = inverse[..., None] * inverse[:, :, others]
+        gained = mixture.weight[block.atoms, None, None] * block.taken[:, others]
+        rest += np.sum(gained * np.einsum("km,kmnr->knr", weight, without), axis=0)
+        taken[..., block.atoms] = np.moveaxis(gained * np.einsum("km,kmnr->knr", weight * block.t, without), 0, -1)
+    return rest, taken
 
 
 def jacobian(mixture: Mixture, profile: Array, precision: float = 1e-15) -> Array:

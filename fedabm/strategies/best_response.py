@@ -34,7 +34,7 @@ class BestResponse(Strategy):
         best = view.payoff.best().contribution
         if self.rationality < 1:
             best = view.last.contribution + self.rationality * (best - view.last.contribution)
-        return view.truthful(best)
+        return view.truthful(best, used="offer")
 
 
 @dataclass(frozen=True)
@@ -53,4 +53,4 @@ class GradientResponse(Strategy):
     def act(self, view: OwnerView) -> Action:
         """One step uphill."""
         now = view.last.contribution
-        return view.truthful(np.clip(now + self.step * view.payoff.slope(now), 0.0, view.capacity))
+        return view.truthful(np.clip(now + self.step * view.payoff.slope(now), 0.0, view.capacity), used="offer")

@@ -13,7 +13,7 @@ __all__ = ["Liar"]
 
 @dataclass(frozen=True)
 class Liar(Strategy):
-    """Do what `truth` does, but misstate cost, data size or contribution by a factor.
+    """Do what `truth` does, but misstate cost, data size, contribution or eagerness for others' data by a factor.
 
     Factors above one overstate, below one understate; 1 is the truth.
     """
@@ -22,11 +22,12 @@ class Liar(Strategy):
     cost_factor: float = 1.0
     size_factor: float = 1.0
     contribution_factor: float = 1.0
+    eagerness_factor: float = 1.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.truth, Strategy):
             raise InputError(f"a liar wraps a strategy, got {self.truth!r}; write Liar(truth=BestResponse(), ...)")
-        for name in ("cost_factor", "size_factor", "contribution_factor"):
+        for name in ("cost_factor", "size_factor", "contribution_factor", "eagerness_factor"):
             check_positive(name, getattr(self, name), zero=True)
 
     def act(self, view: OwnerView) -> Action:
@@ -40,4 +41,5 @@ class Liar(Strategy):
 
     def _misstate(self, said: Reports) -> Reports:
         cost = None if said.cost is None else said.cost.scaled(self.cost_factor)
-        return Reports(self.contribution_factor * said.contribution, self.size_factor * said.size, cost)
+        eagerness = None if said.eagerness is None else self.eagerness_factor * said.eagerness
+        return Reports(self.contribution_factor * said.contribution, self.size_factor * said.size, cost, eagerness)

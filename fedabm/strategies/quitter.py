@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedabm.errors import InputError, check_positive
+from fedabm.errors import InputError, check_positive, check_range
 from fedabm.strategies.base import Strategy
 from fedabm.views import Action, OwnerView
 
@@ -15,18 +15,24 @@ __all__ = ["Quitter"]
 
 @dataclass(frozen=True)
 class Quitter(Strategy):
-    """Do what `truth` does, and leave for good after a step with utility below -tolerance."""
+    """Do what `truth` does, and leave for good after a step with utility below -tolerance.
+
+    After each such step it leaves with probability `chance`; iPFL 2025 has owners that quit strictly (1) or with 1/2.
+    """
 
     truth: Strategy
     tolerance: float = 0.0
+    chance: float = 1.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.truth, Strategy):
             raise InputError(f"a quitter wraps a strategy, got {self.truth!r}; write Quitter(truth=Honest())")
         check_positive("tolerated loss", self.tolerance, zero=True)
+        check_range("chance of leaving", self.chance, 0.0, 1.0)
 
     def act(self, view: OwnerView) -> Action:
         """Stay only while the last step was no loss; nobody has lost before the first step."""
         action = self.truth.act(view)
         loss = np.nan_to_num(view.last.utility) < -self.tolerance
-        return replace(action, stay=action.stay & ~loss)
+        leaves = loss if self.chance == 1 else loss & (view.rng.uniform() < self.chance)
+        return replace(action, stay=action.stay & ~leaves)

@@ -1,4 +1,4 @@
-"""Owners that do not calculate: all, a fixed share, nothing, or anything."""
+"""Owners that do not calculate: all, a fixed share, as before, nothing, or anything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fedabm.errors import check_range
 from fedabm.strategies.base import Strategy
 from fedabm.views import Action, OwnerView
 
-__all__ = ["FixedShare", "FreeRider", "Honest", "Random"]
+__all__ = ["FixedShare", "FreeRider", "Honest", "Keep", "Random"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,15 @@ class FixedShare(Strategy):
     def act(self, view: OwnerView) -> Action:
         """The share."""
         return view.truthful(self.share * view.capacity)
+
+
+@dataclass(frozen=True)
+class Keep(Strategy):
+    """Contribute what it did before, in the first step its start: for instance an equilibrium that was solved for."""
+
+    def act(self, view: OwnerView) -> Action:
+        """The same again."""
+        return view.truthful(view.last.contribution)
 
 
 @dataclass(frozen=True)

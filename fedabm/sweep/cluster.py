@@ -24,10 +24,13 @@ class RayExecutor(Workers):
     def __init__(self, workers: int | None = None, address: str | None = None, gpus: float = 0.0) -> None:
         self._ray = _import_ray()
         self._own = not self._ray.is_initialized()
+        self._running: dict[Future, Any] = {}
         if self._own:
             self._connect(workers, address)
         self._most, self._gpus = workers, gpus
-        self._running: dict[Future, Any] = {}
+        if gpus and not self._ray.cluster_resources().get("GPU"):
+            self.shutdown()
+            raise InputError(f"a run asks for {gpus:g} GPUs but the cluster has none; leave out --gpus or add a node")
         self._remote = self._ray.remote(_call).options(num_cpus=1, num_gpus=gpus, max_retries=0)
 
     def _connect(self, workers: int | None, address: str | None) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from fedabm.errors import InputError
 
@@ -42,13 +41,14 @@ def add_parser(commands: Any) -> None:
 
 def sweep(options: argparse.Namespace) -> int:
     """Run the sweep; the exit code says whether runs failed."""
+    from fedabm.sweep.preview import preview
     from fedabm.sweep.spec import read_sweep
 
-    plan = read_sweep(options.spec)
+    plan, folder = read_sweep(options.spec), options.out or Path("results") / options.spec.stem
     if options.dry_run:
-        _show(plan, options.workers)
+        workers = 1 if options.executor == "serial" else options.workers or os.cpu_count() or 1
+        preview(plan, folder, workers, options.time_limit)
         return 0
-    folder = options.out or Path("results") / options.spec.stem
     count = plan.run(
         folder,
         options.executor,
@@ -67,22 +67,6 @@ def sweep(options: argparse.Namespace) -> int:
     return 1 if count.failed else 0
 
 
-def _show(plan: Any, workers: int | None) -> None:
-    """The first and last cells, and how long it may take."""
-    console, cells = Console(), plan.cells
-    console.print(f"{plan.what.name}: {len(cells)} cells, {len(plan.jobs)} runs", highlight=False)
-    table = Table("cell", "runs", box=None)
-    shown = cells if len(cells) <= 20 else [*cells[:10], None, *cells[-10:]]
-    for cell in shown:
-        table.add_row(*(("...", "") if cell is None else (cell.name, str(len(plan.jobs) // len(cells)))))
-    console.print(table)
-    seconds, hands = plan.estimate()[2], workers or os.cpu_count() or 1
-    console.print(
-        f"About {seconds / hands:.3g} s on {hands} processes, judging by one run of {seconds / len(plan.jobs):.3g} s.",
-        highlight=False,
-    )
-
-
 def _bytes(text: str | None) -> int | None:
     """2G -> 2147483648."""
     if text is None:
@@ -96,7 +80,8 @@ def _bytes(text: str | None) -> int | None:
 def _command(options: argparse.Namespace, folder: Path) -> str:
     """The command that goes on with this sweep."""
     words = ["fedabm", "sweep", str(options.spec), "--out", str(folder), "--executor", options.executor]
-    for name in ("workers", "address", "time_limit", "memory_limit"):
+    usual = {"gpus": 0.0, "checkpoint": 60.0}
+    for name in ("workers", "address", "gpus", "time_limit", "memory_limit", "checkpoint"):
         value = getattr(options, name)
-        words += [f"--{name.replace('_', '-')}", str(value)] if value is not None else []
+        words += [f"--{name.replace('_', '-')}", str(value)] if value != usual.get(name) else []
     return shlex.join(words)

@@ -121,8 +121,8 @@ def listed(axes: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
 
 
 def name_of(setting: Mapping[str, Any]) -> str:
-    """A readable name: rate=0.1, owners=5."""
-    return ", ".join(f"{name}={shorten(str(plain(value)), 60)}" for name, value in setting.items())
+    """A readable name: rate=0.1, owners=5; six digits will do, as runs are told apart by their content."""
+    return ", ".join(f"{name}={_short(value)}" for name, value in setting.items())
 
 
 def plain(value: Any) -> Any:
@@ -136,6 +136,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple) and len(value) <= 50:
         return [plain(item) for item in value]
     return shorten(repr(value))
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else shorten(str(plain(value)), 60)
 
 
 def _cell(name: str | None, given: Any) -> Cell:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from fedabm.errors import InputError, check_whole
+from fedabm.errors import InputError, check_positive, check_whole
 
 __all__ = ["LocalExecutor", "SerialExecutor", "WorkerDied", "Workers", "executor_of"]
 
@@ -208,6 +208,9 @@ def executor_of(name: str, workers: int | None = None, address: str | None = Non
     """The executor of that name: serial, local or ray."""
     if workers is not None:
         check_whole("workers", workers)
+    check_positive("gpus", gpus, zero=True)
+    if name != "ray" and (address or gpus):
+        raise InputError(f"the executor {name!r} takes no address and shares no GPUs; choose ray, or leave them out")
     if name == "serial":
         return SerialExecutor()
     if name == "local":

@@ -15,7 +15,7 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from fedabm.errors import InputError
 from fedabm.sweep.designs import plain
 from fedabm.sweep.jobs import Job
 
-__all__ = ["MANIFEST", "claim", "locked", "read_design", "write_design"]
+__all__ = ["MANIFEST", "check_target", "claim", "locked", "read_design", "write_design"]
 
 MANIFEST = "sweep.json"
 FORMAT = 1
@@ -49,6 +49,19 @@ def claim(folder: str | Path) -> Path:
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror or error}; choose a writable --out") from None
     return folder
+
+
+def check_target(folder: Path, target: Mapping[str, str]) -> None:
+    """Raise if the folder holds a sweep of something else; other designs of the same target may share it."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text())
+        version, known = manifest["format"], manifest["target"]
+    except (OSError, ValueError, KeyError):
+        return  # none yet, or damaged: it is written anew
+    if version != FORMAT:
+        raise InputError(f"{folder} was written by another version of fedabm; use that version or another --out")
+    if known != target:
+        raise InputError(f"{folder} holds a sweep of {known['name']}, not of {target['name']}; choose another --out")
 
 
 @contextlib.contextmanager

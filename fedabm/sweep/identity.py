@@ -79,9 +79,10 @@ def _name(thing: Any) -> list[str]:
     return [name, thing.__qualname__, *outside]
 
 
-def code_of(file: str | Path | None) -> str:
-    """A digest of the package's sources, of the target's source file, and of the versions they depend on."""
-    return digest([versions(), package_code(), file_digest(file) if file else ""])
+@functools.cache
+def code_of(files: tuple[str, ...]) -> str:
+    """A digest of the package's sources, of a target's source files, and of the versions they depend on."""
+    return digest([versions(), package_code(), [file_digest(file) for file in files]])
 
 
 @functools.cache

@@ -13,7 +13,6 @@ from typing import Any
 import mesa
 
 from fedabm import checkpoint, library
-from fedabm.errors import InputError
 from fedabm.frames import Frames, versions
 from fedabm.model import Federation
 from fedabm.sweep.collected import Collection
@@ -45,43 +44,40 @@ def do(job: Job, path: Path | None = None, every: float | None = None) -> list[T
     """Run the job; one set of tables per run.  With a `path` it is checkpointed there `every` so many seconds."""
     began = time.perf_counter()
     if job.target.kind == "script":
-        runs = _script(job)
+        runs = _script(job, path, every)
     else:
         make: Callable[[Job], mesa.Model] = _model if job.target.kind == "model" else _federation
-        runs = [_simulate(job, make, path, every)]
+        runs = [_simulate(job, make, checkpoint.Keeper(path, every) if path and every else None)]
     for tables in runs:
         tables["runs"] |= {"parameters": _as_text(job), "wall_time": time.perf_counter() - began}
     return runs
 
 
-def _script(job: Job) -> list[Tables]:
+def _script(job: Job, path: Path | None, every: float | None) -> list[Tables]:
     from fedabm.study import Study  # slow to import, and needed for scripts only
 
     script = library.find(job.target.where)
     parameters = {**script.defaults, **job.parameters}
     study = Study(script.name, job.seed, job.steps, plain(parameters), quiet=True)
+    study.saved, study.save_every = path, every
     script.run(study, **parameters)
+    study.close()
     return [_tables(frames) for frames in split(study.frames)]
 
 
-def _simulate(job: Job, make: Callable[[Job], mesa.Model], path: Path | None, every: float | None) -> Tables:
-    """Step a model to its end."""
-    model = (_resumed(path) if path and every else None) or make(job)
-    tables = _run_federation(job, model, path, every) if isinstance(model, Federation) else _run_other(job, model)
+def _simulate(job: Job, make: Callable[[Job], mesa.Model], keeper: checkpoint.Keeper | None) -> Tables:
+    """Step a model to its end, from where a killed worker left it."""
+    model = (keeper.found() if keeper else None) or make(job)
+    tables = _run_federation(job, model, keeper) if isinstance(model, Federation) else _run_other(job, model)
     mesa.Agent._ids.pop(model, None)  # Mesa never forgets a model there
     return tables
 
 
-def _resumed(path: Path) -> Federation | None:
-    """The model as a killed worker left it; a damaged checkpoint only means to begin again."""
-    try:
-        return checkpoint.restore(path) if path.exists() else None
-    except InputError:
-        return None
-
-
-def _run_federation(job: Job, model: Federation, path: Path | None, every: float | None) -> Tables:
-    checkpoint.run(model, path, every, job.steps)
+def _run_federation(job: Job, model: Federation, keeper: checkpoint.Keeper | None) -> Tables:
+    while model.running and (job.steps is None or model.steps < job.steps):
+        model.step()
+        if keeper and model.running:
+            keeper.keep(model)
     return _tables(model.frames(job.cell))
 
 

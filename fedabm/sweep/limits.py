@@ -1,14 +1,14 @@
 """Limits of a single run: seconds and bytes.
 
-A run past its time is interrupted by a signal and becomes a failed row.  One that does not heed the signal, because it
-hangs in compiled code, takes its worker with it a moment later; what it was doing then is written to a file first.
+A run past its time or memory is interrupted by a signal and becomes a failed row.  One that does not heed its time,
+because it hangs in compiled code, takes its worker with it a moment later; what it was doing then is written to a file
+first.
 """
 
 from __future__ import annotations
 
 import contextlib
 import faulthandler
-import os
 import resource
 import signal
 import threading
@@ -20,6 +20,10 @@ __all__ = ["TimeLimit", "memory_limit", "time_limit"]
 
 #: seconds after the limit until a run that did not heed it takes its worker with it
 GRACE = 2.0
+#: seconds between two looks at the memory, and bytes of addresses that may be reserved beyond it
+WATCH, ROOM = 0.02, 4 * 2**30
+
+_STATUS = Path("/proc/self/statm")
 
 
 class TimeLimit(BaseException):
@@ -50,15 +54,54 @@ def time_limit(seconds: float | None, trace: Path | None = None) -> Iterator[Non
 
 @contextlib.contextmanager
 def memory_limit(size: int | None) -> Iterator[None]:
-    """Let the body take so many bytes more than the process has now; beyond, Python raises MemoryError (Linux)."""
-    if size is None or not os.path.exists("/proc/self/statm"):
+    """Raise MemoryError in the body once the process holds so many bytes more than now (Linux).
+
+    What counts is memory in use.  A single request far beyond the limit is refused at once, by a limit on addresses; it
+    leaves room, as libraries reserve addresses that they never use.
+    """
+    if size is None or not _STATUS.exists():
         yield
         return
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = pages * resource.getpagesize() + size
+    addresses, held = _memory()
+    wanted = addresses + size + ROOM
     resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+    try:
+        with _watched(held + size, f"the run took more than {size / 2**20:.0f} MiB of memory"):
+            yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+@contextlib.contextmanager
+def _watched(most: int, words: str) -> Iterator[None]:
+    """Interrupt the body by a signal when the process holds more than so many bytes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise MemoryError(words)
+
+    def watch() -> None:
+        while not ended.wait(WATCH):
+            if _memory()[1] > most:
+                signal.pthread_kill(body, signal.SIGUSR2)
+                ended.wait(GRACE)
+
+    ended, body = threading.Event(), threading.get_ident()
+    before = signal.signal(signal.SIGUSR2, stop)
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+        ended.set()
+        watcher.join()
+        signal.signal(signal.SIGUSR2, before)
+
+
+def _memory() -> tuple[int, int]:
+    """Bytes of addresses, and of memory held."""
+    addresses, held = _STATUS.read_text().split()[:2]
+    return int(addresses) * resource.getpagesize(), int(held) * resource.getpagesize()

@@ -76,7 +76,7 @@ def write(table: pa.Table, folder: Path, level: int = 0, replaces: Iterable[str]
         path = temporary.replace(folder / f"{level:02d}-{_digest(temporary)}.parquet")
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise InputError(f"cannot write to {folder}: {error.strerror or error}; free some space and resume") from None
+        raise unwritable(folder, error) from None
     return Part(path.name, size)
 
 
@@ -165,6 +165,11 @@ def unreadable(path: Path, reason: str) -> InputError:
     return InputError(
         f"{path} is damaged ({reason}); start the sweep again: it sets that file aside and repeats its runs"
     )
+
+
+def unwritable(folder: Path, error: OSError) -> InputError:
+    """What to say about a full or read-only disk."""
+    return InputError(f"cannot write to {folder}: {error.strerror or error}; free some space and resume")
 
 
 def _replaced(path: Path) -> list[str]:

@@ -11,7 +11,6 @@ With local processes, call `run` under `if __name__ == "__main__":`, as for any 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,10 +22,10 @@ from fedabm.frames import versions
 from fedabm.sweep import parts
 from fedabm.sweep.designs import Cell, Design, plain
 from fedabm.sweep.executors import SerialExecutor, Workers, executor_of, starting
-from fedabm.sweep.folder import claim, locked, write_design
+from fedabm.sweep.folder import check_target, claim, locked, write_design
 from fedabm.sweep.identity import code_of, digest
-from fedabm.sweep.jobs import Job, do
-from fedabm.sweep.reading import states
+from fedabm.sweep.jobs import Job
+from fedabm.sweep.reading import NEVER, states
 from fedabm.sweep.report import Report
 from fedabm.sweep.runner import Count, Runner
 from fedabm.sweep.seeds import Seeds
@@ -58,7 +57,7 @@ class Sweep:
     @cached_property
     def code(self) -> str:
         """The fingerprint of the code."""
-        return code_of(self.what.file)
+        return code_of(self.what.sources)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -126,6 +125,7 @@ class Sweep:
         report, jobs = Report(quiet), self.jobs
         place = claim(folder)
         with locked(place):
+            check_target(place, self.describe()["target"])
             count, left = self._resume(place, jobs, retry_failed, report)
             write_design(place, jobs, self.describe())
             if not left:
@@ -149,19 +149,13 @@ class Sweep:
                 leftover.unlink(missing_ok=True)
         count, left = Count(len(jobs)), []
         for job in jobs:
-            attempt, lost = known.get(job.key, (-1, False))
-            if attempt < 0 or (lost and retry_failed):
-                left.append(replace(job, attempt=attempt + 1))
+            state = known.get(job.key, NEVER)
+            if state is NEVER or (state.failed and retry_failed):
+                left.append(replace(job, attempt=state.attempt + 1))
             else:
-                count.failed, count.done = count.failed + lost, count.done + (not lost)
+                count.failed, count.done = count.failed + state.failed, count.done + (not state.failed)
         report.found(count, others=len(known.keys() - {job.key for job in jobs}))
         return count, left
-
-    def estimate(self) -> tuple[int, int, float]:
-        """Cells, jobs and the seconds that all jobs would take one after the other, from one of them."""
-        began = time.perf_counter()
-        do(self.jobs[len(self.jobs) // 2])
-        return len(self.cells), len(self.jobs), (time.perf_counter() - began) * len(self.jobs)
 
 
 def _lead(

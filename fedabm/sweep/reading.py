@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,24 +18,39 @@ from fedabm.sweep.folder import read_design
 from fedabm.sweep.parts import latest, opened, unreadable
 from fedabm.sweep.results import Results
 from fedabm.sweep.tables import NESTED, flatten, stack
+from fedabm.views import INFORMATION
 
-__all__ = ["load_sweep", "states"]
+__all__ = ["NEVER", "State", "load_sweep", "states"]
 
 _CHILDREN = ("steps", "owners", "transfers")
 _INTERNAL = ("attempt", "batch", "number")
 _REASONS = ("error", "traceback")
+#: columns of names among the owners', with all that there can be where it is known
+_NAMES: dict[str, list[str]] = {"strategy": [], "role": [], "information": list(INFORMATION)}
 _EDGE = [name for name in COLUMNS["runs"] if name != "run"]
 
 
-def states(folder: Path) -> dict[str, tuple[int, bool]]:
-    """Each job that has a row: its last attempt, and whether that failed."""
+class State(NamedTuple):
+    """How a job stands: its last attempt, whether that failed, and the seconds it took."""
+
+    attempt: int
+    failed: bool
+    seconds: float
+
+
+#: the state of a job that has no row
+NEVER = State(-1, False, 0.0)
+
+
+def states(folder: Path) -> dict[str, State]:
+    """The state of each job that has a row."""
     files = opened(folder / "parts", verify=False)  # the leader has just done that
-    tables = [_read(folder, name, file, ["key", "attempt", "status"]) for name, file in files.items()]
-    found: dict[str, tuple[int, bool]] = {}
-    for table in tables:
-        columns = (table[name].to_pylist() for name in ("key", "attempt", "status"))
-        for key, attempt, status in zip(*columns, strict=True):
-            found[key] = max(found.get(key, (-1, False)), (attempt, status == "failed"))
+    names = ["key", "attempt", "status", "wall_time"]
+    found: dict[str, State] = {}
+    for part, file in files.items():
+        table = _read(folder, part, file, names)
+        for key, attempt, status, seconds in zip(*(table[name].to_pylist() for name in names), strict=True):
+            found[key] = max(found.get(key, NEVER), State(attempt, status == "failed", seconds))
     return found
 
 
@@ -46,7 +61,7 @@ def load_sweep(folder: Path, columns: Columns | None = None, runs: Sequence[int]
     nested = _nested(files)
     plain = [_read(folder, name, file, _plain_columns(file)) for name, file in files.items()]
     table = stack(plain) if plain else pa.table({name: [] for name in ("key", *_INTERNAL, *_EDGE)})
-    frame = _ordered(table, design)
+    frame = _ordered(_with_reasons(table), design)
     chosen = choose_runs(frame, runs)
     known = {"runs": [name for name in frame if name != "_row"], **dict.fromkeys(_CHILDREN, ()), **nested}
     wanted = choose_columns(known, columns)
@@ -96,6 +111,14 @@ def _ordered(table: pa.Table, design: pa.Table) -> pd.DataFrame:
     frame["run"] = first[frame["job"].to_numpy()] + frame["number"].to_numpy(dtype=np.int64)
     frame["cell"] = design["cell"].to_pandas()[frame["job"]].to_numpy()
     return _with_parameters(frame, design)
+
+
+def _with_reasons(table: pa.Table) -> pa.Table:
+    """With the columns for reasons of failure, as text, whether or not a run has ever failed."""
+    for name in _REASONS:
+        if name not in table.column_names:
+            table = table.append_column(name, pa.nulls(table.num_rows, pa.string()))
+    return table
 
 
 def _with_parameters(frame: pd.DataFrame, design: pa.Table) -> pd.DataFrame:
@@ -149,13 +172,15 @@ def _rows(
 
 
 def _framed(name: str, columns: list[str], flat: pa.Table, runs: np.ndarray) -> pd.DataFrame:
-    """A frame with the run in front, columns in their usual order and strategies as categories."""
+    """A frame with the run in front, columns in their usual order, names as categories."""
     frame = flat.to_pandas()
     usual = [column for column in COLUMNS.get(name, {}) if column in frame]
     frame = frame[[*usual, *(column for column in frame.columns if column not in usual)]]
     frame.insert(0, "run", runs)
-    if name == "owners" and "strategy" in frame:
-        frame["strategy"] = pd.Categorical(frame["strategy"], categories=sorted(frame["strategy"].dropna().unique()))
+    for column, known in _NAMES.items() if name == "owners" else ():
+        if column in frame:
+            seen = sorted(frame[column].dropna().unique())
+            frame[column] = pd.Categorical(frame[column], categories=known if set(seen) <= set(known) else seen)
     return frame
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 from rich.console import Console
@@ -14,6 +16,9 @@ from fedabm.sweep.runner import Count
 
 __all__ = ["Report"]
 
+#: seconds between two lines where there is no terminal
+LOG_SECONDS = 60.0
+
 
 class Report:
     """Lines and a progress bar on standard error, or silence; damage is always told."""
@@ -21,6 +26,7 @@ class Report:
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
         self._console = Console(stderr=True)
+        self._began, self._told = time.monotonic(), 0.0
 
     def _say(self, text: str) -> None:
         if not self._quiet:
@@ -48,8 +54,18 @@ class Report:
 
             def tell(now: Count) -> None:
                 bar.update(task, completed=first - now.left, description=_words(now))
+                self._log(now, first)
 
             yield tell
+
+    def _log(self, now: Count, first: int) -> None:
+        """Where there is no terminal, as in the log of a cluster: a line now and then, and the time left."""
+        seconds = time.monotonic() - self._began
+        if self._console.is_terminal or seconds < self._told + LOG_SECONDS:
+            return
+        self._told = seconds
+        to_go = timedelta(seconds=round(seconds / max(first - now.left, 1) * now.left))
+        self._say(f"{_words(now)}, about {to_go} to go")
 
     def interrupted(self, count: Count, folder: Path, repeat: str) -> None:
         """How to go on."""

@@ -77,9 +77,12 @@ class Runner:
         self._running[self.executor.submit(function, self.settings, what)] = remembered
 
     def _next(self) -> Batch:
-        """As many jobs as should take about a second, or one alone if it has taken a worker with it."""
+        """As many jobs as should take about a second, fewer at the end, so that no worker is left with all of it.
+
+        A job that has taken a worker with it goes alone.
+        """
         size = 1 if self._pace is None else max(1, min(BATCH_JOBS, int(BATCH_SECONDS / max(self._pace, 1e-6))))
-        fair = -(-len(self._queue) // self.executor.workers)
+        fair = -(-len(self._queue) // (2 * self.executor.workers))
         taken = [self._queue.popleft()]
         while (
             self._queue and len(taken) < min(size, fair) and not {taken[0].key, self._queue[0].key} & set(self._deaths)

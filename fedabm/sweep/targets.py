@@ -20,6 +20,7 @@ import mesa
 from fedabm import library
 from fedabm.errors import InputError, nearest
 from fedabm.sweep.identity import canonical
+from fedabm.sweep.sources import sources_of
 
 __all__ = ["Target", "target_of"]
 
@@ -45,9 +46,9 @@ class Target:
         return found
 
     @property
-    def file(self) -> str | None:
-        """The source file."""
-        return getattr(sys.modules.get(self.find().__module__), "__file__", None)
+    def sources(self) -> tuple[str, ...]:
+        """The source files: its own and those it imports, without installed packages."""
+        return sources_of(self.find().__module__)
 
     def parameters(self) -> dict[str, inspect.Parameter]:
         """What can be set, by name: everything but the study, the model itself and the seed."""

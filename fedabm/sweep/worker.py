@@ -73,22 +73,38 @@ def run_batch(settings: Settings, batch: Batch) -> Done:
     """Do the jobs of a batch and write their part."""
     began = time.perf_counter()
     prepare(settings, batch)
+    try:
+        rows = _run(settings, batch)
+    except OSError as error:  # of the note; what goes wrong in a run is a row
+        raise parts.unwritable(settings.folder, error) from None
+    part = write_rows(settings.folder, batch.name, rows)
+    _clear(settings, batch)
+    lost = {job.key for job, tables in rows if tables["runs"]["status"] == "failed"}
+    return Done(part, tuple(sorted(lost)), time.perf_counter() - began)
+
+
+def _clear(settings: Settings, batch: Batch) -> None:
+    """Remove the note and the checkpoints of a batch that is done; a script has one for each of its runs."""
+    keys = {job.key for job in batch.jobs}
+    saved = [path for path in (settings.folder / "running").glob("*.checkpoint") if path.stem.split("-")[0] in keys]
+    for leftover in (_note(settings, batch), _trace(settings, batch), *saved):
+        leftover.unlink(missing_ok=True)
+
+
+def _run(settings: Settings, batch: Batch) -> list[tuple[Job, Tables]]:
+    """The tables of all jobs, one after the other."""
     rows: list[tuple[Job, Tables]] = []
     with _note(settings, batch).open("w") as note:
         for job in batch.jobs:
             _write_note(note, job)
             rows += [(job, tables) for tables in _attempt(settings, batch, job)]
-    part = write_rows(settings.folder, batch.name, rows)
-    for leftover in (_note(settings, batch), _trace(settings, batch), *(_saved(settings, job) for job in batch.jobs)):
-        leftover.unlink(missing_ok=True)
-    lost = {job.key for job, tables in rows if tables["runs"]["status"] == "failed"}
-    return Done(part, tuple(sorted(lost)), time.perf_counter() - began)
+    return rows
 
 
 def prepare(settings: Settings, batch: Batch) -> None:
     """Make the leader's modules importable, and make sure that they are the leader's."""
     sys.path += [entry for entry in settings.path if entry not in sys.path]
-    if code_of(batch.jobs[0].target.file) != settings.code:
+    if code_of(batch.jobs[0].target.sources) != settings.code:
         raise CodeChanged
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)

@@ -1,6 +1,6 @@
 """What does a round of the model-sharing market cost without training?  `python -m tests.benchmarks.market`
 
-Graph learning and payments of `ModelMarket.settle` beside matrix products of 1,000 x 1,000, in turn, so that whatever
+Graph learning and payments of `ModelMarket.clear` beside matrix products of 1,000 x 1,000, in turn, so that whatever
 else the machine does hits both alike, and their growth with the number of owners.  One market trades little, in the
 other most pairs trade.  Exits with 1 if a target is missed.
 """
@@ -42,8 +42,8 @@ def against_products(weight: float, cost: float, turns: int) -> tuple[float, flo
     """Seconds of settling 1,000 owners, of one matrix product, and the share of pairs that trade."""
     rule, view = ModelMarket(weight), market(PRODUCT, cost)
     matrix = generator(0, "data").normal(size=(PRODUCT, PRODUCT))
-    traded = rule.settle(view).adjacency.mean()
-    times = [(seconds(lambda: rule.settle(view)), seconds(lambda: matrix @ matrix)) for _ in range(turns)]
+    traded = rule.clear(view).adjacency.mean()
+    times = [(seconds(lambda: rule.clear(view)), seconds(lambda: matrix @ matrix)) for _ in range(turns)]
     settle, product = np.min(times, axis=0)
     return float(settle), float(product), float(traded)
 
@@ -52,7 +52,7 @@ def growth(weight: float, cost: float, turns: int) -> np.ndarray:
     """Processor seconds of settling each number of owners; short calls dodge other processes, long ones cannot."""
     rule, views = ModelMarket(weight), [market(owners, cost) for owners in SIZES]
     return np.min(
-        [[seconds(partial(rule.settle, view), time.process_time) for view in views] for _ in range(turns)], axis=0
+        [[seconds(partial(rule.clear, view), time.process_time) for view in views] for _ in range(turns)], axis=0
     )
 
 

@@ -52,12 +52,14 @@ class Rival:
         self.log = tempfile.TemporaryFile()  # noqa: SIM115  (open as long as the process)
         module = SCRIPTS[name]
         command = [str(python_of(name, folder)), "-c", f"import {module}; {module}.main()", str(network), str(data)]
+        # Flower runs one process per core; more threads in each would only be in each other's way.
+        each = 1 if name == "Flower" else threads
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
-            env=os.environ | {"PYTHONPATH": str(Path(__file__).parent), "OMP_NUM_THREADS": str(threads)},
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parent), "OMP_NUM_THREADS": str(each)},
             start_new_session=True,
         )
         self.unread = b""

@@ -166,7 +166,7 @@ def report(name: str, case: Case, seconds: dict[str, float]) -> bool:
 
 def peak(name: str) -> float:
     """Gigabytes at most in this process, after a round of many owners."""
-    engine_round(CASES[name], data_of(CASES[name], MEMORY[name][0], BATCH))()
+    engine_round(CASES[name], data_of(CASES[name], MEMORY[name][0]))()
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from fedabm.errors import InputError
 from fedabm.learning.coalitions import Coalitions
 from fedabm.learning.engine import Engine
+from fedabm.learning.first_layer import FirstLayer, Members
 from fedabm.learning.permutations import sampled_shapley
 from tests.learning.plain import plain_scores, random_data
 
@@ -46,6 +48,48 @@ def test_values_are_those_of_the_averaged_models(name: str, measure: str) -> Non
         models.append(mean if who.any() else rows[0])
     loss, accuracy = plain_scores(name, CASES[name], torch.stack(models))
     np.testing.assert_allclose(coalitions.values(EVERY), accuracy if measure == "accuracy" else loss, atol=1e-5)
+
+
+PICTURES = {
+    "odd windows": nn.Sequential(nn.Conv2d(1, 3, 4), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(48, 3)),
+    "pool before rectifying": nn.Sequential(
+        nn.Conv2d(1, 3, 4), nn.ReLU(), nn.MaxPool2d((3, 1)), nn.Flatten(), nn.Linear(81, 3)
+    ),
+    "overlapping windows": nn.Sequential(
+        nn.Conv2d(1, 3, 4), nn.ReLU(), nn.MaxPool2d(3, 2), nn.Flatten(), nn.Linear(48, 3)
+    ),
+    "bordered windows": nn.Sequential(nn.Conv2d(1, 3, 4), nn.MaxPool2d(2, padding=1), nn.Flatten(), nn.Linear(75, 3)),
+    "no pool": nn.Sequential(nn.Conv2d(1, 3, 4), nn.ReLU(), nn.Flatten(), nn.Linear(243, 3)),
+    "convolution only": nn.Sequential(nn.Conv2d(1, 3, 12), nn.Flatten()),
+    "two convolutions": nn.Sequential(
+        nn.Conv2d(1, 4, 3),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(4, 6, 2, groups=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(24, 3),
+    ),
+}
+
+
+@pytest.mark.parametrize("device", ["cpu", "grouped"])
+@pytest.mark.parametrize("name", PICTURES)
+def test_first_convolutions_are_mixed_whatever_follows(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if device == "grouped":  # what other devices do
+        monkeypatch.setattr(FirstLayer, "outputs", grouped)
+    data, network = random_data((1, 12, 12), tests=(5, 120, 1)), PICTURES[name]
+    engine = Engine(network, data, device="cpu")
+    rows = torch.stack([engine.initial(seed) for seed in range(4)])
+    coalitions = Coalitions(engine, rows[0], rows[1:], WEIGHTS, measure="loss")
+    assert coalitions._first is not None
+    models = torch.from_numpy(coalitions.mixing(EVERY)).float() @ rows
+    np.testing.assert_allclose(coalitions.values(EVERY), plain_scores(network, data, models)[0], atol=1e-5)
+
+
+def grouped(first: FirstLayer, mixing: torch.Tensor, members: Members, rest: list[torch.Tensor]) -> torch.Tensor:
+    return first.together(first.mixed(mixing, members), rest)
 
 
 def test_a_broken_model_counts_as_the_start_and_judges_can_be_chosen() -> None:

@@ -82,13 +82,33 @@ OPTIMISERS: dict[str, tuple[Callable, object]] = {
 }
 
 
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+def test_update_rules_are_those_of_torch_in_double_precision(optimiser: str) -> None:
+    make, ours = OPTIMISERS[optimiser]
+    chance = torch.Generator().manual_seed(0)
+    theirs = [torch.randn(shape, generator=chance, dtype=torch.float64) for shape in ((3, 4, 2), (3, 5))]
+    mine = [block.clone() for block in theirs]
+    state = [[torch.zeros_like(block) for block in mine] for _ in range(ours.slots)]
+    reference = make(theirs)
+    for number in range(1, 21):
+        gradients = [torch.randn(block.shape, generator=chance, dtype=torch.float64) for block in mine]
+        for block, gradient in zip(theirs, gradients, strict=True):
+            block.grad = gradient.clone()
+        reference.step()
+        ours.step(mine, gradients, state, number)
+    for block, other in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(block, other, rtol=1e-12, atol=1e-13)
+
+
+# Adam divides by the root of a mean square: where a gradient is nearly zero, its rounding in single precision is
+# enlarged, which is why whole trainings agree to 3e-5 only, though the rules agree to 1e-12 (above).
 @pytest.mark.parametrize("path", ["batched", "vmap", "serial"])
 @pytest.mark.parametrize("optimiser", OPTIMISERS)
 def test_optimisers_equal_those_of_torch(optimiser: str, path: str) -> None:
     make, ours = OPTIMISERS[optimiser]
     data = random_data((6,), sizes=(9, 4, 12, 1), tests=(1, 1, 1, 1))
     plain, found = plain_and_engine("mlp", data, [9, 3, 12, 0], path, make, ours, batch=4, epochs=3)
-    torch.testing.assert_close(found, plain, rtol=0.0, atol=3e-5)
+    torch.testing.assert_close(found, plain, rtol=0.0, atol=3e-5 if "adam" in optimiser else 1e-6)
 
 
 @pytest.mark.parametrize("path", ["batched", "vmap", "serial"])
@@ -142,6 +162,18 @@ def test_an_owner_does_not_depend_on_the_others() -> None:
     assert not torch.allclose(engine.train(start, [9, 4, 12, 5], epochs=2, seed=5, round=3), everybody)
 
 
+def test_an_owner_may_train_several_times_with_different_contributions() -> None:
+    data = random_data((6,))
+    engine = Engine("mlp", data, device="cpu")
+    start = engine.initial(0)
+    repeated = engine.train(start, [2, 7, 4], epochs=2, batch=3, owners=[0, 0, 2])
+    alone = [engine.train(start, [n], epochs=2, batch=3, owners=[i])[0] for i, n in ((0, 2), (0, 7), (2, 4))]
+    torch.testing.assert_close(repeated, torch.stack(alone))
+    assert not torch.allclose(repeated[0], repeated[1])
+    with pytest.raises(InputError, match="owner 0 contributes 8 of 7"):
+        engine.train(start, [8, 7, 4], epochs=2, owners=[0, 0, 2])
+
+
 def test_streams_are_used_like_seeds() -> None:
     data = random_data((6,))
     engine = Engine("mlp", data, device="cpu")
@@ -169,7 +201,8 @@ def test_auto_chooses_by_the_work() -> None:
         return Engine(name, data, device="cpu").path
 
     assert path("small_cnn", random_data(IMAGES)) == "batched"
-    assert path("cifar_cnn", random_data((3, 32, 32))) == "serial"
+    assert path("cifar_cnn", random_data((3, 32, 32))) == "batched"
+    assert path("resnet20", random_data((3, 32, 32))) == "serial"
     assert path("char_lstm", random_data((6,), tokens=5)) == "serial"
     assert Engine("cifar_cnn", random_data((3, 32, 32)), device="meta").path == "batched"
 

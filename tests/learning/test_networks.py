@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -77,6 +80,29 @@ def test_running_statistics_and_wrong_heads_are_refused() -> None:
         check_fit(nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 2)), (3,), 2, torch.float32)
     with pytest.raises(InputError, match="outputs but the data has 4"):
         check_fit(nn.Linear(3, 2), (3,), 4, torch.float32)
+
+
+def test_trying_out_leaves_the_network_and_the_random_numbers_alone() -> None:
+    network = nn.Sequential(nn.Linear(6, 3), nn.Dropout(0.5))
+    before = torch.random.get_rng_state()
+    check_fit(network, (6,), 3, torch.float32)
+    measure(network, (6,), torch.float32)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert network.training
+    assert not any(module._forward_hooks for module in network.modules())
+
+
+def test_making_an_engine_does_not_import_the_compiler() -> None:
+    """It takes seconds to import and is not needed."""
+    code = (
+        "import sys, numpy as np\n"
+        "from fedabm.learning.engine import Engine\n"
+        "from tests.learning.plain import random_data\n"
+        "engine = Engine('small_cnn', random_data((1, 28, 28)), device='cpu')\n"
+        "engine.evaluate(engine.train(engine.initial(0), [1, 1, 1], epochs=1))\n"
+        "assert 'torch._dynamo' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_dropout_keeps_the_mean_and_depends_on_the_key_only() -> None:

@@ -180,7 +180,7 @@ def test_a_round_passes_through_the_meta_device():
     from fedabm.sending import Tampering
 
     ghost = Engine("mlp", digits(), device="meta")
-    attack = Tampering(np.array([1, 3]), lambda rows, rng: -rows, owner_streams(0, 2))
+    attack = Tampering(np.array([1, 3]), lambda rows, received, rng: -rows, owner_streams(0, 2))
     done = federation.one_round(ghost, ghost.initial(0), PROFILE, Recipe(), 0, 0, None, (attack,))
     assert done.model.device.type == "meta"
     assert done.model.shape == (ghost.size,)

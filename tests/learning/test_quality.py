@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedabm.errors import InputError
-from fedabm.learning.quality import Chain, Duplicates, FeatureNoise, LabelNoise
+from fedabm.learning.quality import Chain, Duplicates, FeatureNoise, LabelFlip, LabelNoise, LabelShift
 
 X = np.arange(100 * 4, dtype=np.float32).reshape(100, 4)
 Y = np.arange(100) % 5
@@ -27,6 +27,39 @@ def test_label_noise_reaches_every_other_class_alike():
     counts = np.bincount(y, minlength=5)
     assert counts[2] == 0
     np.testing.assert_allclose(counts[[0, 1, 3, 4]], 10_000, rtol=0.04)
+
+
+def test_a_flip_touches_its_class_only():
+    x, y = LabelFlip(source=3, target=1).spoil(X, Y, np.random.default_rng(0), 5)
+    assert x is X
+    np.testing.assert_array_equal(y, np.where(Y == 3, 1, Y))
+    _, some = LabelFlip(3, 1, share=0.5).spoil(X, Y, np.random.default_rng(0), 5)
+    assert ((some != Y).sum(), np.unique(Y[some != Y]), np.unique(some[some != Y])) == (10, [3], [1])
+    _, none = LabelFlip(4, 0).spoil(X, np.zeros_like(Y), np.random.default_rng(0), 5)
+    assert not none.any()
+
+
+def test_a_shift_moves_labels_round():
+    x, y = LabelShift().spoil(X, Y, np.random.default_rng(0), 5)
+    assert x is X
+    np.testing.assert_array_equal(y, (Y + 1) % 5)
+    _, some = LabelShift(2, share=0.3).spoil(X, Y, np.random.default_rng(0), 5)
+    moved = some != Y
+    assert moved.sum() == 30
+    np.testing.assert_array_equal(some[moved], (Y[moved] + 2) % 5)
+
+
+def test_one_owner_alone_can_have_flipped_labels():
+    from fedabm.learning.datasets import load
+    from fedabm.learning.federated import from_partition
+    from fedabm.learning.partitions import IID
+
+    good, bad = (from_partition(load("digits"), IID(3), quality=q) for q in (None, {1: LabelFlip(7, 1)}))
+    for owner in (0, 2):
+        np.testing.assert_array_equal(good.train(owner)[1], bad.train(owner)[1])
+    np.testing.assert_array_equal(bad.train(1)[1], np.where(good.train(1)[1] == 7, 1, good.train(1)[1]))
+    np.testing.assert_array_equal(good.y_test, bad.y_test)
+    np.testing.assert_array_equal(good.x_train, bad.x_train)
 
 
 def test_feature_noise_has_its_width():
@@ -70,6 +103,14 @@ def test_bad_input_says_what_to_do():
         LabelNoise(1.5)
     with pytest.raises(InputError, match="between 0 and 1"):
         Duplicates(-0.1)
+    with pytest.raises(InputError, match="between 0 and 1"):
+        LabelFlip(0, 1, share=2)
+    with pytest.raises(InputError, match="whole number"):
+        LabelFlip(-1, 1)
+    with pytest.raises(InputError, match="count classes from 0"):
+        LabelFlip(0, 5).spoil(X, Y, np.random.default_rng(0), 5)
+    with pytest.raises(InputError, match="changes no label"):
+        LabelShift(5).spoil(X, Y, np.random.default_rng(0), 5)
     with pytest.raises(InputError, match="sigma"):
         FeatureNoise(-1)
     with pytest.raises(InputError, match="two classes"):

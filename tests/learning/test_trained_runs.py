@@ -62,7 +62,7 @@ class Attacker(Strategy):
         armed = self.first <= view.step <= self.last
         return replace(self.truth.act(view), tamper=self.change if armed else None)
 
-    def change(self, rows: torch.Tensor, rng: Streams) -> torch.Tensor:
+    def change(self, rows: torch.Tensor, received: torch.Tensor, rng: Streams) -> torch.Tensor:
         return self.factor * rows
 
 
@@ -75,7 +75,7 @@ class Noisy(Strategy):
     def act(self, view: OwnerView) -> Action:
         return replace(self.truth.act(view), tamper=self.change)
 
-    def change(self, rows: torch.Tensor, rng: Streams) -> torch.Tensor:
+    def change(self, rows: torch.Tensor, received: torch.Tensor, rng: Streams) -> torch.Tensor:
         return torch.from_numpy(rng.normal()).to(rows)[:, None].expand_as(rows)
 
 
@@ -276,7 +276,7 @@ def test_trained_oracles_are_tampered_with_too_but_the_server_does_not_know():
     attacked = run(scenario(people, oracle, mechanism=mechanism, steps=2))
     clean = oracle.values(np.full((1, 4), 80.0))[0]
     assert attacked.population.accuracy.mean() < clean.mean() - 0.1
-    assert attacked.accuracy.public is oracle
+    assert attacked.accuracy.public is oracle.public
     broken = run(scenario([Attacker(Honest(), np.nan), Honest(), Honest(), Honest()], oracle, steps=2))
     without = oracle.values(np.array([[0.0, 80.0, 80.0, 80.0]]))[0]
     np.testing.assert_allclose(broken.population.accuracy, without, atol=1e-12)
@@ -291,7 +291,7 @@ class Clumsy(Honest):
     """Loses part of its update."""
 
     def act(self, view: OwnerView) -> Action:
-        return replace(super().act(view), tamper=lambda rows, rng: rows[:, :-1])
+        return replace(super().act(view), tamper=lambda rows, received, rng: rows[:, :-1])
 
 
 def test_an_update_of_another_shape_is_one_clear_line():

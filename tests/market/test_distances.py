@@ -48,7 +48,7 @@ def test_who_imports_nothing_keeps_its_model_and_an_unusable_model_reaches_nobod
     reports = Profiles(np.array([100.0, 100.0, 100.0]), 0.0, np.array([4e4, 0.0, 4e4]))
     market = ModelMarket(0.1, step=0.5)
     view = MarketView(reports, market.distances(models, np.zeros(5)))
-    outcome = market.settle(view)
+    outcome = market.clear(view)
     centres = market.centres(view, outcome, models, np.zeros(5))
     assert outcome.adjacency.tolist() == [[False, True, False], [False, False, False], [False, False, False]]
     assert np.all(np.isfinite(centres[:2]))

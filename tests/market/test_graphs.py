@@ -38,7 +38,7 @@ def test_an_empty_market_has_measures_too():
 
 
 def test_strengths_are_what_the_market_pays():
-    outcome = ModelMarket(1.0).settle(random_market(2, owners=10))
+    outcome = ModelMarket(1.0).clear(random_market(2, owners=10))
     table = owner_measures(market_graph(outcome.remittances))
     assert (table["in_strength"] - table["out_strength"]).to_numpy() == pytest.approx(outcome.payments, abs=1e-12)
     assert table["buyers"].tolist() == (outcome.remittances > 0).sum(axis=0).tolist()

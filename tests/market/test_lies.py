@@ -45,26 +45,26 @@ def test_a_negative_factor_is_refused():
 def test_one_account_is_the_owner_itself(seed):
     view = random_market(seed)
     sybil = Sybil(0, accounts=1, share=1.0)
-    outcome = MARKET.settle(sybil.enter(view))
+    outcome = MARKET.clear(sybil.enter(view))
     persons = sybil.persons(len(view.reports))
-    honest = utilities(GAIN, view.reports, MARKET.settle(view))
+    honest = utilities(GAIN, view.reports, MARKET.clear(view))
     assert utilities(GAIN, view.reports, outcome, persons) == pytest.approx(honest)
 
 
 def test_a_seller_that_splits_its_data_earns_less():
     # As a whole it is paid 20 (1/10 - 1/sqrt 200); two halves are each paid what the second one adds.
     view, sybil = one_buyer([100.0], [0.05]), Sybil(1)
-    outcome = MARKET.settle(sybil.enter(view))
+    outcome = MARKET.clear(sybil.enter(view))
     assert outcome.adjacency[0].tolist() == [False, True, True]
     utility = utilities(GAIN, view.reports, outcome, sybil.persons(2))
     second = 20.0 / np.sqrt(150.0) - 20.0 / np.sqrt(200.0)
     assert utility[1] == pytest.approx(2 * second - 2 * 0.05)
-    assert utility[1] < utilities(GAIN, view.reports, MARKET.settle(view))[1]
+    assert utility[1] < utilities(GAIN, view.reports, MARKET.clear(view))[1]
 
 
 def test_data_bought_twice_count_once():
     view, sybil = one_buyer([100.0], [0.05]), Sybil(1, share=1.0)
-    outcome = MARKET.settle(sybil.enter(view))
+    outcome = MARKET.clear(sybil.enter(view))
     assert outcome.imports[0] == 2
     paid = 2 * (20.0 / np.sqrt(200.0) - 20.0 / np.sqrt(300.0))
     utility = utilities(GAIN, view.reports, outcome, sybil.persons(2))
@@ -74,16 +74,16 @@ def test_data_bought_twice_count_once():
 def test_accounts_of_one_owner_gain_nothing_from_each_other():
     truth = Profiles(np.array([100.0]), 0.01, 400.0)
     sybil = Sybil(0, accounts=3)
-    outcome = MARKET.settle(sybil.enter(MarketView(truth, np.zeros((1, 1)))))
+    outcome = MARKET.clear(sybil.enter(MarketView(truth, np.zeros((1, 1)))))
     assert outcome.adjacency.any()
     assert utilities(GAIN, truth, outcome, sybil.persons(1)) == pytest.approx([0.0], abs=1e-12)
 
 
 def test_two_sellers_gain_if_one_of_them_steps_back():
     view = one_buyer([100.0, 100.0], [0.1, 0.1])
-    honest = pooled(utilities(GAIN, view.reports, MARKET.settle(view)), [1, 2])
+    honest = pooled(utilities(GAIN, view.reports, MARKET.clear(view)), [1, 2])
     told = MarketView(misreport(view.reports, [2], cost=100.0), view.distances)
-    colluding = pooled(utilities(GAIN, view.reports, MARKET.settle(told)), [1, 2])
+    colluding = pooled(utilities(GAIN, view.reports, MARKET.clear(told)), [1, 2])
     assert honest == pytest.approx(2 * (np.sqrt(2.0) - 2.0 / np.sqrt(3.0) - 0.1))
     assert colluding == pytest.approx(2.0 - np.sqrt(2.0) - 0.1)
     assert colluding > honest
@@ -93,7 +93,7 @@ def test_roles_do_what_they_came_for_and_the_attacker_is_left_alone():
     rng = np.random.default_rng(0)
     truth = role_profiles(INCLUSIVE_MARKET, rng.uniform(2000, 6000, 12), 5e5, 1.0, rng)
     distances = cluster_distances([0, 1, 2] * 4, 0.05, 0.8, outcasts=[11])
-    outcome = ModelMarket(2.0).settle(MarketView(truth, distances))
+    outcome = ModelMarket(2.0).clear(MarketView(truth, distances))
     roles, payments = np.array(INCLUSIVE_MARKET), outcome.payments
     assert np.all(payments[roles == "seller"] > 0)
     assert np.all(payments[roles == "buyer"] < 0)

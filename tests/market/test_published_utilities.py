@@ -18,7 +18,7 @@ def everyone_imports_everyone(truth: Profiles) -> np.ndarray:
 
 
 def market(truth: Profiles, distances: np.ndarray, weight: float) -> np.ndarray:
-    return ROUNDS * utilities(GAIN, truth, ModelMarket(weight).settle(MarketView(truth, distances)))
+    return ROUNDS * utilities(GAIN, truth, ModelMarket(weight).clear(MarketView(truth, distances)))
 
 
 def test_finance_averaging():

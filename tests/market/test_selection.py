@@ -34,10 +34,10 @@ def test_the_scan_over_ranks_is_the_loop_of_the_paper(seed):
 
 def test_blocks_of_rows_and_early_ends_change_nothing(monkeypatch):
     view = random_market(3, owners=150)
-    whole = ModelMarket(0.01).settle(view)
+    whole = ModelMarket(0.01).clear(view)
     monkeypatch.setattr("fedabm.market.model_market._BLOCK", 1000)
     monkeypatch.setattr("fedabm.market.selection._STRIDE", 7)
-    parts = ModelMarket(0.01).settle(view)
+    parts = ModelMarket(0.01).clear(view)
     assert np.array_equal(whole.adjacency, parts.adjacency)
     assert np.array_equal(whole.adjacency, algorithm_2(view, prices(view, 0.01), stop=False))
     assert whole.imports.max() > 7
@@ -46,8 +46,8 @@ def test_blocks_of_rows_and_early_ends_change_nothing(monkeypatch):
 def test_the_counterexample_to_the_printed_algorithm():
     reports = Profiles(np.array([100.0, 1000.0, 20.0]), np.array([np.inf, 1.4, 0.01]), np.array([400.0, 0.0, 0.0]))
     view = MarketView(reports, np.zeros((3, 3)))
-    assert ModelMarket(0.0, printed=True).settle(view).imports[0] == 0
-    assert ModelMarket(0.0).settle(view).adjacency[0].tolist() == [False, False, True]
+    assert ModelMarket(0.0, printed=True).clear(view).imports[0] == 0
+    assert ModelMarket(0.0).clear(view).adjacency[0].tolist() == [False, False, True]
 
 
 def test_nobody_gains_by_one_import_more_or_less_in_thousands_of_markets():
@@ -55,7 +55,7 @@ def test_nobody_gains_by_one_import_more_or_less_in_thousands_of_markets():
     for seed in range(2000):
         view = random_market(seed)
         price = prices(view, 1.0)
-        corrected, printed = (ModelMarket(1.0, printed=flag).settle(view).adjacency for flag in (False, True))
+        corrected, printed = (ModelMarket(1.0, printed=flag).clear(view).adjacency for flag in (False, True))
         unhappy += unstable(GAIN, view.reports, corrected, price).sum()
         printed_unhappy += unstable(GAIN, view.reports, printed, price).sum()
         owners += len(view.reports)
@@ -67,14 +67,14 @@ def test_owners_of_equal_size_fare_alike_under_both_forms():
     for seed in range(200):
         view = random_market(seed, spread=0.0)
         view = MarketView(Profiles(view.reports.size, view.reports.unit_cost + 0.01, 4e4), view.distances)
-        one, other = (ModelMarket(1.0, printed=flag).settle(view).adjacency for flag in (False, True))
+        one, other = (ModelMarket(1.0, printed=flag).clear(view).adjacency for flag in (False, True))
         assert np.array_equal(one, other)
 
 
 def test_free_models_are_imported_but_not_as_printed():
     view = one_buyer([50.0, 70.0], [0.0, 0.0])
-    assert ModelMarket(0.0).settle(view).imports[0] == 2
-    assert ModelMarket(0.0, printed=True).settle(view).imports[0] == 0
+    assert ModelMarket(0.0).clear(view).imports[0] == 2
+    assert ModelMarket(0.0, printed=True).clear(view).imports[0] == 0
 
 
 def test_another_gain_is_locally_optimal_as_well():
@@ -82,7 +82,7 @@ def test_another_gain_is_locally_optimal_as_well():
     for seed in range(50):
         view = random_market(seed)
         view = MarketView(Profiles(view.reports.size, view.reports.unit_cost, 2.0), view.distances)
-        adjacency = market.settle(view).adjacency
+        adjacency = market.clear(view).adjacency
         assert not np.any(unstable(market.gain, view.reports, adjacency, prices(view, 1.0)))
         assert adjacency.any() or seed > 0
 
@@ -92,7 +92,7 @@ def test_the_exact_search_is_never_beaten(seed):
     view = random_market(seed)
     price = prices(view, 1.0)
     best = objectives(GAIN, view.reports, best_graph(GAIN, view.reports, price), price)
-    greedy = objectives(GAIN, view.reports, ModelMarket(1.0).settle(view).adjacency, price)
+    greedy = objectives(GAIN, view.reports, ModelMarket(1.0).clear(view).adjacency, price)
     assert np.all(best <= greedy + 1e-9)
     assert np.all(greedy <= 0.0)
 
@@ -115,7 +115,7 @@ def test_the_greedy_graph_can_miss_the_best_one():
     for seed in range(200):
         view = random_market(seed, owners=9)
         price = prices(view, 1.0)
-        best, greedy = best_graph(GAIN, view.reports, price), ModelMarket(1.0).settle(view).adjacency
+        best, greedy = best_graph(GAIN, view.reports, price), ModelMarket(1.0).clear(view).adjacency
         gaps.append(np.sum(objectives(GAIN, view.reports, greedy, price) - objectives(GAIN, view.reports, best, price)))
     assert max(gaps) > 0.01
     assert np.mean(np.array(gaps) < 1e-9) > 0.1

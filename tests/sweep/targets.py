@@ -28,9 +28,13 @@ def build(
     return Scenario(people, PowerLaw(), mechanism, activation=Sequential(), steps=3)
 
 
-def slow(seed: int, pause: float = 0.03, rate: float = 0.1) -> Scenario:
+#: seconds that `slow` takes; no parameter, so that frames can be compared with those of a quick run
+PAUSE = "FEDABM_TEST_PAUSE"
+
+
+def slow(seed: int, rate: float = 0.1) -> Scenario:
     """The same with a pause, so that there is time to kill it."""
-    time.sleep(pause)
+    time.sleep(float(os.environ.get(PAUSE, "0")))
     return build(seed, rate)
 
 
@@ -45,6 +49,10 @@ def trouble(seed: int, kind: str = "none") -> Scenario:
         time.sleep(600)
     if kind == "memory":
         np.ones(10**13)
+    if kind == "more and more memory":
+        held = []
+        while True:
+            held.append(bytearray(2**22))
     if kind == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if kind == "exit":

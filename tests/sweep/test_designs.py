@@ -1,6 +1,8 @@
 """Designs, seeds and names of runs."""
 
+import importlib
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from fedabm.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.strategies import BestResponse, Liar
 from fedabm.sweep import Cells, Grid, LatinHypercube, OneAtATime, RandomDesign, Seeds, Sobol, Span, Sweep
-from fedabm.sweep.identity import digest
+from fedabm.sweep.identity import code_of, digest, file_digest
+from fedabm.sweep.sources import sources_of
 from tests.sweep.targets import Walk, build
 
 SPANS = {"rate": Span(0.01, 1.0, log=True), "owners": Span(2, 5, whole=True), "kind": ["a", "b", "c"]}
@@ -141,3 +144,29 @@ def test_bad_designs_get_one_line(make, message):
     with pytest.raises(InputError, match=message) as caught:
         make()
     assert "\n" not in str(caught.value)
+
+
+def test_code_that_a_target_imports_counts_as_its_own(tmp_path, monkeypatch):
+    """Also what it imports by the way, and no installed package; nothing is imported to find out."""
+    (tmp_path / "own").mkdir()
+    for name, text in {
+        "main": "import numpy\nfrom own_helper import number\nfrom own import deeper\ndef f():\n    import own_late\n",
+        "helper": "number = 3",
+        "late": "raise RuntimeError",
+        "other": "number = 4",
+    }.items():
+        (tmp_path / f"own_{name}.py").write_text(text)
+    (tmp_path / "own" / "deeper.py").write_text("from . import deepest\n")
+    (tmp_path / "own" / "deepest.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("own_main")
+    found = {Path(file).name for file in sources_of("own_main")}
+    assert found == {"own_main.py", "own_helper.py", "own_late.py", "deeper.py", "deepest.py"}
+    before = code_of(sources_of("own_main"))
+    for cached in (file_digest, code_of, sources_of):
+        cached.cache_clear()
+    assert code_of(sources_of("own_main")) == before
+    (tmp_path / "own_helper.py").write_text("number = 5")
+    for cached in (file_digest, code_of, sources_of):
+        cached.cache_clear()
+    assert code_of(sources_of("own_main")) != before

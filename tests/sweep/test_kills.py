@@ -1,41 +1,34 @@
 """Killed sweeps lose nothing: SIGKILL on the leader and on single workers, at random moments."""
 
+import contextlib
 import multiprocessing
 import os
 import random
 import signal
 import threading
-import time
 
-import numpy as np
-import pandas as pd
-import pytest
-
-from fedabm import Federation, checkpoint, load
+from fedabm import load
 from fedabm.sweep import Grid, Sweep, runner
 from fedabm.sweep.executors import LocalExecutor
 from tests.sweep.helpers import assert_same_frames
-from tests.sweep.targets import Walk, build, slow
+from tests.sweep.targets import PAUSE, Walk, slow
 
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["fedabm.sweep.plan", "tests.sweep.targets"])
+SWEEP = Sweep(slow, Grid(rate=[0.1, 0.2, 0.3]), 30)
 
 
-def lead(folder, executor, workers=None):
+def lead(folder, pause, executor, workers=None):
     """What the child does: many small batches, so that there is much to interrupt."""
-    runner.BATCH_SECONDS = 0.05
-    design(executor == "local").run(folder, executor, workers, quiet=True)
+    runner.BATCH_SECONDS, os.environ[PAUSE] = 0.05, str(pause)
+    SWEEP.run(folder, executor, workers, quiet=True)
 
 
-def design(long=False):
-    return Sweep(slow, Grid(rate=[0.1, 0.2, 0.3], pause=[0.1 if long else 0.02]), 30)
-
-
-def kill_until_done(folder, wait, least, executor, workers=None):
+def kill_until_done(wait, least, folder, *how):
     """Start the sweep, kill it, start it again; at the end let it finish."""
     rng, kills = random.Random(7), 0
     while True:
-        child = SERVER.Process(target=lead, args=(folder, executor, workers))
+        child = SERVER.Process(target=lead, args=(folder, *how))
         child.start()
         child.join(rng.uniform(*wait) if kills < least else 120)
         if child.exitcode is not None:
@@ -48,44 +41,58 @@ def kill_until_done(folder, wait, least, executor, workers=None):
 
 
 def test_a_leader_killed_at_random_moments_loses_nothing(tmp_path):
-    kill_until_done(tmp_path / "killed", (0.0, 0.45), 22, "serial")
-    design().run(tmp_path / "whole", "serial", quiet=True)
+    kill_until_done((0.0, 0.45), 22, tmp_path / "killed", 0.02, "serial")
+    SWEEP.run(tmp_path / "whole", "serial", quiet=True)
     assert_same_frames(tmp_path / "killed", tmp_path / "whole")
     left = [path.name for path in (tmp_path / "killed").rglob("*") if path.is_file()]
     assert len(left) < 64
 
 
 def test_a_leader_of_processes_killed_at_random_moments_loses_nothing(tmp_path):
-    kill_until_done(tmp_path / "killed", (0.5, 4.0), 3, "local", 2)
-    design(long=True).run(tmp_path / "whole", "serial", quiet=True)
+    kill_until_done((0.5, 4.0), 3, tmp_path / "killed", 0.1, "local", 2)
+    SWEEP.run(tmp_path / "whole", "serial", quiet=True)
     assert_same_frames(tmp_path / "killed", tmp_path / "whole")
+
+
+@contextlib.contextmanager
+def killing(pool, folder, most):
+    """Kill one worker after the other, in turn at any moment and when one is at a run; gives the list of the killed."""
+    rng, killed, noted, ended = random.Random(3), [], set(), threading.Event()
+
+    def at_work():
+        fresh = {path.name for path in (folder / "running").glob("*.json")} - noted
+        noted.update(fresh)
+        return fresh
+
+    def kill():
+        while len(killed) < most and not ended.wait(rng.uniform(0.0, 0.5)):
+            while len(killed) % 2 and not at_work() and not ended.wait(0.01):
+                pass
+            if living := pool.processes():
+                killed.append(rng.choice(living))
+                os.kill(killed[-1], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        yield killed
+    finally:
+        ended.set()
+        thread.join()
 
 
 def test_workers_killed_at_random_moments_lose_nothing(tmp_path, monkeypatch):
+    """A run that was hit too often is a failed row, and done when it is tried again."""
     monkeypatch.setattr(runner, "BATCH_SECONDS", 0.05)
-    sweep = Sweep(slow, Grid(rate=[0.1, 0.2, 0.3], pause=[0.1]), 30)
-    pool, kills, ended = LocalExecutor(2), [], threading.Event()
-
-    def murder():
-        rng = random.Random(3)
-        while not ended.wait(rng.uniform(0.5, 2.0)) and len(kills) < 6:
-            living = pool.processes()
-            if living:
-                os.kill(rng.choice(living), signal.SIGKILL)
-                kills.append(living)
-
-    killer = threading.Thread(target=murder)
-    killer.start()
-    try:
-        count = sweep.run(tmp_path / "killed", pool, quiet=True)
-    finally:
-        ended.set()
-        killer.join()
-        pool.shutdown(cancel_futures=True)
-    assert count.failed == 0
-    assert len(kills) >= 3
-    sweep.run(tmp_path / "whole", "serial", quiet=True)
-    assert_same_frames(tmp_path / "killed", tmp_path / "whole")
+    monkeypatch.setenv(PAUSE, "0.1")
+    folder, left = tmp_path / "killed", True
+    with LocalExecutor(2) as pool, killing(pool, folder, most=21) as killed:
+        while left:
+            left = SWEEP.run(folder, pool, retry_failed=True, quiet=True).failed
+    assert len(killed) >= 20
+    monkeypatch.delenv(PAUSE)
+    SWEEP.run(tmp_path / "whole", "serial", quiet=True)
+    assert_same_frames(folder, tmp_path / "whole")
 
 
 def read(folder, ended, worst):
@@ -112,65 +119,3 @@ def test_another_process_can_read_at_any_moment(tmp_path, monkeypatch):
     reader.join()
     assert reader.exitcode == 0
     assert not worst.is_set()
-
-
-def test_a_restored_run_ends_like_one_never_interrupted(tmp_path):
-    for cut in (1, 2):
-        model = Federation(build(5, owners=4), 5)
-        for _ in range(cut):
-            model.step()
-        checkpoint.save(model, tmp_path / "saved")
-        restored = checkpoint.restore(tmp_path / "saved")
-        assert restored.steps == cut
-        assert restored.owners.get("contribution") == list(restored.population.contribution)
-        again, whole = restored.run().frames(), Federation(build(5, owners=4), 5).run().frames()
-        for name in ("steps", "owners", "transfers"):
-            pd.testing.assert_frame_equal(getattr(again, name), getattr(whole, name), check_exact=True)
-        varying = ["wall_time"]
-        pd.testing.assert_frame_equal(again.runs.drop(columns=varying), whole.runs.drop(columns=varying))
-        with pytest.raises(ValueError, match="read-only"):
-            restored.population._cohorts[0].capacity[0] = np.inf
-
-
-def long(seed, steps=40):
-    """Many steps, each with a pause."""
-    from dataclasses import replace
-
-    return replace(build(seed), steps=steps, tolerance=0.0, accuracy=Weary())
-
-
-class Weary(type(build(1).accuracy)):
-    """Takes its time, and counts in a file how often it was asked."""
-
-    def advance(self, contribution):
-        time.sleep(0.02)
-        with open(os.environ["FEDABM_TEST_STEPS"], "a") as file:
-            file.write("x")
-        return self
-
-
-def lead_long(folder):
-    Sweep(long, Grid(steps=[40]), 1).run(folder, "serial", checkpoint=0.05, quiet=True)
-
-
-def test_a_killed_long_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
-    counted = tmp_path / "steps"
-    counted.touch()
-    monkeypatch.setenv("FEDABM_TEST_STEPS", str(counted))
-    lead_long(tmp_path / "whole")
-    assert counted.stat().st_size == 40
-    counted.write_text("")
-    context = multiprocessing.get_context("spawn")
-    child = context.Process(target=lead_long, args=(tmp_path / "killed",))
-    child.start()
-    while counted.stat().st_size < 25 and child.is_alive():
-        time.sleep(0.005)
-    child.kill()
-    child.join()
-    before = counted.stat().st_size
-    assert 25 <= before < 40
-    lead_long(tmp_path / "killed")
-    repeated = counted.stat().st_size - 40
-    assert repeated < 15, "the run began again"
-    assert_same_frames(tmp_path / "killed", tmp_path / "whole")
-    assert not list((tmp_path / "killed" / "running").iterdir())

@@ -5,11 +5,12 @@ import time
 
 import pytest
 
-from fedabm import load
-from fedabm.sweep import Grid, Sweep, runner
+from fedabm import InputError, load
+from fedabm.mechanisms import ContributionSubsidy, NoPayments
+from fedabm.sweep import Grid, Seeds, Sweep, runner
 from fedabm.sweep.executors import executor_of
 from tests.sweep.helpers import assert_same_frames
-from tests.sweep.targets import slow, trouble
+from tests.sweep.targets import PAUSE, build, slow, trouble
 
 ray = pytest.importorskip("ray", reason="Ray is not installed (pip install 'fedabm[cluster]')")
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="this Ray has no cluster utility")
@@ -17,14 +18,17 @@ cluster_utils = pytest.importorskip("ray.cluster_utils", reason="this Ray has no
 
 #: a lost node is noticed within seconds
 CHECKS = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
-HEAD = {"num_cpus": 1, "include_dashboard": False, "_system_config": CHECKS}
+#: Ray takes our word for the GPU; nothing is computed on it
+HEAD = {"num_cpus": 1, "num_gpus": 1, "include_dashboard": False, "_system_config": CHECKS}
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two nodes on this machine."""
-    made = cluster_utils.Cluster(initialize_head=True, head_node_args=HEAD)
-    made.add_node(num_cpus=2)
+    """Two nodes on this machine, whose processes take their time with slow runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(PAUSE, "0.1")
+        made = cluster_utils.Cluster(initialize_head=True, head_node_args=HEAD)
+        made.add_node(num_cpus=2)
     ray.init(address=made.address, log_to_driver=False, logging_level="error")
     yield made
     ray.shutdown()
@@ -33,7 +37,7 @@ def cluster():
 
 def test_a_cluster_that_loses_a_node_loses_no_run_and_says_what_failed(tmp_path, cluster, monkeypatch):
     monkeypatch.setattr(runner, "BATCH_SECONDS", 0.2)
-    sweep = Sweep(slow, Grid(rate=[0.1, 0.2, 0.3], pause=[0.1]), 20)
+    sweep = Sweep(slow, Grid(rate=[0.1, 0.2, 0.3]), 20)
     executor = executor_of("ray")
     assert executor.workers == 3
     lost = threading.Event()
@@ -64,3 +68,30 @@ def _failures(folder):
     runs = load(folder).runs.set_index("kind")
     for kind, words in {"raise": "no such market", "hang": "TimeLimit", "kill": "3 times"}.items():
         assert words in runs.loc[kind, "error"]
+
+
+def test_one_process_two_processes_this_one_and_ray_give_equal_frames(tmp_path, cluster):
+    mechanisms = [NoPayments(), ContributionSubsidy(0.05)]
+    sweep = Sweep(build, Grid(rate=[0.1, 0.2], mechanism=mechanisms, owners=[2, 3]), Seeds(3, paired=False))
+    sweep.run(tmp_path / "serial", "serial", quiet=True)
+    for name, workers in (("local", 1), ("local", 2), ("ray", None)):
+        folder = tmp_path / f"{name}-{workers}"
+        assert sweep.run(folder, name, workers, quiet=True).done == 24
+        assert_same_frames(folder, tmp_path / "serial")
+
+
+def resources():
+    return ray.get_runtime_context().get_assigned_resources()
+
+
+def test_gpus_are_shared_by_fraction(cluster):
+    executor = executor_of("ray", gpus=0.25)
+    assert 1 <= executor.workers <= 3
+    assert executor.submit(resources).result(60) == {"CPU": 1.0, "GPU": 0.25}
+    assert executor_of("ray", gpus=1.0).workers == 1
+
+
+def test_only_ray_shares_gpus_and_has_an_address():
+    for wrong in ({"gpus": 0.5}, {"address": "somewhere:1"}):
+        with pytest.raises(InputError, match="choose ray"):
+            executor_of("local", **wrong)

@@ -50,9 +50,8 @@ def test_each_run_is_the_same_as_by_itself(tmp_path):
         alone = Federation(build(job.seed, **job.parameters), job.seed).run().frames()
         for name in ("steps", "transfers"):
             pd.testing.assert_frame_equal(getattr(frames, name), getattr(alone, name), check_exact=True)
-        pd.testing.assert_frame_equal(
-            frames.owners.astype({"strategy": str}), alone.owners.astype({"strategy": str}), check_exact=True
-        )
+        named = {"strategy": str, "role": str}  # categories are those of the whole sweep
+        pd.testing.assert_frame_equal(frames.owners.astype(named), alone.owners.astype(named), check_exact=True)
 
 
 def test_added_cells_and_seeds_run_alone(tmp_path, monkeypatch):
@@ -83,25 +82,26 @@ def test_another_design_is_kept_apart(tmp_path):
 
 
 def test_failures_are_rows_that_say_why(tmp_path, pool):
-    kinds = ["raise", "hang", "none", "memory", "kill", "exit", "hang for good"]
+    kinds = ["raise", "hang", "none", "memory", "more and more memory", "kill", "exit", "hang for good"]
     sweep = Sweep(trouble, Grid(kind=kinds), 1)
-    count = sweep.run(tmp_path, pool, time_limit=1.0, memory_limit=2**32, **QUIET)
-    assert (count.done, count.failed, count.left) == (1, 6, 0)
+    count = sweep.run(tmp_path, pool, time_limit=2.0, memory_limit=2**28, **QUIET)
+    assert (count.done, count.failed, count.left) == (1, 7, 0)
     runs = load(tmp_path).runs.set_index("kind")
     assert runs.loc["none", "status"] == "stopped"
     assert (runs.drop("none")["status"] == "failed").all()
     for kind, words in {
         "raise": "ValueError: no such market",
-        "hang": "TimeLimit: the run took longer than 1 s",
-        "hang for good": "TimeLimit: the run took longer than 1 s",
+        "hang": "TimeLimit: the run took longer than 2 s",
+        "hang for good": "TimeLimit: the run took longer than 2 s",
         "memory": "MemoryError",
+        "more and more memory": "MemoryError: the run took more than 256 MiB of memory",
         "kill": "SIGKILL",
         "exit": "SystemExit: 3",
     }.items():
         assert words in runs.loc[kind, "error"]
     for kind in ("raise", "hang", "hang for good"):
         assert "targets.py" in runs.loc[kind, "traceback"]
-    assert len(load(tmp_path).failed) == 6
+    assert len(load(tmp_path).failed) == 7
 
 
 def test_failures_are_the_same_here_and_in_processes(tmp_path, pool):
@@ -246,13 +246,25 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
         assert "\n" not in str(caught.value)
 
 
+def test_a_folder_with_a_sweep_of_something_else_is_refused(tmp_path):
+    Sweep(build, Grid(rate=[0.1])).run(tmp_path, "serial", **QUIET)
+    with pytest.raises(InputError, match=r"holds a sweep of tests\.sweep\.targets:build, not of .*:Walk; choose"):
+        Sweep(Walk, Grid(far=[1.0])).run(tmp_path, "serial", **QUIET)
+    assert len(load(tmp_path).runs) == 1
+    (tmp_path / "sweep.json").write_text("{")
+    assert Sweep(build, Grid(rate=[0.1])).run(tmp_path, "serial", **QUIET).done == 1
+
+
 def test_a_full_or_read_only_disk_gets_one_line(tmp_path, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(parts.pq, "write_table", full)
-    with pytest.raises(InputError, match=r"cannot write to .*No space left on device"):
-        Sweep(build, Grid(rate=[0.1])).run(tmp_path, "serial", **QUIET)
+    for what in ("fedabm.sweep.parts.pq.write_table", "fedabm.sweep.worker._write_note"):
+        with monkeypatch.context() as patch:
+            patch.setattr(what, full)
+            with pytest.raises(InputError, match=r"cannot write to .*No space left on device") as caught:
+                Sweep(build, Grid(rate=[0.1])).run(tmp_path, "serial", **QUIET)
+            assert "\n" not in str(caught.value)
 
 
 def test_two_leaders_do_not_share_a_folder(tmp_path):

@@ -94,14 +94,22 @@ def test_bad_specs_get_one_line(tmp_path, text, message):
 
 def test_the_command_runs_resumes_and_shows(tmp_path, capsys):
     spec = write(tmp_path, f"{FUNCTION}seeds = 2\n[design]\nrate = [0.1, 0.2]")
-    assert command(spec, "--dry-run") == 0
+    assert command(spec, "--out", tmp_path / "out", "--dry-run") == 0
     shown = capsys.readouterr().out
     assert "2 cells, 4 runs" in shown
-    assert "About" in shown
+    assert "for 4 runs on" in shown
+    assert "judging by 3 runs of" in shown
+    assert not (tmp_path / "out").exists()
     assert command(spec, "--out", tmp_path / "out", "--executor", "serial") == 0
     assert len(load(tmp_path / "out").runs) == 4
     assert command(spec, "--out", tmp_path / "out", "--executor", "serial", "--resume") == 0
     assert "Found 4 runs done and 0 failed; 0 are left" in capsys.readouterr().err
+    spec.write_text(spec.read_text().replace("0.2", "0.2, 0.3"))
+    assert command(spec, "--out", tmp_path / "out", "--dry-run") == 0
+    shown = capsys.readouterr().out
+    assert "Found 4 runs done and 0 failed" in shown
+    assert "for 2 runs on" in shown
+    assert "judging by 4 runs of" in shown
 
 
 def test_the_command_tells_of_failures(tmp_path, capsys):
@@ -111,6 +119,8 @@ def test_the_command_tells_of_failures(tmp_path, capsys):
     spec = write(
         tmp_path, 'function = "tests.sweep.targets:trouble"\n[fixed]\nkind = "raise"\n[design]\nkind = "cells"\na = {}'
     )
+    assert command(spec, "--out", tmp_path / "none", "--dry-run") == 0
+    assert "No estimate: the run 'a' fails with ValueError: no such market" in capsys.readouterr().out
     assert command(spec, "--out", tmp_path / "out", "--executor", "serial") == 1
     assert "1 failed" in capsys.readouterr().err
 

@@ -5,6 +5,7 @@
 `Curve`         the server's public accuracy curve of the total
 `fit_groups`    the group-weighted closed form fitted to trained points
 `Learning`      the one model that is trained while owners decide
+`Rounds`        the same, with what every coalition's model would be worth
 """
 
 from fedabm.learning.federation import Recipe
@@ -12,6 +13,7 @@ from fedabm.learning.oracles.coalition import Coalition
 from fedabm.learning.oracles.curve import Curve
 from fedabm.learning.oracles.fitted import Fit, Points, fit_groups, measure_groups
 from fedabm.learning.oracles.learning import Learning
+from fedabm.learning.oracles.rounds import Rounds
 from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.oracles.trained import Trained
 
@@ -23,6 +25,7 @@ __all__ = [
     "Measure",
     "Points",
     "Recipe",
+    "Rounds",
     "Trained",
     "fit_groups",
     "measure_groups",

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedabm.accuracy.base import Accuracy
 from fedabm.accuracy.random_discovery import check_width
 from fedabm.curves import Array
 from fedabm.errors import InputError, check_whole, finite_vector
 from fedabm.learning.coalitions import Coalitions
 from fedabm.learning.engine import Engine
 from fedabm.learning.federation import Recipe, one_round, shares
+from fedabm.learning.oracles.answers import Answering, Answers
 from fedabm.learning.oracles.scores import Measure
 from fedabm.random import check_seed
 
@@ -23,7 +23,7 @@ __all__ = ["Coalition"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Coalition(Accuracy):
+class Coalition(Answering):
     """a_i(s_X): what the model mixed from the updates of the owners in X is worth to owner i, for one profile s.
 
         w_X = w_0 + server_rate * sum_{t < rounds} sum_{i in X} s_i / s(X) u_i^t
@@ -48,6 +48,7 @@ class Coalition(Accuracy):
     folder: str | Path | None = None
     dropped: np.ndarray = field(init=False)
     coalitions: Coalitions = field(init=False)
+    _answers: Answers = field(init=False)
 
     def __post_init__(self) -> None:
         check_whole("rounds", self.rounds)
@@ -60,6 +61,7 @@ class Coalition(Accuracy):
         coalitions = Coalitions(self.engine, first, models, weights, folder=self.folder, measure=self.measure.kind)
         for name, value in (("profile", profile), ("dropped", dropped), ("coalitions", coalitions)):
             object.__setattr__(self, name, value)
+        self._open()
 
     def __repr__(self) -> str:
         what = f"{self.engine.data.name}, {self.engine.size} parameters, rounds={self.rounds}, {self.recipe}"

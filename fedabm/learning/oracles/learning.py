@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fedabm.accuracy.base import Accuracy
-from fedabm.accuracy.random_discovery import check_width
+from fedabm.accuracy.table import Table
 from fedabm.curves import Array, Line
-from fedabm.errors import InputError
+from fedabm.errors import InputError, check_whole
 from fedabm.learning.engine import Engine
 from fedabm.learning.federation import Recipe, one_round
+from fedabm.learning.oracles.answers import Standing
 from fedabm.learning.oracles.scores import Measure
 from fedabm.random import check_seed
 from fedabm.sending import Effort, Sending
@@ -31,7 +32,8 @@ class Learning(Accuracy):
 
     Local training uses true contributions, the server's mixing those claimed.  early=True trains on the contributions
     from before the owners decided, so that weights and contributions move together (Doshi et al. 2025, Algorithm 1).
-    Without a `seed` of its own, initial model and mini-batches follow from the seed of the run.
+    After `rounds` rounds (None: without end) the model is final.  Without a `seed` of its own, initial model and
+    mini-batches follow from the seed of the run.
     """
 
     engine: Engine
@@ -40,23 +42,26 @@ class Learning(Accuracy):
     measure: Measure = field(default_factory=Measure)
     seed: int | None = None
     early: bool = False
+    rounds: int | None = None
     round: int = 0
     model: Tensor | None = None
     #: nothing changes with the own contribution
     concave = True
     monotone = True
-    _worth: Array = field(init=False)
+    _standing: Standing = field(init=False)
 
     def __post_init__(self) -> None:
         if self.seed is not None:
             check_seed(self.seed)
+        if self.rounds is not None:
+            check_whole("rounds", self.rounds, 0)
         if self.announced is not None and not isinstance(self.announced, Accuracy):
             raise InputError(f"announced must be an accuracy, got {self.announced!r}; give for instance a Curve")
         if (width := getattr(self.announced, "owners", None)) not in (None, self.owners):
             raise InputError(f"{self.owners} owners but an announced accuracy for {width}; give the same number")
         if self.model is None:
             object.__setattr__(self, "model", self.engine.initial(self.seed or 0))
-        object.__setattr__(self, "_worth", self.measure.of(self.engine, self.weights)[0])
+        object.__setattr__(self, "_standing", Standing(Table(self.measure.of(self.engine, self.weights)[0])))
 
     def __repr__(self) -> str:
         what = f"{self.engine.data.name}, {self.engine.size} parameters, {self.recipe}, announced={self.announced}"
@@ -74,8 +79,8 @@ class Learning(Accuracy):
 
     @property
     def public(self) -> Accuracy:
-        """What is announced."""
-        return self if self.announced is None else self.announced
+        """What is announced, or else what the present model is worth; the model and the data stay here."""
+        return self._standing if self.announced is None else self.announced.public
 
     def seeded(self, seed: int) -> Learning:
         """With the run's seed, unless it has its own."""
@@ -83,18 +88,15 @@ class Learning(Accuracy):
 
     def values(self, profiles: Array) -> Array:
         """What the present model is worth, whatever the profile, (k, n)."""
-        profiles = np.asarray(profiles, dtype=float)
-        check_width(profiles, self.owners)
-        return np.broadcast_to(self._worth, profiles.shape)
+        return self._standing.values(profiles)
 
     def curves(self, profile: Array) -> Line:
         """The same for every own contribution."""
-        check_width(np.asarray(profile), self.owners)
-        return Line(self._worth, np.zeros(self.owners))
+        return self._standing.curves(profile)
 
     def marginals(self, profile: Array) -> Array:
         """None."""
-        return np.zeros((self.owners, self.owners))
+        return self._standing.marginals(profile)
 
     def advance(self, profile: Array) -> Learning:
         """One honest round on these contributions."""
@@ -104,8 +106,8 @@ class Learning(Accuracy):
     def train(self, sending: Sending) -> tuple[Learning, NDArray[np.bool_]]:
         """One round; itself if nobody takes part, and whose update was dropped."""
         used, claimed = sending.before if self.early else sending.now
-        nothing = not np.any(self.engine.data.counts(used))
-        if nothing and not sending.tampering:
+        nothing = not np.any(self.engine.data.counts(used)) and not sending.tampering
+        if nothing or (self.rounds is not None and self.round >= self.rounds):
             return self, np.zeros(self.owners, dtype=bool)
         seed = self.seed or 0
         done = one_round(self.engine, self.weights, used, self.recipe, seed, self.round, claimed, sending.tampering)

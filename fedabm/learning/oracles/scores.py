@@ -8,7 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from fedabm.errors import InputError, check_range
-from fedabm.learning.engine import Engine
+from fedabm.learning.engine import Engine, Owners
 
 __all__ = ["Measure"]
 
@@ -28,9 +28,9 @@ class Measure:
             raise InputError(f"a measure is accuracy or loss, got {self.kind!r}; choose one of them")
         check_range("reference", self.reference, -1e100, 1e100)
 
-    def of(self, engine: Engine, models: Tensor) -> np.ndarray:
-        """What models (k, P) or one model (P,) are worth to every owner, (k, n)."""
-        loss, accuracy = engine.evaluate(models).numpy()
+    def of(self, engine: Engine, models: Tensor, owners: Owners = None) -> np.ndarray:
+        """What models (k, P) or one model (P,) are worth to every owner, or to some, (k, n)."""
+        loss, accuracy = engine.evaluate(models, owners).numpy()
         return self.worth(accuracy if self.kind == "accuracy" else loss)
 
     def worth(self, judged: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from fedabm.accuracy.base import Accuracy, Probed
 from fedabm.accuracy.random_discovery import check_width
-from fedabm.curves import Array, beside
+from fedabm.curves import Array, Rows, beside
 from fedabm.errors import InputError, check_whole
 from fedabm.learning.engine import Engine
 from fedabm.learning.federation import Recipe, federate
+from fedabm.learning.oracles.answers import Answering, Answers
 from fedabm.learning.oracles.memory import Memory, Result, fingerprint
 from fedabm.learning.oracles.scores import Measure
 from fedabm.random import check_seed
@@ -27,12 +28,14 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trained(Accuracy):
+class Trained(Answering):
     """a_i(s): what the model that FedAvg trains on s in `rounds` rounds is worth on owner i's test part.
 
     The model starts afresh, with the same `seed`, for every profile (Murhekar et al. 2023, Section 5.2).  Contributions
     are rounded to whole samples here and nowhere else; an owner cannot train on more than it has, whatever it claims.
     Results are remembered, in `folder` also between runs, so that asking again costs nothing.
+
+    Owners and mechanisms hold no more of it than a ticket with which to ask (see `answers`).
 
     Slopes are differences over `step` samples, as smaller ones would see rounding only.  Nothing is promised about the
     shape: best responses search a grid and the gap of an equilibrium is not certified (it is infinite).
@@ -47,6 +50,7 @@ class Trained(Accuracy):
     folder: str | Path | None = None
     memory: Memory = field(init=False)
     _content: str = field(init=False)
+    _answers: Answers = field(init=False)
 
     def __post_init__(self) -> None:
         check_whole("rounds", self.rounds, 0)
@@ -55,6 +59,7 @@ class Trained(Accuracy):
         settings = (self.rounds, self.recipe, self.seed, self.measure)
         object.__setattr__(self, "memory", Memory(None if self.folder is None else Path(self.folder)))
         object.__setattr__(self, "_content", fingerprint(self.engine, *settings))
+        self._open()
 
     def __repr__(self) -> str:
         what = f"{self.engine.data.name}, {self.engine.size} parameters, rounds={self.rounds}, {self.recipe}"
@@ -91,7 +96,7 @@ class Trained(Accuracy):
         """Each owner's accuracy along its own contribution, with slopes over `step` samples."""
         profile = np.asarray(profile, dtype=float)
         kinks = np.empty((len(profile), 0))
-        return Stepped(self, profile, np.arange(len(profile)), kinks, self.step, self.engine.data.capacities)
+        return Stepped(self.public, profile, np.arange(len(profile)), kinks, self.step, self.engine.data.capacities)
 
     def marginals(self, profile: Array) -> Array:
         """d a_i / d s_j by differences over `step` samples, to the right where the data suffice."""
@@ -127,9 +132,9 @@ class Attacked(Accuracy):
         return self.clean.owners
 
     @property
-    def public(self) -> Trained:
+    def public(self) -> Accuracy:
         """The training without tampering."""
-        return self.clean
+        return self.clean.public
 
     def values(self, profiles: Array) -> Array:
         """Accuracies (k, n) of models trained on k profiles under attack."""
@@ -151,15 +156,19 @@ class Attacked(Accuracy):
 class Stepped(Probed):
     """Probed curves whose slopes are differences over `step` samples: (a(x + step) - a(x)) / step.
 
-    Murhekar et al. 2023, Section 5.1.  Where an owner's data end, the difference is taken to the left.
+    Murhekar et al. 2023, Section 5.1.  Where an owner's data end, the difference is taken to the left.  `capacity` is
+    that of the owners in `rows`, in their order.
     """
 
     step: int
     capacity: Array
 
     def slope(self, x: Array) -> Array:
-        low, high = _ends(x, self.step, beside(self.capacity[np.asarray(self.rows)], x))
+        low, high = _ends(x, self.step, beside(self.capacity, x))
         return (self.value(high) - self.value(low)) / (high - low)
+
+    def take(self, rows: Rows) -> Stepped:
+        return replace(self, rows=np.asarray(self.rows)[rows], kinks=self.kinks[rows], capacity=self.capacity[rows])
 
 
 def ask(counts: Counts, result: Callable[[Counts], Result]) -> Array:

@@ -1,0 +1,150 @@
+"""Who pays whom, and who learns from whom, as graphs: iPFL 2025, Figure 5, for any run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch
+
+from fedabm.analysis.looks import Look, new_panel, strategy_looks
+from fedabm.analysis.rows import needed, nothing_to_show, numbers
+from fedabm.curves import Array
+from fedabm.errors import check_whole
+from fedabm.ledger import import_graph, payment_graph
+
+__all__ = ["collaboration_graph", "money_graph"]
+
+_SERVER = Look("#333333", "h", "", "")
+_PLAIN = Look("#0173b2", "o", "", "")
+
+
+def money_graph(
+    transfers: pd.DataFrame, owners: pd.DataFrame | None = None, most: int = 24, ax: Axes | None = None
+) -> Axes:
+    """Arrows from payer to payee over all recorded steps; the wider, the more money.
+
+    `owners` of the same run gives everybody a place and the look of its strategy.  Of more than `most` owners those
+    who move most money are shown.
+    """
+    needed(transfers, "transfers", ["run", "step", "payer", "payee", "amount", "reason"])
+    graph = payment_graph(transfers)
+    return _draw(graph, "amount", owners, most, ax, "money: arrows run from payer to payee", "paid")
+
+
+def collaboration_graph(
+    owners: pd.DataFrame, adjacency: Array | None = None, most: int = 24, ax: Axes | None = None
+) -> Axes:
+    """Arrows from giver to importer: data to the server and models back, or models between owners.
+
+    With an `adjacency` (importer i, giver j) owners exchange models; without one everybody shares the server's.
+    """
+    needed(owners, "owners", ["run", "step", "owner", "contribution", "accuracy", "stayed"])
+    last = owners[owners["step"] == owners["step"].max()]
+    graph = import_graph(last, adjacency=adjacency) if len(last) else nx.DiGraph()
+    if adjacency is None:  # everybody gets the model back; only what is given tells owners apart
+        graph.remove_edges_from([(a, b) for a, b in list(graph.edges) if a == "server"])
+    words = "models: arrows run from giver to importer" if adjacency is not None else "data given to the shared model"
+    return _draw(graph, "weight", owners, most, ax, words, "gave")
+
+
+def _draw(
+    graph: nx.DiGraph, weight: str, owners: pd.DataFrame | None, most: int, ax: Axes | None, words: str, verb: str
+) -> Axes:
+    check_whole("most", most)
+    ax = new_panel(ax, 5.6, 5.2)
+    known = _everybody(graph, owners)
+    ax.set_axis_off()
+    if not known:
+        nothing_to_show(ax, "", "")
+        ax.set_title(f"{words}\nn = 0 owners")
+        return ax
+    shown = _largest(graph, known, weight, most)
+    part = graph.subgraph([*shown, *(["server"] if "server" in graph else [])])
+    places, names = _places(part, shown), _strategies(owners, shown)
+    by_name = strategy_looks(dict.fromkeys(names.values()))
+    looks = {node: by_name.get(names.get(node, ""), _PLAIN) for node in shown} | {"server": _SERVER}
+    heaviest = max((value for *_, value in part.edges(data=weight)), default=1.0)
+    for giver, taker, value in sorted(part.edges(data=weight), key=lambda edge: edge[2]):
+        _arrow(ax, places[giver], places[taker], looks[giver].colour, value / heaviest)
+    for node, place in places.items():
+        _node(ax, node, place, looks[node], alone=node not in part or not part.degree(node))
+    left = f", {len(shown)} largest shown" if len(shown) < len(known) else ""
+    ax.set_title(f"{words}\n{numbers(owners=len(known))}, {graph.number_of_edges()} arrows{left}", fontsize="medium")
+    _legend(ax, by_name, heaviest if part.number_of_edges() else 0.0, verb)
+    ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), aspect="equal")
+    return ax
+
+
+def _everybody(graph: nx.DiGraph, owners: pd.DataFrame | None) -> list[str]:
+    """All owners, those without arrows as well, in order of their numbers."""
+    named = {node for node in graph if node != "server"}
+    if owners is not None:
+        named |= {f"owner {int(number)}" for number in needed(owners, "owners", ["owner"])["owner"].unique()}
+    return sorted(named, key=lambda node: int(node.split()[-1]))
+
+
+def _largest(graph: nx.DiGraph, known: list[str], weight: str, most: int) -> list[str]:
+    volume = {node: graph.degree(node, weight=weight) if node in graph else 0.0 for node in known}
+    chosen = sorted(known, key=lambda node: -volume[node])[:most]
+    return [node for node in known if node in chosen]
+
+
+def _places(part: nx.DiGraph, shown: list[str]) -> dict[str, tuple[float, float]]:
+    """Owners on a circle from the top on, the server in the middle."""
+    angles = np.pi / 2 - 2 * np.pi * np.arange(len(shown)) / max(len(shown), 1)
+    places = {node: (float(np.cos(a)), float(np.sin(a))) for node, a in zip(shown, angles, strict=True)}
+    return places | ({"server": (0.0, 0.0)} if "server" in part else {})
+
+
+def _strategies(owners: pd.DataFrame | None, shown: list[str]) -> dict[str, str]:
+    """The strategy of each owner that is shown, where it is known."""
+    if owners is None or "strategy" not in owners:
+        return {}
+    first = owners.drop_duplicates("owner")
+    named = {f"owner {n}": str(name) for n, name in zip(first["owner"], first["strategy"], strict=True)}
+    return {node: named[node] for node in shown if node in named}
+
+
+def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], colour: str, share: float) -> None:
+    style = {"arrowstyle": "-|>", "connectionstyle": "arc3,rad=0.1", "mutation_scale": 8 + 6 * share, "zorder": 1}
+    ax.add_patch(
+        FancyArrowPatch(
+            start,
+            end,
+            color=colour,
+            linewidth=0.6 + 3.4 * share,
+            alpha=0.35 + 0.5 * share,
+            shrinkA=10,
+            shrinkB=12,
+            **style,
+        )
+    )
+
+
+def _node(ax: Axes, node: str, place: tuple[float, float], look: Look, alone: bool) -> None:
+    """A marker with the owner's number; hollow if it has no arrow."""
+    face = "white" if alone else look.colour
+    ax.scatter(*place, s=230, marker=look.marker, color=[face], edgecolor=[look.colour], linewidth=1.6, zorder=2)
+    text = "server" if node == "server" else node.split()[-1]
+    outside = (place[0] * 1.13, place[1] * 1.13) if node != "server" else (0.0, -0.13)
+    box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+    ax.text(*outside, text, ha="center", va="center", fontsize="small", bbox=box, zorder=3)
+
+
+def _legend(ax: Axes, by_name: Mapping[str, Look], heaviest: float, verb: str) -> None:
+    """What markers and the arrows' widths mean."""
+    handles = [
+        Line2D([], [], marker=look.marker, color=look.colour, linestyle="none", markersize=9, label=name)
+        for name, look in by_name.items()
+    ]
+    widths = (1.0, 0.25) if heaviest > 0 else ()
+    handles += [
+        Line2D([], [], color="0.4", linewidth=0.6 + 3.4 * w, label=f"{verb} {w * heaviest:.3g}") for w in widths
+    ]
+    if handles:
+        ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncol=3, frameon=False)

@@ -1,0 +1,113 @@
+"""What owners and mechanisms hold of an oracle that knows everybody's data: a ticket with which to ask, not the oracle.
+
+A trained oracle holds all owners' samples.  An owner's view holds curves, and curves ask an oracle; if that were the
+trained one, a strategy could walk from its own view to its neighbour's data.  So curves and mechanisms are given
+`Answers` instead, as in life: the server answers questions about accuracies and shows nothing else.  Which oracle
+answers is looked up by ticket among those that are open in this process.  They are held weakly, so that an oracle lives
+exactly as long as whoever made it keeps it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+
+from fedabm.accuracy.base import Accuracy, Probed
+from fedabm.accuracy.random_discovery import check_width
+from fedabm.accuracy.table import Table
+from fedabm.curves import Array, Curve, Line
+from fedabm.errors import InputError
+
+__all__ = ["Answering", "Answers", "Standing"]
+
+_OPEN: WeakSet[Answering] = WeakSet()
+
+
+@dataclass(frozen=True)
+class Answers(Accuracy):
+    """Accuracies by asking the server that holds the oracle with this ticket."""
+
+    ticket: str
+    owners: int
+
+    def _server(self) -> Answering:
+        for oracle in _OPEN:
+            if oracle.public == self:
+                return oracle
+        raise InputError("nobody answers: the oracle behind this accuracy is gone; keep it as long as you ask")
+
+    def values(self, profiles: Array) -> Array:
+        """Accuracies (k, n) at k profiles (k, n)."""
+        return self._server().values(profiles)
+
+    def curves(self, profile: Array) -> Curve:
+        """Each owner's accuracy along its own contribution; the curves ask, too."""
+        return self._server().curves(profile)
+
+    def marginals(self, profile: Array) -> Array:
+        """d a_i / d s_j as the oracle finds them."""
+        return self._server().marginals(profile)
+
+
+class Answering(Accuracy):
+    """An oracle that shows only its answers; it calls `_open` when it is made."""
+
+    _answers: Answers
+
+    @property
+    @abstractmethod
+    def owners(self) -> int:
+        """For how many owners this accuracy is defined."""
+
+    def _open(self) -> None:
+        object.__setattr__(self, "_answers", Answers(uuid.uuid4().hex, self.owners))
+        _OPEN.add(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        _OPEN.add(self)  # whoever was stored beside it finds it again
+
+    @property
+    def public(self) -> Accuracy:
+        """The answers, always the same object."""
+        return self._answers
+
+    def curves(self, profile: Array) -> Curve:
+        """Each owner's accuracy along its own contribution, by asking."""
+        profile = np.asarray(profile, dtype=float)
+        return Probed(self.public, profile, np.arange(len(profile)), self.kinks(profile))
+
+
+@dataclass(frozen=True)
+class Standing(Accuracy):
+    """What one model is worth to everybody, (n,), whatever anybody contributes."""
+
+    worth: Table
+    concave = True
+    monotone = True
+    tells = False
+
+    @property
+    def owners(self) -> int:
+        """For how many owners this accuracy is defined."""
+        return len(self.worth)
+
+    def values(self, profiles: Array) -> Array:
+        """The same for every profile, (k, n)."""
+        profiles = np.asarray(profiles, dtype=float)
+        check_width(profiles, self.owners)
+        return np.broadcast_to(self.worth.array, profiles.shape)
+
+    def curves(self, profile: Array) -> Line:
+        """The same for every own contribution."""
+        check_width(np.asarray(profile), self.owners)
+        return Line(self.worth.array, np.zeros(self.owners))
+
+    def marginals(self, profile: Array) -> Array:
+        """None."""
+        return np.zeros((self.owners, self.owners))

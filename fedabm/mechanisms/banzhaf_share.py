@@ -1,0 +1,84 @@
+"""Everyone gets its Banzhaf index of the total accuracy: as Appendix F of Murhekar et al. 2025 prints it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.accuracy.base import Accuracy
+from fedabm.curves import Array, Curve, Line
+from fedabm.errors import check_whole
+from fedabm.mechanisms.base import Mechanism
+from fedabm.mechanisms.shapley_share import shape_of_shares
+from fedabm.offers import Offers
+from fedabm.shapley.curves import coalition_curve
+from fedabm.shapley.enumeration import EveryCoalition
+from fedabm.views import Reports
+
+__all__ = ["BanzhafShare"]
+
+#: up to here all coalitions are looked at
+_FEW = 12
+
+
+@dataclass(frozen=True)
+class BanzhafShare(Mechanism):
+    """Pay everyone up to its Banzhaf index psi_i(s), on top of what no data at all would give.
+
+        p_i(s) = psi_i(s) + a_i(0) - a_i(s),      psi_i = 2^-(n-1) sum_{X without i} (A(X + i) - A(X))
+
+    Murhekar et al. 2025 print these weights in Appendix F but mean Shapley's, eq. (3).  Indices do not add up to
+    A(s) - A(0), so these payments do not sum to zero: use it to see the difference, and `ShapleyShare` otherwise.
+    Above 12 owners `subsets` coalitions are drawn from `seed`, the same at every question.
+    """
+
+    subsets: int = 256
+    seed: int = 0
+    budget_balanced = False
+
+    def __post_init__(self) -> None:
+        check_whole("subsets", self.subsets)
+
+    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The full model, and money up to the index."""
+        owners = len(reports.contribution)
+        curves = accuracy.curves(reports.contribution)
+        payment = self.indices(accuracy, reports.contribution) - curves
+        payment = payment + Line(accuracy.at_zero(owners), np.zeros(owners))
+        return Offers(curves, curves, payment, np.empty((owners, 0)), shape_of_shares(accuracy))
+
+    def indices(self, accuracy: Accuracy, profile: Array) -> Curve:
+        """psi_i as a function of the own contribution."""
+        if len(profile) <= _FEW:
+            return coalition_curve(accuracy, profile, Alike(len(profile)))
+        drawn = np.random.default_rng(self.seed).random((self.subsets, len(profile))) < 0.5
+        return coalition_curve(accuracy, profile, Drawn(drawn))
+
+
+@dataclass(frozen=True)
+class Alike(EveryCoalition):
+    """All coalitions of the others, each with the same chance."""
+
+    @property
+    def weights(self) -> Array:
+        """2^-(n-1) each."""
+        return np.full(2 ** (self.owners - 1), 0.5 ** (self.owners - 1))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Some coalitions (C, n); an owner is not in its own."""
+
+    members: NDArray[np.bool_]
+
+    @property
+    def weights(self) -> Array:
+        """All count the same."""
+        return np.full(len(self.members), 1.0 / len(self.members))
+
+    def before(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Who is in each coalition, (rows, C, n)."""
+        own = np.arange(self.members.shape[1]) == rows[:, None]
+        return self.members[None] & ~own[:, None, :]

@@ -1,0 +1,103 @@
+"""The page itself: everything a folder tells, put into one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+
+from jinja2 import Environment, StrictUndefined, Template
+
+import fedabm
+from fedabm.errors import InputError
+from fedabm.frames import COLUMNS
+from fedabm.report.concerns import concerns
+from fedabm.report.facts import facts, parameters, question, repeat, specification
+from fedabm.report.gallery import gallery
+from fedabm.report.images import Inline, from_bytes
+from fedabm.report.source import Source, read
+from fedabm.report.tables import Shown, by_strategy, headline, shown
+
+__all__ = ["page", "write_report"]
+
+_TRACEBACKS = 10
+_OWN_ROWS = 40
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One failed run: where, why, and the traceback."""
+
+    name: str
+    error: str
+    trace: str
+
+
+def write_report(folder: str | Path, file: str | Path | None = None) -> Path:
+    """Write the report of a folder (default: report.html in it) and return where it is."""
+    target = Path(folder) / "report.html" if file is None else Path(file)
+    text = page(folder)
+    try:
+        part = target.with_name(f".{target.name}.part")
+        part.write_text(text, encoding="utf-8")
+        return part.replace(target)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}; give another --html FILE") from None
+
+
+def page(folder: str | Path) -> str:
+    """The report of a run or sweep folder as HTML; the same folder gives the same text."""
+    source = read(Path(folder))
+    own, unread = _own_pictures(source)
+    source = replace(source, unread=(*source.unread, *unread))
+    tables = [headline(source), by_strategy(source)]
+    return _template().render(
+        source=source,
+        question=question(source),
+        facts=facts(source),
+        parameters=parameters(source),
+        concerns=concerns(source),
+        failures=_failures(source),
+        tables=[one for one in tables if one is not None and one.rows],
+        pictures=list(gallery(source)),
+        own_tables=_own_tables(source),
+        own_pictures=own,
+        repeat=repeat(source),
+        specification=specification(source),
+        columns=COLUMNS,
+        version=fedabm.__version__,
+    )
+
+
+def _template() -> Template:
+    text = resources.files("fedabm.report").joinpath("page.html").read_text(encoding="utf-8")
+    make = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return make.from_string(text)
+
+
+def _own_tables(source: Source) -> list[Shown]:
+    """What the scenario printed, under the names of the files."""
+    return [shown(frame, _words(name), most=_OWN_ROWS) for name, frame in source.tables.items() if len(frame.columns)]
+
+
+def _own_pictures(source: Source) -> tuple[list[Inline], list[str]]:
+    """What the scenario drew, and the names of files that are no pictures."""
+    found, unread = [], []
+    for name, data in source.pictures.items():
+        try:
+            alt = f"Picture {_words(name)!r}, drawn by the scenario {source.scenario} itself."
+            found.append(from_bytes(data, _words(name), alt, "Drawn by the scenario itself."))
+        except ValueError:
+            unread.append(f"{name}.png")
+    return found, unread
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _failures(source: Source) -> list[Failure]:
+    """The first failed runs with their tracebacks."""
+    rows = source.failed.head(_TRACEBACKS).to_dict("records")
+    named = ((f"{row.get('cell') or row['label']}, seed {row['seed']}", row) for row in rows)
+    return [Failure(name, str(row.get("error") or ""), str(row.get("traceback") or "")) for name, row in named]

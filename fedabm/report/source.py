@@ -1,0 +1,111 @@
+"""What a folder holds: frames, manifest, and the tables and pictures that a scenario left beside them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from fedabm.analysis.rows import last_step, needed
+from fedabm.errors import InputError
+from fedabm.frames import Frames
+from fedabm.store import MANIFEST, SWEEP, load
+
+__all__ = ["Source", "read"]
+
+#: columns that a report cannot do without
+_NEEDED = {
+    "runs": ("run", "label", "scenario", "seed", "mechanism", "owners", "steps", "status", "converged", "gap"),
+    "steps": ("run", "step", "contribution", "accuracy", "cost", "transferred", "welfare", "server_balance", "present"),
+    "owners": ("run", "step", "owner", "strategy", "contribution", "accuracy", "cost", "payment", "utility"),
+    "transfers": ("run", "step", "payer", "payee", "amount", "reason"),
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A folder as read; `federated` is False for sweeps over Mesa models of the user's own."""
+
+    folder: Path
+    kind: Literal["run", "sweep"]
+    manifest: dict[str, Any]
+    frames: Frames
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    pictures: dict[str, bytes] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+    federated: bool = True
+
+    @property
+    def done(self) -> pd.DataFrame:
+        """The runs that did not fail."""
+        return self.frames.runs[self.frames.runs["status"] != "failed"]
+
+    @property
+    def failed(self) -> pd.DataFrame:
+        """The runs that failed."""
+        return self.frames.runs[self.frames.runs["status"] == "failed"]
+
+    @property
+    def ends(self) -> pd.DataFrame:
+        """The last recorded step of each run."""
+        return last_step(self.frames.steps)
+
+    @property
+    def scenario(self) -> str:
+        """The name of what was run."""
+        if self.kind == "sweep":
+            return str(self.manifest.get("target", {}).get("name", "sweep"))
+        return str(self.manifest.get("scenario") or next(iter(self.frames.runs["scenario"]), "") or self.folder.name)
+
+    @property
+    def by(self) -> str:
+        """What tells groups of runs apart in figures: their labels, or where these are many, the kind of mechanism."""
+        return "label" if self.kind == "run" and self.frames.runs["label"].nunique() <= 8 else "mechanism"
+
+    @property
+    def varied(self) -> list[str]:
+        """The parameters that differ between the runs of a sweep."""
+        names = list(self.frames.runs.columns)
+        if self.kind == "run" or "wall_time" not in names:
+            return []
+        given = [name for name in names[names.index("wall_time") + 1 :] if name not in ("error", "traceback")]
+        return [name for name in given if self.frames.runs[name].astype(str).nunique() > 1]
+
+
+def read(folder: Path) -> Source:
+    """Read a folder, or say in one line why it cannot be reported on."""
+    sweep = (folder / SWEEP).exists()
+    frames = load(folder)
+    manifest = _manifest(folder / (SWEEP if sweep else MANIFEST))
+    federated = not (sweep and manifest.get("target", {}).get("kind") == "model")
+    for name, columns in _NEEDED.items():
+        needed(getattr(frames, name), name, columns if federated or name == "runs" else (), frames.runs)
+    if sweep:
+        return Source(folder, "sweep", manifest, frames, dict(getattr(frames, "tables", {})), federated=federated)
+    tables, unread = _tables(folder)
+    pictures = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.png"))}
+    return Source(folder, "run", manifest, frames, tables, pictures, unread)
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({str(error).splitlines()[0]}); run the study again") from None
+    if not isinstance(manifest, dict):
+        raise InputError(f"{path} must hold a table, got {type(manifest).__name__}; run the study again")
+    return manifest
+
+
+def _tables(folder: Path) -> tuple[dict[str, pd.DataFrame], tuple[str, ...]]:
+    """The tables beside the frames, and the names of those that cannot be read."""
+    found, unread = {}, []
+    for path in sorted(folder.glob("*.csv")):
+        try:
+            found[path.stem] = pd.read_csv(path)
+        except (OSError, ValueError):
+            unread.append(path.name)
+    return found, tuple(unread)

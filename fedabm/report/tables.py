@@ -1,0 +1,134 @@
+"""The tables of a report: headline numbers by run or cell, means by strategy, and what the scenario itself printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fedabm.analysis.looks import kind_of
+from fedabm.analysis.rows import last_step
+from fedabm.report.source import Source
+
+__all__ = ["Shown", "by_strategy", "headline", "shown"]
+
+_MEASURES = ("contribution", "accuracy", "cost", "transferred", "welfare")
+_MOST = 100
+#: studies of more runs with repeated labels are summed up by label
+_FEW = 12
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table ready for the page: texts, and which columns are numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    numeric: tuple[bool, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+def shown(frame: pd.DataFrame, title: str, note: str = "", most: int = _MOST, figures: Sequence[str] = ()) -> Shown:
+    """A frame as texts; of long ones the first rows, and a word about the rest.  `figures` are numbers in words."""
+    numeric = tuple(name in figures or pd.api.types.is_numeric_dtype(frame[name]) for name in frame)
+    exact = frame.assign(seed=frame["seed"].astype(str)) if "seed" in frame else frame
+    rows = tuple(tuple(text(value) for value in row) for row in exact.head(most).itertuples(index=False, name=None))
+    cut = f"The first {most} of {len(frame):,} rows." if len(frame) > most else ""
+    return Shown(title, tuple(map(str, frame.columns)), numeric, rows, " ".join(filter(None, (note, cut))))
+
+
+def text(value: Any) -> str:
+    """A cell: numbers with four digits, truth values as yes and no, nothing as a dash."""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if value is None or (isinstance(value, float | np.floating) and np.isnan(value)) or value is pd.NaT:
+        return "–"
+    if isinstance(value, float | np.floating) and np.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if isinstance(value, float | np.floating):
+        return f"{float(value):,.4g}" if abs(float(value)) < 1e6 else f"{float(value):.4g}"
+    if isinstance(value, int | np.integer):
+        return f"{int(value):,}"
+    return str(value)
+
+
+def headline(source: Source) -> Shown:
+    """One row per run; of a sweep, one row per cell and mechanism with means and standard deviations over runs."""
+    if not source.federated:
+        return _other_models(source)
+    told = source.frames.runs.drop(columns=[*_MEASURES], errors="ignore")  # `accuracy` of a run names its oracle
+    runs = told.merge(source.ends[["run", *_MEASURES]], on="run", how="left")
+    if source.kind == "sweep":
+        return _of_groups(runs, "cell", "Each cell of the design")
+    repeated = len(runs) > _FEW and runs["label"].nunique() < len(runs)
+    return _of_groups(runs, "label", "Each label") if repeated else _of_runs(runs, source)
+
+
+def _of_runs(runs: pd.DataFrame, source: Source) -> Shown:
+    least = last_step(source.frames.owners).groupby("run")["utility"].min()
+    table = runs[["label", "mechanism", "owners", "steps", "status", "gap", *_MEASURES]].copy()
+    table["mechanism"] = table["mechanism"].map(kind_of)
+    table["least utility"] = runs["run"].map(least)
+    return shown(
+        table.rename(columns={"label": "run", "transferred": "money moved"}), "Each run at its last step", _WORDS
+    )
+
+
+def _of_groups(runs: pd.DataFrame, by: str, what: str) -> Shown:
+    """Means and standard deviations over the runs of each cell or label."""
+    runs = runs.assign(rule=runs["mechanism"].map(lambda one: kind_of(one) if isinstance(one, str) else "–"))
+    rows = []
+    for (name, rule), part in runs.groupby([by, "rule"], sort=False):
+        good = part[part["status"] != "failed"]
+        row = {by: name, "mechanism": rule, "runs": len(part), "failed": len(part) - len(good)}
+        row |= {"converged": f"{100 * good['converged'].astype(bool).mean():.0f}%" if len(good) else "–"}
+        rows.append(row | {name: _spread(good[name]) for name in _MEASURES})
+    names = [by, "mechanism", "runs", "failed", "converged", *_MEASURES]
+    table = pd.DataFrame(rows, columns=names).rename(columns={"transferred": "money moved"})
+    title = f"{what}: mean ± standard deviation over runs, last step"
+    return shown(table, title, _WORDS, figures=list(table)[4:])
+
+
+_WORDS = (
+    "Contribution, cost and money moved are sums over owners, accuracy is their mean, welfare the sum of utilities; "
+    "the gap is the most any owner could still gain by changing its own contribution."
+)
+
+
+def _spread(values: pd.Series) -> str:
+    known = values.dropna().astype(float)
+    if known.empty:
+        return "–"
+    return text(float(known.mean())) + (f" ± {known.std(ddof=1):.2g}" if len(known) > 1 else "")
+
+
+def _other_models(source: Source) -> Shown:
+    """Mesa models of the user's own: what is known of each run, and its last model reporters."""
+    ends = source.ends.drop(columns="step", errors="ignore")
+    plain = ends.select_dtypes(["number", "bool"])
+    names = ["cell", "seed", "owners", "steps", "status"]
+    table = source.frames.runs[["run", *names]].merge(plain, on="run", how="left", suffixes=("", " at the end"))
+    return shown(table.rename(columns={"owners": "agents"}).drop(columns="run"), "Each run at its last step")
+
+
+def by_strategy(source: Source) -> Shown | None:
+    """Means over owners by mechanism and strategy at the last step; None where nothing was recorded."""
+    final = last_step(source.frames.owners)
+    if not source.federated or final.empty:
+        return None
+    runs = source.frames.runs.set_index("run")
+    group = runs["label"] if source.by == "label" else runs["mechanism"].astype(str).map(kind_of)
+    rows = final.assign(group=final["run"].map(group), strategy=final["strategy"].astype(str))
+    columns: Sequence[str] = ("contribution", "accuracy", "cost", "payment", "utility")
+    several = "role" in rows and rows["role"].nunique() > 1
+    rows = rows.assign(role=rows["role"].astype(str)) if several else rows
+    groups = rows.groupby(["group", "strategy", *(["role"] if several else [])], sort=False)
+    table = groups[list(columns)].mean().reset_index()
+    table.insert(table.columns.get_loc("contribution"), "owners", groups.size().to_numpy())
+    table["negative utility"] = groups["utility"].agg(lambda u: int((u < 0).sum())).to_numpy()
+    name = "run" if source.by == "label" else "mechanism"
+    return shown(table.rename(columns={"group": name}), "Means over owners by strategy, last step")

@@ -1,0 +1,154 @@
+"""Owners that send another model than the one they trained, whatever they do and say otherwise.
+
+Only what an owner itself has is used: its own update, the model that it received, and its own random stream.  Rows may
+be NumPy arrays or tensors; nothing here knows which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from fedabm.errors import InputError, check_positive, nearest
+from fedabm.random import Streams
+from fedabm.sending import Tamper
+from fedabm.strategies.base import Strategy
+from fedabm.views import Action, OwnerView
+
+__all__ = ["ATTACKS", "Attacker"]
+
+#: what is sent instead, from the honest rows (k, P), the models received (k, P), the scale and the owners' streams
+Attack = Callable[[Any, Any, float, Streams], Any]
+
+
+def shuffle(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
+    """All numbers in a random order."""
+    order = np.stack([one.permutation(rows.shape[1]) for one in rng.each()])
+    return rows[np.arange(len(order))[:, None], order]
+
+
+def sign_flip(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
+    """-scale times the honest numbers."""
+    return -scale * rows
+
+
+def constant(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
+    """The same number, scale, everywhere."""
+    return 0.0 * received + scale
+
+
+def gaussian(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
+    """Normal numbers of width scale instead of the honest ones."""
+    return scale * _normal(rows, rng)
+
+
+def noise(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
+    """The honest numbers with normal noise of width scale."""
+    return rows + scale * _normal(rows, rng)
+
+
+def random_model(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
+    """A random model: normal numbers, scale times as large as those of the model received."""
+    return scale * (received**2).mean(1)[:, None] ** 0.5 * _normal(rows, rng)
+
+
+def nan(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
+    """No numbers at all."""
+    return 0.0 * received + np.nan
+
+
+def inf(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
+    """Infinity everywhere."""
+    return 0.0 * received + np.inf
+
+
+def scaled(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
+    """scale times the honest numbers."""
+    return scale * rows
+
+
+def free_ride(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
+    """The model received, with normal noise of width scale to hide it."""
+    return received + scale * _normal(rows, rng) if scale else received
+
+
+#: every attack, with its scale unless another is given
+ATTACKS: dict[str, tuple[Attack, float]] = {
+    "constant": (constant, 1.0),
+    "free_ride": (free_ride, 0.0),
+    "gaussian": (gaussian, 1.0),
+    "inf": (inf, 1.0),
+    "nan": (nan, 1.0),
+    "noise": (noise, 1.0),
+    "random_model": (random_model, 1.0),
+    "scaled": (scaled, 10.0),
+    "shuffle": (shuffle, 1.0),
+    "sign_flip": (sign_flip, 1.0),
+}
+
+#: attacks on full parameters, whatever is asked for
+_WHOLE = ("free_ride", "random_model")
+
+
+@dataclass(frozen=True)
+class Attacker(Strategy):
+    """Do and say what `truth` does, but send another model: u'_i = attack(u_i), or attack(w + u_i) - w if `full`.
+
+    u_i is the update that it trained from the model w it received, and `kind` is one of `ATTACKS`: shuffle, sign_flip,
+    constant, gaussian, noise, random_model, nan, inf, scaled, free_ride; `scale` says how strong (by default as listed
+    there).  With trains=False it contributes nothing and reports what `truth` would, so that its weight follows the
+    claim.  iPFL 2025, Fig. 4: shuffle and sign flip train first, constant and gaussian do not; the paper changes
+    updates, the authors' code full parameters.
+
+    >>> from fedabm.strategies import Honest
+    >>> Attacker(Honest(), "sign_flip").label
+    'attacker_sign_flip(honest)'
+    """
+
+    truth: Strategy
+    kind: str = "sign_flip"
+    scale: float | None = None
+    full: bool = False
+    trains: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.truth, Strategy):
+            raise InputError(f"an attacker wraps a strategy, got {self.truth!r}; write Attacker(truth=Honest(), ...)")
+        if self.kind not in ATTACKS:
+            raise InputError(f"no attack is called {self.kind!r}; {nearest(self.kind, ATTACKS)}")
+        if self.scale is None:
+            object.__setattr__(self, "scale", ATTACKS[self.kind][1])
+        check_positive("scale of the attack", self.scale, zero=True)
+
+    @property
+    def label(self) -> str:
+        """Its kind and what it wraps."""
+        return f"attacker_{self.kind}({self.truth.label})"
+
+    def act(self, view: OwnerView) -> Action:
+        """The wrapped strategy's deed and story, with another model."""
+        action = self.truth.act(view)
+        tamper: Tamper = self.change if action.tamper is None else partial(_both, action.tamper, self.change)
+        contribution = action.contribution if self.trains else np.zeros_like(action.contribution)
+        return replace(action, contribution=contribution, tamper=tamper)
+
+    def change(self, update: Any, received: Any, rng: Streams) -> Any:
+        """What it sends instead of its updates (k, P), having received these models (k, P)."""
+        attack, scale = ATTACKS[self.kind][0], self.scale or 0.0
+        if self.full or self.kind in _WHOLE:
+            return attack(received + update, received, scale, rng) - received
+        return attack(update, received, scale, rng)
+
+
+def _both(first: Tamper, then: Tamper, update: Any, received: Any, rng: Streams) -> Any:
+    return then(first(update, received, rng), received, rng)
+
+
+def _normal(rows: Any, rng: Streams) -> Any:
+    """Standard normal numbers shaped like the rows and of their kind, each row from its owner's own stream."""
+    drawn = np.stack([one.standard_normal(rows.shape[1], dtype=np.float32) for one in rng.each()])
+    return rows.new_tensor(drawn) if hasattr(rows, "new_tensor") else drawn.astype(rows.dtype)

@@ -1,0 +1,73 @@
+"""What a sweep would do: its cells, what is done already, and how long the rest may take."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from fedabm.sweep.folder import MANIFEST
+from fedabm.sweep.jobs import do
+from fedabm.sweep.limits import TimeLimit, time_limit
+from fedabm.sweep.plan import Sweep
+from fedabm.sweep.reading import states
+
+__all__ = ["preview"]
+
+#: how many cells are shown, and how many runs are tried
+_SHOWN, _TRIED = 20, 3
+
+
+def preview(sweep: Sweep, folder: Path, workers: int, limit: float | None = None) -> None:
+    """Print the design, what the folder holds of it, and an estimate."""
+    console = Console()
+    for line in (f"{sweep.what.name}: {len(sweep.cells)} cells, {len(sweep.jobs)} runs", _cells(sweep)):
+        console.print(line, highlight=False)
+    known = states(folder) if (folder / MANIFEST).exists() else {}
+    found = [known[job.key] for job in sweep.jobs if job.key in known]
+    left = len(sweep.jobs) - len(found)
+    if found:
+        lost = sum(state.failed for state in found)
+        console.print(f"Found {len(found) - lost} runs done and {lost} failed in {folder}.", highlight=False)
+    seconds = [state.seconds for state in found if not state.failed]
+    words = _estimate(left, workers, seconds) if seconds or not left else _trial(sweep, left, workers, limit)
+    console.print(words, highlight=False, markup=False, soft_wrap=True)
+
+
+def _cells(sweep: Sweep) -> Table:
+    """The first and the last cells."""
+    cells, each = sweep.cells, str(len(sweep.jobs) // len(sweep.cells))
+    table = Table("cell", "runs", box=None)
+    shown = cells if len(cells) <= _SHOWN else [*cells[: _SHOWN // 2], None, *cells[-_SHOWN // 2 :]]
+    for cell in shown:
+        table.add_row(*(("...", "") if cell is None else (cell.name, each)))
+    return table
+
+
+def _trial(sweep: Sweep, left: int, workers: int, limit: float | None) -> str:
+    """An estimate from some runs that lie far apart in the design; their results are not kept."""
+    seconds = []
+    for place in sorted({round(place) for place in np.linspace(0, len(sweep.jobs) - 1, _TRIED)}):
+        job, began = sweep.jobs[place], time.perf_counter()
+        try:
+            with time_limit(limit):
+                do(job)
+        except (Exception, SystemExit, TimeLimit) as error:
+            return f"No estimate: the run {job.cell!r} fails with {type(error).__name__}: {error}"
+        seconds.append(time.perf_counter() - began)
+    return _estimate(left, workers, seconds)
+
+
+def _estimate(left: int, workers: int, seconds: list[float]) -> str:
+    mean = float(np.mean(seconds)) if seconds else 0.0
+    total = f"About {_duration(mean * left / workers)} for {left} runs on {workers} processes"
+    return f"{total}, judging by {len(seconds)} runs of {mean:.3g} s on average." if left else "Nothing is left to do."
+
+
+def _duration(seconds: float) -> str:
+    """Seconds, or hours, minutes and seconds where there are many."""
+    return f"{seconds:.3g} s" if seconds < 100 else str(timedelta(seconds=round(seconds)))

@@ -1,0 +1,81 @@
+"""How does welfare grow with the number of owners, if they are honest, strategic, or subsidised?
+
+Figure 1, left column, of Doshi et al. 2025: welfare (the sum of accuracies r_i - loss_i) of FedAvg, UPBReD,
+FedAvgStrategic and 2P-UPBReD against the number of owners.  Every owner brings data of its own, so that welfare grows
+with more owners in two ways: there are more to enjoy the model, and it learns from more data.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
+from fedabm.cli import run_script
+from fedabm.errors import check_positive, check_whole
+from fedabm.learning.doshi import PRESETS, Doshi, last_rows
+from fedabm.learning.presets import choose, spread
+from fedabm.study import Study
+
+
+def run(
+    study: Study,
+    preset: Literal["quick", "paper"] = "quick",
+    data: Literal["auto", "mnist", "digits", "fashion_mnist", "cifar10"] = "auto",
+    owners: tuple[int, ...] = (0,),
+    subsidy: float = 2.0,
+    seeds: int = 0,
+) -> None:
+    """The four protocols for each number of owners; `owners` and `seeds` = 0 take the preset's."""
+    check_positive("subsidy", subsidy, zero=True)
+    check_whole("seeds", seeds, 0)
+    chosen = PRESETS[preset]
+    counts = owners if any(owners) else {"quick": (5, 10, 20), "paper": (10, 25, 50, 75, 100)}[preset]
+    dataset = choose(data, study.note, chosen.data)
+    for seed in range(study.seed, study.seed + (seeds or chosen.seeds)):
+        for count in counts:
+            case = Doshi.of(chosen, dataset, seed, study.steps, owners=count)
+            for rule in case.protocols(subsidy):
+                study.simulate(case.scenario(rule), f"{rule.name}, {count}", seed)
+    table = _table(study)
+    study.table(table, f"{dataset.name}, subsidy {subsidy:g}: welfare in the last round, mean over seeds")
+    study.picture(_figure(table, dataset.name), "welfare_by_owners")
+
+
+def _table(study: Study) -> pd.DataFrame:
+    """One row per protocol and number of owners."""
+    frames = study.frames
+    final = last_rows(frames).merge(frames.runs[["run", "label"]], on="run")
+    runs = final.groupby(["label", "run"], sort=False).agg(
+        welfare=("accuracy", "sum"), data=("contribution", "sum"), all=("capacity", "sum")
+    )
+    rows = []
+    for label, some in runs.groupby("label", sort=False):
+        protocol, _, count = str(label).partition(", ")
+        welfare, width = spread(some["welfare"])
+        row = {"protocol": protocol, "owners": int(count), "seeds": len(some), "welfare": welfare, "+-": width}
+        rows.append(
+            row | {"per owner": welfare / int(count), "data used %": 100 * float((some["data"] / some["all"]).mean())}
+        )
+    return pd.DataFrame(rows).sort_values(["protocol", "owners"], kind="stable")
+
+
+def _figure(table: pd.DataFrame, data: str) -> Figure:
+    """Welfare against the number of owners, in all and for each of them."""
+    figure, (left, right) = panels(2, width=4.4, height=3.3)
+    for turn, (name, rows) in enumerate(table.groupby("protocol", sort=False)):
+        style = {"color": COLOURS[turn], "linestyle": LINES[turn], "marker": "os^D"[turn], "label": name, "capsize": 3}
+        width = rows["+-"].fillna(0.0)
+        left.errorbar(rows["owners"], rows["welfare"], width, **style)
+        right.errorbar(rows["owners"], rows["per owner"], width / rows["owners"], **style)
+    seeds = int(table["seeds"].max())
+    dress(left, f"welfare on {data} ({seeds} seeds, 95% intervals)", "owners", "sum of accuracies")
+    dress(right, "the same for each owner", "owners", r"mean of $\log$(classes) $-$ loss")
+    shared_legend(figure, left)
+    return figure
+
+
+if __name__ == "__main__":
+    run_script(__file__)

@@ -1,0 +1,133 @@
+"""How large must a subsidy be before owners give all their data and the model is as good as with honest owners?
+
+Figure 1, middle column, of Doshi et al. 2025: welfare (the sum of accuracies r_i - loss_i) against the subsidy beta.
+Costs per sample are uniform in [0, 1] and owners start in the middle third of their data.  FedAvg has honest owners;
+under UPBReD owners follow the numerical derivative of eq. (10) while the model learns; under FedAvgStrategic they
+settle first; 2P-UPBReD pays the subsidy until everybody contributes everything, and then learns.
+
+On frozen weights nothing an owner contributes changes its accuracy, so that in phase 1 only subsidy and cost count: an
+owner whose cost exceeds beta falls to one sample, the others rise to everything.  That makes the largest cost the
+threshold, as Lemma 1 says.  r_i = log(classes), which the paper leaves open.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
+from fedabm.cli import run_script
+from fedabm.errors import check_positive, check_whole
+from fedabm.learning.doshi import PRESETS, Doshi, last_rows
+from fedabm.learning.presets import choose, spread
+from fedabm.protocols import fed_avg, upbred
+from fedabm.study import Study
+
+_FLAT = ("FedAvg", "UPBReD", "FedAvgStrategic")
+
+
+def run(
+    study: Study,
+    preset: Literal["quick", "paper"] = "quick",
+    data: Literal["auto", "mnist", "digits", "fashion_mnist", "cifar10"] = "auto",
+    subsidies: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0),
+    seeds: int = 0,
+) -> None:
+    """All protocols on the same owners, data and seeds; `seeds` = 0 takes the preset's number."""
+    check_positive("subsidies", subsidies, zero=True)
+    check_whole("seeds", seeds, 0)
+    chosen = PRESETS[preset]
+    dataset = choose(data, study.note, chosen.data)
+    for seed in range(study.seed, study.seed + (seeds or chosen.seeds)):
+        case = Doshi.of(chosen, dataset, seed, study.steps)
+        for rule in (fed_avg(), upbred(chosen.gamma), case.strategic()):
+            study.simulate(case.scenario(rule), rule.name, seed)
+        for beta in subsidies:
+            study.simulate(case.scenario(case.two_phase(beta)), f"2P-UPBReD, {beta:g}", seed)
+    table = _table(study)
+    study.table(table, f"{dataset.name}, {chosen.size.owners} owners: welfare in the last round, mean over seeds")
+    study.note(_threshold(table))
+    study.picture(_figure(table, dataset.name), "welfare_by_subsidy")
+
+
+def _table(study: Study) -> pd.DataFrame:
+    """One row per protocol and subsidy; welfare is the sum of accuracies, as in the paper."""
+    frames = study.frames
+    final = last_rows(frames)
+    budget = frames.owners.groupby(["run", "step"])["payment"].sum().abs().groupby("run").max()
+    by_run = final.groupby("run").agg(
+        welfare=("accuracy", "sum"), data=("contribution", "sum"), all=("capacity", "sum")
+    )
+    by_run["budget"], by_run["rising"] = budget, frames.owners.groupby("run").apply(_rising, include_groups=False)
+    by_run["label"] = frames.runs.set_index("run")["label"]
+    honest = by_run.loc[by_run["label"] == "FedAvg", "welfare"].to_numpy()
+    rows = []
+    for label, runs in by_run.groupby("label", sort=False):
+        (welfare, width), (gap, gap_width) = spread(runs["welfare"]), spread(runs["welfare"].to_numpy() - honest)
+        name, _, beta = str(label).partition(", ")
+        rows.append(
+            {
+                "protocol": name,
+                "subsidy": float(beta) if beta else np.nan,
+                "seeds": len(runs),
+                "welfare": welfare,
+                "+-": width,
+                "less FedAvg": gap,
+                "gap +-": gap_width,
+                "data used %": 100 * float((runs["data"] / runs["all"]).mean()),
+                "all contribute all": bool((runs["data"] == runs["all"]).all()),
+                "largest |sum of payments|": float(runs["budget"].max()),
+                "payments rise with contribution": bool(runs["rising"].all()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _rising(owners: pd.DataFrame) -> bool:
+    """Whether in no step somebody contributed more than another and was paid less."""
+    ordered = owners.sort_values(["step", "reported_contribution"])
+    later = ordered["step"].to_numpy()[1:] == ordered["step"].to_numpy()[:-1]
+    return bool(np.all(np.diff(ordered["payment"].to_numpy())[later] >= -1e-9))
+
+
+def _threshold(table: pd.DataFrame) -> str:
+    """From which subsidy on everything is contributed, and what that does to welfare."""
+    full = table[(table["protocol"] == "2P-UPBReD") & table["all contribute all"]]
+    if full.empty:
+        return "At no subsidy of this list all owners contribute everything."
+    beta = full["subsidy"].min()
+    beyond = full[full["subsidy"] >= beta]
+    gap, width = beyond["less FedAvg"].abs().max(), table.set_index("protocol").loc["FedAvg", "+-"]
+    joint = table.set_index("protocol").loc["UPBReD"]
+    return (
+        f"From beta = {beta:g} on all owners contribute everything; 2P-UPBReD's welfare then differs from FedAvg's by "
+        f"at most {gap:.3g} (FedAvg's own spread over seeds is +-{width:.3g}); "
+        f"UPBReD's is {-joint['less FedAvg']:.3g} +- {joint['gap +-']:.2g} lower."
+    )
+
+
+def _figure(table: pd.DataFrame, data: str) -> Figure:
+    """Welfare and data used against the subsidy."""
+    figure, (left, right) = panels(2, width=4.4, height=3.3)
+    two = table[table["protocol"] == "2P-UPBReD"]
+    for panel, column, width in ((left, "welfare", "+-"), (right, "data used %", None)):
+        error = None if width is None else two[width].fillna(0.0)
+        panel.errorbar(two["subsidy"], two[column], error, marker="o", capsize=3, color=COLOURS[0], label="2P-UPBReD")
+        for turn, name in enumerate(_FLAT, start=1):
+            row = table[table["protocol"] == name].iloc[0]
+            panel.axhline(row[column], color=COLOURS[turn], linestyle=LINES[turn], label=name)
+            if width is not None and np.isfinite(row[width]):
+                low, high = row[column] - row[width], row[column] + row[width]
+                panel.axhspan(low, high, color=COLOURS[turn], alpha=0.12, linewidth=0)
+    seeds = int(table["seeds"].max())
+    dress(left, f"welfare on {data} ({seeds} seeds, 95% intervals)", r"subsidy $\beta$ per sample", "sum of accuracies")
+    dress(right, "data used in the last round", r"subsidy $\beta$ per sample", "% of all samples")
+    shared_legend(figure, left)
+    return figure
+
+
+if __name__ == "__main__":
+    run_script(__file__)

@@ -1,0 +1,111 @@
+"""How long does a protocol take to learn, if owners must first be brought to contribute?
+
+Figure 1, right column, of Doshi et al. 2025: welfare (the sum of accuracies r_i - loss_i) against the seconds that the
+protocol has taken, for FedAvg, UPBReD, FedAvgStrategic and 2P-UPBReD.  The first phase of 2P-UPBReD only moves numbers,
+so that it costs almost no time.  Data: CIFAR-10 dealt at random, handwritten digits by writer (FEMNIST, or MNIST with
+its writers), or Sent140 by account, which is what the paper's three rows show.
+
+Seconds are of this machine and differ from run to run, unlike everything else in the frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
+from fedabm.cli import run_script
+from fedabm.errors import check_positive, check_whole
+from fedabm.learning.datasets import Dataset, load
+from fedabm.learning.doshi import PRESETS, Doshi, Preset
+from fedabm.learning.partitions import Natural
+from fedabm.learning.presets import choose, spread
+from fedabm.study import Study
+
+#: sets whose owners are those of the data, and the networks of the paper for them
+_NATURAL = {
+    "femnist": "femnist_cnn",
+    "femnist_digits": "femnist_cnn",
+    "mnist_by_writer": "femnist_cnn",
+    "sent140": "sentiment_lstm",
+}
+
+
+def run(
+    study: Study,
+    preset: Literal["quick", "paper"] = "quick",
+    data: Literal[
+        "auto", "mnist", "digits", "cifar10", "femnist", "femnist_digits", "mnist_by_writer", "sent140"
+    ] = "auto",
+    subsidy: float = 2.0,
+    seeds: int = 0,
+) -> None:
+    """The four protocols on the same owners; `seeds` = 0 takes the preset's number."""
+    check_positive("subsidy", subsidy, zero=True)
+    check_whole("seeds", seeds, 0)
+    chosen = PRESETS[preset]
+    dataset = load(data) if data in _NATURAL else choose(data, study.note, chosen.data)
+    if data in _NATURAL and (preset == "paper" or data == "sent140"):
+        gamma = 0.1 if preset == "paper" and data != "sent140" else chosen.gamma
+        chosen = replace(chosen, size=replace(chosen.size, network=_NATURAL[data]), gamma=gamma)
+    rows = []
+    for seed in range(study.seed, study.seed + (seeds or chosen.seeds)):
+        case = _case(study, chosen, dataset, seed, natural=data in _NATURAL)
+        for rule in case.protocols(subsidy):
+            made = study.simulate(case.scenario(rule), rule.name, seed)
+            owners = made.frames().owners
+            welfare = owners.groupby("step")["accuracy"].sum().to_numpy()
+            steps = np.arange(1, len(welfare) + 1)
+            path = {"protocol": rule.name, "seed": seed, "step": steps, "seconds": made.seconds, "welfare": welfare}
+            rows.append(pd.DataFrame(path))
+    table = pd.concat(rows, ignore_index=True)
+    study.table(_summary(table), f"{dataset.name}, subsidy {subsidy:g}: end of the run, mean over seeds")
+    study.picture(_figure(table, dataset.name), "welfare_by_time")
+
+
+def _case(study: Study, chosen: Preset, dataset: Dataset, seed: int, *, natural: bool) -> Doshi:
+    """Owners of the data as they are, those with most samples, or the data dealt at random."""
+    partition = Natural(owners=chosen.size.owners) if natural else None
+    return Doshi.of(chosen, dataset, seed, study.steps, partition=partition)
+
+
+def _summary(table: pd.DataFrame) -> pd.DataFrame:
+    """When each protocol ended, and where; when it had 95% of FedAvg's progress."""
+    goal = 0.95 * table[table["protocol"] == "FedAvg"].groupby("seed")["welfare"].last()
+    rows = []
+    for name, runs in table.groupby("protocol", sort=False):
+        end = runs.groupby("seed").last()
+        welfare, width = spread(end["welfare"])
+        reached = [one.loc[one["welfare"] >= goal[seed], "seconds"].min() for seed, one in runs.groupby("seed")]
+        row = {"protocol": name, "seeds": len(end), "steps": end["step"].mean(), "seconds": end["seconds"].mean()}
+        rows.append(row | {"welfare": welfare, "+-": width, "seconds to 95% of FedAvg's": float(np.mean(reached))})
+    return pd.DataFrame(rows)
+
+
+def _figure(table: pd.DataFrame, data: str) -> Figure:
+    """Welfare against seconds and against steps; thin lines are single seeds."""
+    figure, (left, right) = panels(2, width=4.4, height=3.3)
+    for turn, (name, runs) in enumerate(table.groupby("protocol", sort=False)):
+        for count, (_, one) in enumerate(runs.groupby("seed")):
+            style = {
+                "color": COLOURS[turn],
+                "linestyle": LINES[turn],
+                "label": name if count == 0 else None,
+                "alpha": 0.75,
+            }
+            left.plot(one["seconds"], one["welfare"], **style)
+            right.plot(one["step"], one["welfare"], **style)
+    seeds = table["seed"].nunique()
+    dress(left, f"welfare on {data} ({seeds} seeds, a line each)", "seconds on this machine", "sum of accuracies")
+    dress(right, "the same by step", "step (first phases count)", "sum of accuracies")
+    right.set_xscale("log")
+    shared_legend(figure, left)
+    return figure
+
+
+if __name__ == "__main__":
+    run_script(__file__)

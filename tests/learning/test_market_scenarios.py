@@ -1,0 +1,108 @@
+"""The trained market studies show what they are to show, in their quick setting with few seeds."""
+
+from __future__ import annotations
+
+import networkx as nx
+import pandas as pd
+import pytest
+
+from fedabm import Frames, load
+from fedabm.cli import main
+
+
+def study(tmp_path, name: str, *settings: str) -> tuple[pd.DataFrame, Frames]:
+    out = tmp_path / name
+    chosen = [part for setting in ("preset=quick", *settings) for part in ("--set", setting)]
+    assert main(["run", name, "--quiet", "--out", str(out), *chosen]) == 0
+    return pd.read_csv(out / "summary.csv", keep_default_na=False), load(out)
+
+
+@pytest.fixture(scope="module")
+def inclusive(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("inclusive")
+    return (*study(folder, "inclusive_market"), folder / "inclusive_market")
+
+
+def test_sellers_earn_buyers_pay_and_beat_their_own_training(inclusive):
+    table, frames, _ = inclusive
+    buyers, sellers = table[table["role"] == "buyer"], table[table["role"] == "seller"]
+    assert (buyers["payment"] < 0).all()
+    assert (sellers["payment"] > 0).all()
+    assert buyers["accuracy"].mean() > buyers["alone"].mean() + 0.01
+    assert (table["utility"] >= 0).all()
+    assert abs(frames.steps["server_balance"]).max() <= 1e-9
+    market = frames.owners.query("run == 1")
+    assert market.query("role == 'buyer'")["exports"].sum() == market.query("role == 'seller'")["imports"].sum() == 0
+
+
+def test_the_attacker_of_the_inclusive_market_sells_nothing_after_the_first_rounds(inclusive):
+    _, frames, folder = inclusive
+    assert frames.owners.query("run == 1 and role == 'attacker' and step > 3")["exports"].sum() == 0
+    money, models = (nx.read_graphml(folder / f"{name}.graphml") for name in ("money", "models"))
+    assert money.nodes["owner 11"]["role"] == "attacker"
+    assert models.nodes["owner 11"]["isolated"]
+    assert models.number_of_edges() > 5
+
+
+def test_attacks_do_not_touch_benign_owners_of_the_market_and_do_not_pay(tmp_path):
+    table, _ = study(tmp_path, "market_attacks", "rules=iPFL", "seeds=1")
+    assert set(table["attack"]) == {"shuffle", "sign_flip", "constant", "gaussian", "nan"}
+    assert table["worst seed"].min() >= -1.0
+    assert (table["attacker utility"] <= table["utility"]).all()
+
+
+def test_one_attack_on_whole_parameters_hurts_averaging(tmp_path):
+    table, _ = study(tmp_path, "market_attacks", "rules=FedAvg", "attacks=gaussian", "seeds=1", "full=true")
+    assert table["points"].max() < -1.0
+
+
+def test_the_market_has_the_most_utility_and_the_last_round_counts(tmp_path):
+    table, frames = study(tmp_path, "market_comparison", "splits=skew", "seeds=1")
+    assert table.set_index("label")["utility"].idxmax() == "iPFL"
+    assert len(table) == 9
+    last = frames.owners.query("step == step.max()").groupby("run")["accuracy"].mean()
+    assert table["accuracy"].tolist() == pytest.approx(last.tolist())
+    assert (table["best round"] >= table["accuracy"] - 1e-12).all()
+
+
+def test_nobody_loses_in_the_market(tmp_path):
+    table, frames = study(tmp_path, "market_rationality", "seeds=1")
+    rules = table.set_index("label")
+    assert rules.loc["iPFL", "lose"] == 0
+    assert rules.loc["iPFL", "worst round"] >= 0
+    assert rules.loc["FedAvg", "lose"] > 0.3
+    assert len(frames.runs) == 9
+
+
+def test_overstating_the_cost_does_not_pay_and_inflating_the_size_does(tmp_path):
+    table, frames = study(tmp_path, "market_liars", "factors=2", "seeds=1")
+    change = table.set_index(["who", "lie", "factor"])["change"]
+    assert change["alone", "cost", 2.0] <= 1e-9
+    assert change["alone", "size", 2.0] > 0
+    assert ("twice", "two names", 1.0) in change.index
+    assert frames.runs["owners"].tolist() == [9] * 7 + [10]
+
+
+def test_owners_stay_in_the_market_and_leave_averaging(tmp_path):
+    table, frames = study(tmp_path, "market_churn", "rules=iPFL,FedAvg", "seeds=1")
+    left = table.set_index("label")["present at the end"]
+    assert left["iPFL, strict"] == left["iPFL, half"] == 12
+    assert left["FedAvg, strict"] < 9
+    assert frames.steps.query("run == 0")["present"].tolist() == [9] * 4 + [12] * 8
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "words"),
+    [
+        ("market_comparison", "preset=paper", "data=cifar10"),
+        ("market_comparison", "splits=iid", "no partition is called 'iid'"),
+        ("market_attacks", "attacks=flip", "no attack is called 'flip'"),
+        ("market_attacks", "rules=fedavg", "did you mean 'FedAvg'"),
+        ("market_liars", "friend=0", "must be two of owners"),
+        ("market_churn", "rules=none", "no rule is called"),
+        ("inclusive_market", "data=imagenet", "data cannot be 'imagenet'"),
+    ],
+)
+def test_wrong_settings_are_one_clear_line(name, setting, words, tmp_path, capsys):
+    assert main(["run", name, "--quiet", "--out", str(tmp_path / "out"), "--set", setting]) == 2
+    assert words in capsys.readouterr().err

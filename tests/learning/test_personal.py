@@ -1,0 +1,314 @@
+"""Federations in which everyone has a model of its own: training, sending, what reaches whom, and what is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+
+from fedabm import Federation, InputError, Scenario, checkpoint
+from fedabm.costs import Linear
+from fedabm.learning.datasets import load
+from fedabm.learning.engine import Engine
+from fedabm.learning.exchange import Exchange, LocalTask
+from fedabm.learning.federated import FederatedData, from_partition
+from fedabm.learning.market_setting import market_setting, split_owner
+from fedabm.learning.optimisers import SGD
+from fedabm.learning.oracles import Recipe
+from fedabm.learning.own import ClassMix, OwnPart
+from fedabm.learning.partitions import Clusters
+from fedabm.learning.personal import Personal
+from fedabm.learning.rivals import RIVALS, Ditto, FedAvg, Local
+from fedabm.learning.training import Proximal
+from fedabm.market import ImportGain, ModelMarket
+from fedabm.market.distances import proximal_centres
+from fedabm.mechanisms import Mechanism
+from fedabm.random import Streams, generator
+from fedabm.scenario import OwnerProfile
+from fedabm.sending import Effort, Sending
+from fedabm.strategies import Attacker, FreeRider, Honest, Quitter, Strategy
+from tests.conftest import assert_equal_frames, run
+from tests.learning.test_answers import COSTS, FULL, PLANTED, TESTED, engine as secret_engine
+from tests.test_privacy import Bugged, leaks
+
+MARKET = ModelMarket(2.0, 10.0)
+RECIPE = Recipe(steps=5, batch=8, optimiser=SGD(0.05, momentum=0.9))
+RULES = {**{type(rule).__name__: rule for rule in RIVALS}, "ModelMarket": MARKET}
+every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+
+
+@cache
+def data() -> FederatedData:
+    return from_partition(load("digits"), Clusters(6, 2), seed=1, test_share=0.8, one_class="allow")
+
+
+@cache
+def engine() -> Engine:
+    return Engine("mlp", data(), device="cpu")
+
+
+def scenario(rule: Mechanism, strategies: dict[int, Strategy] | None = None, steps: int = 3, **late: int) -> Scenario:
+    owners = [
+        OwnerProfile(
+            Linear(1.0),
+            float(size),
+            (strategies or {}).get(i, Honest()),
+            eagerness=8000.0,
+            joins=late.get(f"owner_{i}", 1),
+        )
+        for i, size in enumerate(data().capacities)
+    ]
+    return Scenario(owners, Personal(engine(), RECIPE), rule, steps=steps, valuation=ImportGain())
+
+
+def models(federation: Federation) -> torch.Tensor:
+    return federation.accuracy.models
+
+
+def alone(owner: int, rounds: int, seed: int = 0) -> torch.Tensor:
+    """One owner's model after rounds of training by itself."""
+    model = engine().initial(seed)
+    for number in range(rounds):
+        stream = Streams([generator(seed, "training", owner, number)])
+        size = data().capacities[[owner]]
+        how = {"steps": 5, "batch": 8, "optimiser": RECIPE.optimiser, "streams": stream, "owners": [owner]}
+        model = engine().train(model, size, **how)[0]
+    return model
+
+
+# Training
+
+
+def test_without_exchange_everyone_trains_alone():
+    made = run(scenario(Local()))
+    for owner in (0, 3, 5):
+        torch.testing.assert_close(models(made)[owner], alone(owner, 3), rtol=1e-4, atol=1e-5)
+    assert made.frames().owners["imports"].eq(0).all()
+
+
+def test_the_second_round_of_the_market_is_held_to_the_proximal_centre():
+    one, two = run(scenario(MARKET, steps=1)), run(scenario(MARKET, steps=2))
+    first, links = models(one), one.links[0]
+    assert links.weights.any()
+    centres = proximal_centres(
+        first.numpy().astype(float), engine().initial(0).numpy().astype(float), links.weights, 10.0, MARKET.distance
+    )
+    held = Proximal(2.0 / 10.0, torch.from_numpy(centres).float())
+    streams = Streams(generator(0, "training", owner, 1) for owner in range(6))
+    how = {"steps": 5, "batch": 8, "optimiser": RECIPE.optimiser, "streams": streams, "proximal": held}
+    expected = engine().train(first, data().capacities, **how)
+    torch.testing.assert_close(models(two), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_federated_averaging_starts_everyone_from_the_mean():
+    one = run(scenario(FedAvg(), steps=1))
+    share = torch.from_numpy(data().capacities / data().capacities.sum()).float()
+    torch.testing.assert_close(one.accuracy.task.start, (share @ models(one)).expand(6, -1), rtol=1e-4, atol=1e-6)
+
+
+def test_ditto_keeps_a_second_model_that_is_not_sent():
+    two = run(scenario(Ditto(), steps=2))
+    kept, sent = models(two), two.accuracy.last.models
+    assert (kept - sent).abs().max() > 1e-3
+    torch.testing.assert_close(sent, run(scenario(FedAvg(), steps=2)).accuracy.last.models)
+    flipped = run(scenario(Ditto(), {0: Attacker(Honest(), "constant", scale=9.0)}, steps=1))
+    assert models(flipped)[0].abs().max() < 5 < flipped.accuracy.last.models[0].abs().max()
+
+
+def test_epochs_may_be_asked_for_instead_of_steps():
+    short = replace(scenario(Local(), steps=1), accuracy=Personal(engine(), Recipe(epochs=1, batch=8)))
+    assert run(short).frames().owners["accuracy"].mean() > 0
+
+
+# What the models are worth
+
+
+def test_accuracy_by_class_mix_is_the_global_test_set_reweighted():
+    rows = torch.stack([alone(owner, 1) for owner in range(6)])
+    found = ClassMix().own(engine(), rows)
+    for owner in (0, 4):
+        _, mine = data().train(owner)
+        share = np.bincount(mine, minlength=10) / len(mine)
+        hits = _hits(rows[owner])
+        by_class = np.array([hits[data().y_test == c].mean() for c in range(10)])
+        assert found[owner] == pytest.approx(float(share @ by_class), abs=1e-12)
+
+
+def _hits(model: torch.Tensor) -> np.ndarray:
+    """Whether the model is right, sample by sample, by judging each alone."""
+    single = replace(data(), test_offsets=np.arange(len(data().y_test) + 1), offsets=_stretched())
+    return Engine("mlp", single, device="cpu").evaluate(model).numpy()[1][0]
+
+
+def _stretched() -> np.ndarray:
+    return np.append(np.minimum(np.arange(len(data().y_test)), len(data().y_train)), len(data().y_train))
+
+
+def test_accuracy_on_the_own_part_is_the_diagonal():
+    rows = torch.stack([alone(owner, 1) for owner in range(6)])
+    _, accuracy = engine().evaluate(rows).numpy()
+    np.testing.assert_allclose(OwnPart().own(engine(), rows), np.diagonal(accuracy), atol=1e-12)
+
+
+def test_values_are_those_of_the_last_round():
+    made = run(scenario(MARKET))
+    last = made.frames().owners.query("step == 3")
+    np.testing.assert_array_equal(last["accuracy"], ClassMix().own(engine(), models(made)))
+    assert (last["best_accuracy"] >= last["accuracy"]).all()
+
+
+# What was sent reaches only whom it may
+
+
+@every_rule
+@pytest.mark.parametrize("kind", ["nan", "inf"])
+def test_a_broken_model_never_reaches_another_owners(rule, kind):
+    """The others' models are what they are if that owner is not there at all."""
+    attacked = run(scenario(rule, {2: Attacker(Honest(), kind)}, steps=4))
+    without = run(scenario(rule, steps=4, owner_2=99))
+    others = [0, 1, 3, 4, 5]
+    assert torch.isfinite(models(attacked)).all()
+    torch.testing.assert_close(models(attacked)[others], models(without)[others], rtol=1e-3, atol=1e-4)
+    flags = attacked.frames().owners.pivot(index="step", columns="owner", values="rejected").to_numpy()
+    assert flags.tolist() == [[False, False, True, False, False, False]] * 4
+    assert attacked.frames().owners.query("owner == 2")["exports"].eq(0).all()
+
+
+@every_rule
+@pytest.mark.parametrize("kind", ["constant", "gaussian", "shuffle", "sign_flip", "free_ride", "random_model"])
+def test_every_attack_leaves_finite_models(rule, kind):
+    strong = Attacker(Honest(), kind, scale=1e30 if kind == "constant" else None)
+    made = run(scenario(rule, {0: strong}, steps=2))
+    assert torch.isfinite(models(made)).all()
+    assert np.isfinite(made.frames().owners[["accuracy", "utility"]].to_numpy()).all()
+
+
+def test_an_attacker_flips_its_update_of_what_it_received():
+    made = run(scenario(MARKET, {0: Attacker(Honest(), "sign_flip")}, steps=2))
+    start = engine().initial(0)
+    sent, kept = made.accuracy.last.models[0], models(made)[0]
+    torch.testing.assert_close(sent - start, -(kept - start), rtol=1e-4, atol=1e-6)
+    averaged = run(scenario(FedAvg(), {0: Attacker(Honest(), "sign_flip")}, steps=2)).accuracy
+    received = averaged.last.start[0]
+    torch.testing.assert_close(averaged.last.models[0] - received, received - averaged.models[0], rtol=1e-3, atol=1e-5)
+
+
+def test_an_attack_changes_nobody_elses_draws():
+    quiet, attacked = (run(scenario(Local(), s)) for s in (None, {1: Attacker(Honest(), "gaussian")}))
+    others = [0, 2, 3, 4, 5]
+    torch.testing.assert_close(models(quiet)[others], models(attacked)[others], rtol=0, atol=0)
+
+
+# Coming and going
+
+
+def test_absent_owners_do_not_train_and_newcomers_begin_with_the_initial_model():
+    made = Federation(scenario(MARKET, steps=4, owner_5=3))
+    made.step()
+    made.step()
+    torch.testing.assert_close(models(made)[5], engine().initial(0))
+    made.step()
+    stream = Streams([generator(0, "training", 5, 2)])
+    how = {"steps": 5, "batch": 8, "optimiser": RECIPE.optimiser, "streams": stream, "owners": [5]}
+    first = engine().train(engine().initial(0), data().capacities[[5]], **how)[0]
+    torch.testing.assert_close(models(made)[5], first, rtol=1e-4, atol=1e-5)
+    assert 5 in made.links[-1].members
+    assert not made.frames().owners.query("owner == 5 and step < 3")["stayed"].any()
+
+
+@every_rule
+def test_every_rule_bears_owners_that_come_and_go(rule):
+    people: dict[int, Strategy] = {i: Quitter(Honest(), chance=0.5) for i in range(6)}
+    made = run(scenario(rule, {**people, 1: FreeRider()}, steps=5, owner_4=3, owner_0=2))
+    frames = made.frames()
+    assert torch.isfinite(models(made)).all()
+    assert np.isfinite(frames.owners[["accuracy", "utility"]].to_numpy()).all()
+    assert abs(frames.steps["server_balance"].iloc[-1]) <= 1e-9
+
+
+class Remembers(Local):
+    """Counts its rounds by what it is reminded of."""
+
+    def exchange(self, sent):
+        return replace(super().exchange(sent), memory=1 + (sent.memory or 0))
+
+
+def test_a_mechanism_is_reminded_until_owners_change():
+    assert run(scenario(Remembers(), steps=4)).accuracy.last.memory == 4
+    assert run(scenario(Remembers(), steps=4, owner_3=4)).accuracy.last.memory == 1
+
+
+def test_nobody_takes_part():
+    accuracy = Personal(engine(), RECIPE)
+    nothing = Effort(np.zeros(6), np.zeros(6))
+    same, dropped = accuracy.train(Sending(nothing, nothing))
+    assert same is accuracy
+    assert not dropped.any()
+
+
+def test_a_task_that_is_no_number_leaves_owners_with_their_own_models():
+    accuracy = Personal(engine(), RECIPE)
+    broken = torch.full((2, engine().size), torch.nan)
+    told = accuracy.deliver(np.array([1, 4]), Exchange(LocalTask(broken, broken, 1.0), np.eye(2)))
+    torch.testing.assert_close(told.task.start, accuracy.models)
+    torch.testing.assert_close(told.task.pull, accuracy.models)
+    assert told.task.held.tolist() == [False, True, False, False, True, False]
+
+
+# Same runs, secrets, checkpoints
+
+
+@every_rule
+def test_equal_runs_have_equal_frames(rule):
+    assert_equal_frames(run(scenario(rule, steps=2), 3).frames(), run(scenario(rule, steps=2), 3).frames())
+
+
+def test_another_seed_is_another_run():
+    one, other = (run(scenario(Local(), steps=1), seed).frames().owners["accuracy"] for seed in (0, 1))
+    assert (one != other).any()
+
+
+def test_a_restored_run_ends_like_one_that_was_not_interrupted(tmp_path):
+    whole, part = run(scenario(MARKET, steps=4)), Federation(scenario(MARKET, steps=4))
+    part.step()
+    part.step()
+    restored = checkpoint.restore(checkpoint.save(part, tmp_path / "run"))
+    assert_equal_frames(restored.run().frames(), whole.frames())
+
+
+@pytest.mark.parametrize("rule", [MARKET, RULES["FedFomo"]], ids=["market", "fomo"])
+def test_the_server_reaches_nobodys_data(rule):
+    owners = [OwnerProfile(Linear(c), size, Honest(), eagerness=9e3) for c, size in zip(COSTS, FULL.tolist(), strict=True)]
+    bugged = Bugged(rule)
+    model = Federation(Scenario(owners, Personal(secret_engine()), bugged, steps=2), 5)
+    model.run()
+    assert leaks(model.accuracy, [*PLANTED, *TESTED]) == [*PLANTED, *TESTED]
+    for seen in bugged.seen:
+        assert leaks(seen, [*PLANTED, *TESTED]) == []
+        assert leaks(seen, COSTS) == (COSTS if rule.asks_cost else [])
+
+
+# Settings
+
+
+def test_an_owner_may_be_divided_into_accounts():
+    twice = split_owner(data(), 2, 3)
+    assert twice.owners == 8
+    assert twice.capacities[2:5].sum() == data().capacities[2]
+    assert twice.test_sizes[2:5].sum() == data().test_sizes[2]
+    np.testing.assert_array_equal(np.delete(twice.capacities, [2, 3, 4]), np.delete(data().capacities, 2))
+    with pytest.raises(InputError, match="cannot be divided"):
+        split_owner(data(), 6)
+
+
+def test_the_papers_setting_is_the_papers():
+    setting = market_setting("paper", "cifar10", 10, "niid")
+    assert (setting.rounds, setting.recipe.steps, setting.recipe.batch) == (50, 200, 64)
+    assert setting.recipe.optimiser == SGD(0.01, momentum=0.9, weight_decay=1e-5)
+    assert (setting.rule.similarity_weight, setting.rule.step, setting.unit_cost) == (2.0, 5.0, 1.0)
+    assert setting.eagerness(np.array([5000.0])) == 5e5
+    with pytest.raises(InputError, match="data=cifar10"):
+        market_setting("paper", "digits", 10, "niid")

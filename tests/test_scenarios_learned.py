@@ -1,0 +1,351 @@
+"""Protocols on trained models, in small: what the scenarios show, interrupted runs, and where the time goes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from fedabm import Federation, Scenario, checkpoint, load, population, resume
+from fedabm.activation import RandomSubset
+from fedabm.cli import main
+from fedabm.errors import InputError
+from fedabm.learning.datasets import load as load_data
+from fedabm.learning.doshi import PRESETS, Doshi
+from fedabm.learning.engine import Engine
+from fedabm.learning.federation import Recipe, one_round
+from fedabm.learning.oracles import Learning, Measure, Rounds
+from fedabm.learning.partitions import SizeSkew
+from fedabm.learning.presets import Size, choose, doshi_facts, engine_for, over_guessing, spread
+from fedabm.mechanisms import ContributionSubsidy, ShapleyShare
+from fedabm.protocols import Protocol, fed_avg, fed_avg_strategic, fed_br_shap, two_phase_upbred, upbred
+from fedabm.shapley import shapley
+from fedabm.strategies import FreeRider, Honest, Keep, Liar, MeasuredResponse
+from fedabm.study import Study
+from fedabm.timing import profiled
+from tests.conftest import assert_equal_frames, run
+
+COSTS = [0.2, 0.4, 0.6, 0.8]
+
+
+@cache
+def engine(seed: int = 0, owners: int = 4) -> Engine:
+    return engine_for(load_data("digits"), Size(owners, 60, 30, "logistic"), seed)
+
+
+def learning(rounds: int | None = None) -> Learning:
+    return Learning(engine(), Recipe(batch=20), measure=over_guessing(10), rounds=rounds)
+
+
+def welfare(model: Federation) -> float:
+    return float(model.population.accuracy.sum())
+
+
+# Doshi et al. 2025 on a model in training
+
+
+def test_upbred_takes_the_numerical_steps_of_eq_10():
+    made = run(upbred(0.5).scenario(learning(), COSTS, 60.0, 30.0, steps=6))
+    owners = made.frames().owners
+    s = np.vstack([np.full(4, 30.0), owners.pivot(index="step", columns="owner", values="contribution").to_numpy()])
+    a = owners.pivot(index="step", columns="owner", values="accuracy").to_numpy()
+    assert set(owners["information"]) == {"experience"}
+    np.testing.assert_allclose(s[1], 30.0 - 0.5 * np.array(COSTS))
+    np.testing.assert_allclose(s[2], s[1] - 0.5 * np.array(COSTS))
+    for t in range(2, 6):
+        slope = (a[t - 1] - a[t - 2]) / (s[t] - s[t - 1])
+        np.testing.assert_allclose(s[t + 1], np.clip(s[t] + 0.5 * (slope - np.array(COSTS)), 1.0, 60.0), atol=1e-9)
+
+
+def test_upbred_trains_on_what_was_contributed_before():
+    made = run(upbred(0.5).scenario(learning(), COSTS, 60.0, 30.0, steps=1))
+    first = one_round(engine(), engine().initial(0), np.full(4, 30.0), Recipe(batch=20), 0, 0).model
+    torch.testing.assert_close(made.accuracy.model.weights, first)
+
+
+def test_a_large_subsidy_makes_two_phases_as_good_as_honest_owners_and_a_small_one_does_not():
+    honest = run(fed_avg().scenario(learning(5), COSTS, 60.0, steps=5))
+    results = {
+        beta: run(two_phase_upbred(20.0, beta, at_most=60).scenario(learning(5), COSTS, 60.0, 30.0, steps=70))
+        for beta in (0.0, 0.5, 1.0)
+    }
+    assert welfare(results[1.0]) == pytest.approx(welfare(honest), abs=1e-6)
+    assert np.all(results[1.0].population.contribution == 60)
+    assert results[0.5].population.contribution.tolist() == [60.0, 60.0, 1.0, 1.0]
+    assert welfare(results[0.0]) < welfare(results[0.5]) < welfare(results[1.0]) + 1e-9
+    for made in results.values():
+        assert made.frames().owners.groupby("step")["payment"].sum().abs().max() < 1e-9
+    together = run(upbred(0.5).scenario(learning(5), COSTS, 60.0, 30.0, steps=5))
+    assert welfare(together) < welfare(honest)
+    settled = run(fed_avg_strategic(20.0).scenario(learning(5), COSTS, 60.0, 30.0, steps=60))
+    assert np.all(settled.population.contribution == 1)
+
+
+def test_a_model_is_final_after_its_rounds():
+    made = run(fed_avg().scenario(learning(2), COSTS, 60.0, steps=9))
+    assert made.converged
+    assert made.accuracy.round == 2
+    assert made.steps < 9
+
+
+def test_costs_and_starts_are_those_of_the_paper():
+    capacities = np.arange(30, 230)
+    costs, starts = doshi_facts(capacities, 3)
+    assert np.all((costs >= 0) & (costs <= 1))
+    assert np.all((starts >= np.floor(capacities / 3)) & (starts <= np.ceil(2 * capacities / 3)))
+    assert np.all(starts == np.rint(starts))
+    assert np.ptp(starts / capacities) > 0.25
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_presets_deal_the_same_data_to_every_protocol(name):
+    preset = replace(PRESETS[name], size=Size(5, 40, 20, "logistic"), data="digits")
+    one, two = (Doshi.of(preset, load_data("digits"), 4, 3, partition=SizeSkew(5, sigma=0.5)) for _ in range(2))
+    np.testing.assert_array_equal(one.engine.data.x_train, two.engine.data.x_train)
+    np.testing.assert_array_equal(one.facts.costs, two.facts.costs)
+    assert len({rule.name for rule in one.protocols(2.0)}) == 4
+    assert one.rounds == 3
+
+
+# Coalition models
+
+
+def rounds(**changes) -> Rounds:
+    return replace(Rounds(engine(), Recipe(batch=20), more=20, seed=1, start=30.0), **changes)
+
+
+def test_the_model_of_everybody_is_the_next_one_and_nobodys_is_the_last():
+    oracle = rounds()
+    full = oracle.values(np.full((1, 4), 30.0))[0]
+    np.testing.assert_allclose(full, Measure().of(engine(), oracle.after)[0], atol=1e-6)
+    np.testing.assert_allclose(oracle.at_zero(4), Measure().of(engine(), oracle.model)[0], atol=1e-6)
+
+
+def test_one_more_contribution_is_a_line_to_the_second_training():
+    oracle = rounds(measure=Measure("loss", 2.3))
+    other = one_round(engine(), oracle.model, np.array([50, 30, 30, 30]), Recipe(batch=20), 1, 0)
+    profiles = np.array([[30.0, 30, 30, 30], [40.0, 30, 30, 30], [50.0, 30, 30, 30]])
+    low, middle, high = oracle.values(profiles)
+    np.testing.assert_allclose(middle, (low + high) / 2, atol=1e-9)
+    np.testing.assert_allclose(high, Measure("loss", 2.3).of(engine(), other.model)[0], atol=1e-5)
+    np.testing.assert_allclose(oracle.values(np.array([[90.0, 30, 30, 30]]))[0], high, atol=1e-9)
+
+
+def test_where_the_data_end_the_second_training_uses_less():
+    oracle = rounds(start=60.0, effort=None)
+    assert oracle.claims.tolist() == [[60.0] * 4, [40.0] * 4]
+    assert rounds(start=0.0, effort=None).claims.tolist() == [[0.0] * 4, [20.0] * 4]
+
+
+def test_payments_are_shares_of_the_rounds_progress_and_sum_to_zero():
+    rule = fed_br_shap(200.0, active=2, window=1)
+    made = run(rule.scenario(Rounds(engine(), Recipe(batch=20), 20, start=30.0), [0.001] * 4, 60.0, 30.0, steps=5))
+    owners = made.frames().owners
+    assert owners.groupby("step")["payment"].sum().abs().max() < 1e-9
+    oracle, last = made.accuracy, owners[owners["step"] == 5]
+    shares = shapley(oracle, made.population.claimed)
+    gained = last["accuracy"].to_numpy() + last["payment"].to_numpy() - oracle.at_zero(4)
+    np.testing.assert_allclose(gained, shares, atol=1e-9)
+    assert sorted(set(owners["information"])) == ["offer", "repeated"]
+
+
+def test_fedbr_shap_takes_the_difference_of_shapley_shares():
+    oracle = rounds(seed=None, start=30.0).seeded(0)
+    made = run(fed_br_shap(100.0).scenario(oracle, [0.001] * 4, 60.0, 30.0, steps=1))
+    base = np.full(4, 30.0)
+    for owner in range(4):
+        more = base.copy()
+        more[owner] = 50.0
+        slope = (shapley(oracle, more)[owner] - shapley(oracle, base)[owner]) / 20
+        wanted = np.clip(30.0 + 100.0 * (slope - 0.001), 0.0, 60.0)
+        assert made.population.contribution[owner] == pytest.approx(wanted, abs=1e-6)
+
+
+def test_coalitions_of_all_rounds_share_all_that_was_learned():
+    rule = Protocol("M^Shap", Honest(), ShapleyShare())
+    made = run(
+        rule.scenario(Rounds(engine(), Recipe(batch=20), start=60.0, whole=True), [0.001] * 4, 60.0, 60.0, steps=4)
+    )
+    oracle = made.accuracy
+    np.testing.assert_allclose(oracle.at_zero(4), Measure().of(engine(), engine().initial(0))[0], atol=1e-6)
+    np.testing.assert_allclose(made.population.accuracy, Measure().of(engine(), oracle.after)[0], atol=1e-6)
+    assert made.population.payment.sum() == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_free_rider_gains_under_fedavg_and_loses_under_subsidy_and_shapley_shares():
+    costs = [0.002] * 4
+
+    def gain(rule: Protocol, accuracy) -> float:
+        return np.subtract(
+            *(
+                run(rule.scenario(accuracy, costs, 60.0, 60.0, [who, None, None, None], steps=8)).population.utility[0]
+                for who in (FreeRider(), None)
+            )
+        )
+
+    plain = Learning(engine(), Recipe(batch=20), rounds=4)
+    coalitions = Rounds(engine(), Recipe(batch=20), start=60.0, whole=True)
+    assert gain(fed_avg(), plain) > 0
+    assert gain(Protocol("subsidy", Honest(), ContributionSubsidy(0.004)), plain) < 0
+    assert gain(Protocol("M^Shap", Honest(), ShapleyShare()), coalitions) < 0
+
+
+def test_liars_and_leavers_do_not_break_coalition_models():
+    people = [Liar(Honest(), contribution_factor=3.0), FreeRider(), Keep(), None]
+    oracle = Rounds(engine(), Recipe(batch=20), start=30.0)
+    scenario = fed_br_shap(100.0, window=2).scenario(oracle, [0.001] * 4, 60.0, 30.0, people, steps=4)
+    made = run(scenario)
+    assert np.all(np.isfinite(made.frames().owners["utility"]))
+    np.testing.assert_allclose(made.population.accuracy, Measure().of(engine(), made.accuracy.after)[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("what", ["rounds", "phased"])
+def test_protocols_go_on_from_a_checkpoint(what, tmp_path):
+    if what == "rounds":
+        oracle = Rounds(engine(), Recipe(batch=20), start=30.0)
+        scenario = fed_br_shap(100.0, 2, 3).scenario(oracle, [0.001] * 4, 60.0, 30.0, steps=5)
+    else:
+        scenario = two_phase_upbred(20.0, 1.0, at_most=9).scenario(learning(4), COSTS, 60.0, 30.0, steps=14)
+        poor = tuple(replace(owner, budget=50.0) for owner in scenario.owners)
+        scenario = replace(scenario, owners=poor, activation=RandomSubset(3))
+    whole = Federation(scenario, 5)
+    for _ in range(2):
+        whole.step()
+    again = checkpoint.restore(checkpoint.save(whole, tmp_path / "run"))
+    assert_equal_frames(again.run().frames(), whole.run().frames())
+
+
+# Scenarios
+
+
+SMALL = {
+    "welfare_by_subsidy": ["seeds=1", "subsidies=0,2"],
+    "welfare_by_owners": ["seeds=1", "owners=3,5"],
+    "welfare_by_time": ["seeds=1"],
+    "payments_by_contribution": ["seeds=1"],
+    "p_mean_table": ["seeds=1"],
+    "mixed_population": ["seeds=1", "changes=1"],
+    "stage_payments": ["seeds=1"],
+    "reciprocity_table_trained": ["seeds=1"],
+}
+
+
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_scenarios_on_embedded_data_give_the_same_frames_twice(name, tmp_path):
+    words = [word for setting in ("data=digits", *SMALL[name]) for word in ("--set", setting)]
+    for out in ("a", "b"):
+        assert main(["run", name, "--steps", "2", "--quiet", *words, "--out", str(tmp_path / out)]) == 0
+    assert_equal_frames(load(tmp_path / "a"), load(tmp_path / "b"))
+    table = pd.read_csv(tmp_path / "a" / "summary.csv")
+    assert len(table)
+    assert not (tmp_path / "a" / ".running").exists()
+
+
+def test_a_set_that_is_not_there_is_replaced_only_by_saying_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
+    said: list[str] = []
+    assert choose("auto", said.append).name == "digits"
+    assert len(said) == 1
+    assert "mnist is not there" in said[0]
+    with pytest.raises(InputError, match="mnist is not there"):
+        choose("mnist", said.append)
+    assert choose("digits", said.append).name == "digits"
+    assert len(said) == 1
+
+
+def test_the_interval_of_a_mean():
+    assert spread(np.array([1.0, 2.0, 3.0])) == pytest.approx((2.0, 4.302653 / np.sqrt(3)), rel=1e-6)
+    assert np.isnan(spread(np.array([1.0]))[1])
+
+
+# Interrupted studies
+
+
+SLOW = ["--seed", "3", "--set", "data=digits", "--set", "seeds=1", "--set", "owners=3,4", "--checkpoint", "0.01"]
+
+
+def test_a_killed_study_goes_on_and_ends_with_the_same_frames(tmp_path):
+    command = [sys.executable, "-m", "fedabm.cli", "run", "welfare_by_owners", *SLOW, "--steps", "6"]
+    environment = {**os.environ, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"}
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    assert main([*command[3:], "--quiet", "--out", str(whole)]) == 0
+    kept = broken / ".running"
+    with subprocess.Popen([*command, "--quiet", "--out", str(broken)], env=environment) as work:
+        while work.poll() is None and len(list(kept.glob("run-*"))) < 3:
+            time.sleep(0.01)
+        work.send_signal(signal.SIGKILL)
+    assert not (broken / "manifest.json").exists()
+    assert len(list(kept.glob("run-*"))) >= 3
+    assert resume.left(broken).startswith("fedabm run welfare_by_owners")
+    assert main([*command[3:], "--quiet", "--out", str(broken)]) == 0
+    assert_equal_frames(load(broken), load(whole))
+    assert not kept.exists()
+
+
+def test_an_unfinished_run_is_continued_by_its_own_command_only(tmp_path):
+    study = Study("x", quiet=True)
+
+    def fail() -> None:
+        with resume.unfinished(tmp_path, "fedabm run a", study, 1.0):
+            study.saved.write_text("half")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    with (
+        pytest.raises(InputError, match="unfinished run of `fedabm run a`"),
+        resume.unfinished(tmp_path, "fedabm run b", study, 1.0),
+    ):
+        pass
+    with (
+        resume.unfinished(tmp_path, "fedabm run a", study, 1.0),
+        pytest.raises(InputError, match="another process is at work"),
+        resume.unfinished(tmp_path, "fedabm run a", study, 1.0),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_folder_the_same_command_finds_its_unfinished_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["run", "free_riding", "--quiet", "--steps", "2"]
+    place = Path("results/free_riding-0/.running")
+    place.mkdir(parents=True)
+    (place / "command").write_text("fedabm run free_riding --seed 0 --steps 2")
+    (place / "run-9.checkpoint").write_text("damaged")
+    assert main(words) == 0
+    assert sorted(path.name for path in Path("results").iterdir()) == ["free_riding-0"]
+    assert main(words) == 0
+    assert sorted(path.name for path in Path("results").iterdir()) == ["free_riding-0", "free_riding-0-2"]
+
+
+# Time
+
+
+def test_the_profile_sees_training_and_evaluation(capsys, tmp_path):
+    with profiled() as shares:
+        run(fed_avg().scenario(learning(), COSTS, 60.0, steps=3))
+    assert shares.seconds["training"] > 0
+    assert shares.seconds["evaluation"] > 0
+    assert sum(shares.seconds.values()) <= shares.total
+    assert main(["run", "free_riding", "--steps", "2", "--profile", "--out", str(tmp_path / "o")]) == 0
+    assert "training and evaluation together" in capsys.readouterr().out
+    with profiled(active=False) as nothing:
+        pass
+    assert nothing.total == 0
+
+
+def test_owners_who_measure_ignore_what_they_cannot_know():
+    people = population([0.5] * 4, 60.0, MeasuredResponse(1.0, least=1.0), 20.0)
+    made = run(Scenario(people, learning(), steps=2))
+    np.testing.assert_allclose(made.population.contribution, 19.0)
