@@ -114,9 +114,9 @@ def _unknown(kind: str) -> Look:
 
 
 def _next(look: Look) -> Look:
-    """A relative: darker, or light again where it was dark, with the next marker, dashes and hatch."""
+    """A relative: darker, or lighter again where it was dark, with the next marker, dashes and hatch."""
     darker = [0.72 * part for part in to_rgb(look.colour)]
-    colour = to_hex(darker) if max(darker) > 0.3 else to_hex([1 - part for part in darker])
+    colour = to_hex(darker) if max(darker) > 0.3 else to_hex([0.5 + 0.5 * part for part in darker])
     following = _look(_MARKERS.index(look.marker) + 1, colour)
     return replace(
         following,

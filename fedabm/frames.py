@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fedabm.columns import COLUMNS
 from fedabm.ledger import Ledger
 from fedabm.links import Links
 from fedabm.people import Population
@@ -28,79 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "Frames", "Recorder", "equilibrium_frames"]
 
-COLUMNS: dict[str, dict[str, str]] = {
-    "runs": {
-        "run": "number of the run, the key of all frames",
-        "label": "what sets this run apart within its study",
-        "scenario": "name of the study",
-        "parameters": "the study's parameters, as JSON",
-        "seed": "seed of the run",
-        "mechanism": "the mechanism with its parameters",
-        "accuracy": "the accuracy oracle with its parameters",
-        "owners": "number of owners",
-        "steps": "steps that were run",
-        "status": "converged, stopped (steps used up) or interrupted",
-        "converged": "whether nothing moved any more",
-        "gap": "certified gap: the most any owner could still gain by another contribution, the others at their word "
-        "(empty: cut off)",
-        "fedabm": "version of fedabm",
-        "mesa": "version of mesa",
-        "numpy": "version of numpy",
-        "python": "version of Python",
-        "wall_time": "seconds the run took",
-    },
-    "steps": {
-        "run": "number of the run",
-        "step": "number of the step, from 1",
-        "contribution": "data contributed by all owners",
-        "accuracy": "mean accuracy received by the owners present",
-        "cost": "true cost of all contributions",
-        "transferred": "money that changed hands",
-        "welfare": "sum of all utilities",
-        "server_balance": "the server's account since the beginning",
-        "present": "owners that have not left",
-        "rejected": "owners whose report or model update was unusable in this step",
-        "moved": "largest change of what an owner does or says, as a share of its capacity or cost (leaving is 1)",
-        "reciprocity": "share of model imports that go both ways (empty where all share one model)",
-        "components": "groups of owners without any import between them (empty where all share one model)",
-    },
-    "owners": {
-        "run": "number of the run",
-        "step": "number of the step",
-        "owner": "number of the owner, from 0",
-        "strategy": "what the owner does",
-        "role": "what the owner is called by its profile",
-        "capacity": "all the data it has",
-        "contribution": "data it really used",
-        "reported_contribution": "data it said it used",
-        "reported_size": "data it said it has",
-        "reported_unit_cost": "cost per unit it stated (empty where the mechanism does not ask)",
-        "accuracy": "worth of the model it received",
-        "best_accuracy": "best of its accuracies so far, what an owner that left keeps (chosen on test data)",
-        "gain": "what it gained: the accuracy, unless the scenario values something else",
-        "cost": "true cost of its contribution, or of what the scenario values instead",
-        "owed": "payment that fell due by the rule (negative: it had to pay), before anybody's budget",
-        "payment": "money it really received (negative: it paid)",
-        "money": "money it has after the step (inf: it has no budget)",
-        "utility": "gain - cost + payment",
-        "stayed": "whether it is in the federation",
-        "rejected": "whether its report or model update was unusable and counted as nothing",
-        "information": "what its decision in this step rests on: " + ", ".join(INFORMATION),
-        "imports": "others' models that go into its own (0 where all share one model)",
-        "exports": "others' models that its own goes into",
-        "import_strength": "how much of others' models goes into its own, summed over them",
-        "export_strength": "how much of its own model goes into others', summed over them",
-        "isolated": "whether it is there but neither imports nor exports a model",
-    },
-    "transfers": {
-        "run": "number of the run",
-        "step": "number of the step",
-        "payer": "owner that pays (-1: the server)",
-        "payee": "owner that is paid (-1: the server)",
-        "amount": "money, never negative",
-        "reason": "the rule that demanded it",
-    },
-}
 
 #: columns of names, the same in every step
 _NAMED = ("strategy", "role")
@@ -163,6 +91,12 @@ class Recorder:
             chosen = codes[frame["owner"].to_numpy(dtype=np.intp)]
             frame.insert(place, name, pd.Categorical.from_codes(chosen, categories=pd.Index(seen)))
         return frame
+
+    def step_frame(self, values: dict[str, list]) -> pd.DataFrame:
+        """Values of every step so far, column by column, as a frame of the steps to keep and the last complete one."""
+        frame = pd.DataFrame({name: column[: self.step] for name, column in values.items()})
+        kept = np.array([step == self.step or self.wants(step) for step in range(1, self.step + 1)], dtype=bool)
+        return frame[kept].astype({"step": np.int64, "present": np.int64, "rejected": np.int64})
 
     def _columns(self, step: int, people: Population) -> dict[str, np.ndarray]:
         n = len(people)

@@ -8,11 +8,24 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
+from fedabm.accuracy.base import Accuracy
 from fedabm.curves import Array
 from fedabm.errors import InputError
 from fedabm.views import SERVER, Transfers
 
-__all__ = ["Ledger", "import_graph", "payment_graph", "write_graphml"]
+__all__ = ["Ledger", "check_balanced", "import_graph", "payment_graph", "write_graphml"]
+
+
+def check_balanced(mechanism: str, payments: Array, oracle: Accuracy) -> None:
+    """Raise unless payments sum to zero, up to rounding of the amounts that they are differences of."""
+    left = abs(float(payments.sum()))
+    if left <= 1e-9 * max(float(np.abs(payments).sum()), 1e-3):
+        return
+    if left > 1e-12 * float(np.abs(oracle.at_zero(len(payments))).sum()):
+        raise InputError(
+            f"{mechanism} promises a balanced budget but its payments sum to {payments.sum():.3g}; "
+            "mend the mechanism or set budget_balanced = False"
+        )
 
 
 class Ledger:

@@ -9,15 +9,14 @@ from typing import Any
 
 import mesa
 import numpy as np
-import pandas as pd
 
 from fedabm.accuracy.base import Accuracy
 from fedabm.agents import Owner, Server
 from fedabm.certificate import certified_gains
+from fedabm.columns import COLUMNS
 from fedabm.curves import Array
-from fedabm.errors import InputError
 from fedabm.frames import Frames, Recorder, run_frame, shorten
-from fedabm.ledger import Ledger
+from fedabm.ledger import Ledger, check_balanced
 from fedabm.links import Links
 from fedabm.people import Members, Population
 from fedabm.random import check_seed, generator
@@ -126,19 +125,8 @@ class Federation(mesa.Model):
         size = np.where(reports.contribution > 0, reports.size, 0.0)
         outcome = self.server.settle(ServerView(self.steps, reports, oracle, self.accuracy.sent(present, size)))
         if self.scenario.mechanism.budget_balanced:
-            self._check_budget(outcome.payments, oracle)
+            check_balanced(type(self.scenario.mechanism).__name__, outcome.payments, oracle)
         return outcome
-
-    def _check_budget(self, payments: Array, oracle: Accuracy) -> None:
-        """Raise unless payments sum to zero, up to rounding of the amounts that they are differences of."""
-        left = abs(float(payments.sum()))
-        if left <= 1e-9 * max(float(np.abs(payments).sum()), 1e-3):
-            return
-        if left > 1e-12 * float(np.abs(oracle.at_zero(len(payments))).sum()):
-            raise InputError(
-                f"{type(self.scenario.mechanism).__name__} promises a balanced budget but its payments sum to "
-                f"{payments.sum():.3g}; mend the mechanism or set budget_balanced = False"
-            )
 
     def deliver(self, present: Members, outcome: Outcome) -> None:
         """Where everyone has a model of its own: the server sends back what each is to train on next."""
@@ -298,13 +286,8 @@ class Federation(mesa.Model):
             "wall_time": time.perf_counter() - self._began,
         }
         owners, transfers = self.recorder.frame(self.population), self.ledger.frame(self.recorder.latest)
-        return Frames.join([Frames(run_frame(row), self._step_frame(), owners, transfers)])
-
-    def _step_frame(self) -> pd.DataFrame:
-        last = self.recorder.step
-        frame = pd.DataFrame({name: values[:last] for name, values in self.datacollector.model_vars.items()})
-        kept = np.array([step == last or self.recorder.wants(step) for step in range(1, last + 1)], dtype=bool)
-        return frame[kept].astype({"step": np.int64, "present": np.int64, "rejected": np.int64})
+        steps = self.recorder.step_frame(self.datacollector.model_vars)
+        return Frames.join([Frames(run_frame(row), steps, owners, transfers)])
 
 
 #: columns of the steps frame and the attributes that fill them
@@ -313,6 +296,5 @@ _REPORTERS = {
     "contribution": "total_contribution",
     "accuracy": "mean_accuracy",
     "cost": "total_cost",
-    **{name: name for name in ("transferred", "welfare", "server_balance", "present", "rejected", "moved")},
-    **{name: name for name in ("reciprocity", "components")},
+    **{name: name for name in COLUMNS["steps"] if name not in ("run", "step", "contribution", "accuracy", "cost")},
 }

@@ -132,7 +132,7 @@ def _figure(found: pd.DataFrame, setting: MarketSetting, seeds: int) -> Figure:
     for panel in (left, right):
         panel.axhline(0.0, color="0.2", linewidth=0.8)
         panel.set_xlabel("")
-    left.set(title="benign owners", ylabel="change of accuracy (points)")
+    left.set(title="benign owners", ylabel="change of accuracy (points; log beyond 1)")
     right.set(title="the attacker", ylabel="utility above a benign owner's")
     handles, labels = left.get_legend_handles_labels()
     left.get_legend().remove()

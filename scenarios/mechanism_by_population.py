@@ -27,6 +27,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm import Scenario, load, population
@@ -119,30 +120,64 @@ def summary(results: Results) -> pd.DataFrame:
     runs["mechanism"] = runs["mechanism"].str.partition("(")[0]
     runs["odd"] = runs["odd"].where(runs["share"] > 0, "nobody")
     groups = runs.groupby(["mechanism", "odd", "share", "owners"], sort=False)
-    return groups[["data", "welfare", "converged"]].mean().reset_index()
+    return groups[["data", "welfare", "converged"]].mean().assign(seeds=groups["seed"].nunique()).reset_index()
 
 
 def heat_maps(table: pd.DataFrame, column: str) -> Figure:
-    """One map per kind of odd owner: mechanisms by share of odd owners and number of owners."""
+    """One map per kind of odd owner: mechanisms by number of owners and share of odd ones."""
     kinds = [kind for kind in table["odd"].unique() if kind != "nobody"]
+    grids = [_grid(table, kind, column) for kind in kinds]
+    rows, wide = len(grids[0]), grids[0].shape[1]
     sns.set_theme(style="white", context="paper")
-    rows = table["mechanism"].nunique()
     figure, axes = plt.subplots(
-        1, len(kinds), figsize=(5.2 * len(kinds), 0.42 * rows + 1.4), sharey=True, squeeze=False
+        1,
+        len(kinds) + 1,
+        figsize=(len(kinds) * (0.48 * wide + 0.3) + 2.2, 0.42 * rows + 1.5),
+        width_ratios=[*[wide] * len(kinds), 0.4],
+        squeeze=False,
+        layout="constrained",
     )
-    low, high = np.nanmin(table[column]), np.nanmax(table[column])
-    titles = {"data": "share of all data contributed", "welfare": "welfare per owner"}
-    for panel, kind in zip(axes[0], kinds, strict=True):
-        part = table[table["odd"].isin([kind, "nobody"])].sort_values(["owners", "share"], kind="stable")
-        grid = part.pivot_table(index="mechanism", columns=["owners", "share"], values=column, sort=False)
-        sns.heatmap(
-            grid, ax=panel, vmin=low, vmax=high, annot=True, fmt=".2f", cmap="viridis", cbar=panel is axes[0][-1]
-        )
-        panel.set_title(f"{titles[column]}: {kind.replace('_', '-')}s")
-        panel.set_xlabel("owners - share of them")
-        panel.set_ylabel("")
-    figure.tight_layout()
+    scale = {"vmin": np.nanmin(table[column]), "vmax": np.nanmax(table[column]), "cmap": "viridis"}
+    for panel, kind, grid in zip(axes[0], kinds, grids, strict=False):
+        first = panel is axes[0][0]
+        sns.heatmap(grid, ax=panel, annot=True, fmt=".2f", cbar=first, cbar_ax=axes[0][-1], yticklabels=first, **scale)
+        _dress(panel, grid, kind)
+    titles = {"data": "Share of all data contributed", "welfare": "Welfare per owner"}
+    counts = sorted(table["seeds"].unique())
+    seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    figure.suptitle(f"{titles[column]}, last step, mean of {seeds} seeds")
     return figure
+
+
+def _grid(table: pd.DataFrame, kind: str, column: str) -> pd.DataFrame:
+    """Mechanisms by (owners, share), populations without odd owners among them."""
+    part = table[table["odd"].isin([kind, "nobody"])].sort_values(["owners", "share"], kind="stable")
+    grid = part.pivot_table(index="mechanism", columns=["owners", "share"], values=column, sort=False)
+    return grid.reindex(table["mechanism"].unique())
+
+
+def _dress(panel: Axes, grid: pd.DataFrame, kind: str) -> None:
+    """Shares below the columns, and below them how many owners there are."""
+    sizes, shares = (grid.columns.get_level_values(level) for level in ("owners", "share"))
+    panel.set_xticks(np.arange(len(shares)) + 0.5, labels=[f"{share:.0%}" for share in shares], rotation=0)
+    for size in sizes.unique():
+        places = np.flatnonzero(sizes == size)
+        spot = {"xy": (places.mean() + 0.5, 0), "xycoords": panel.get_xaxis_transform()}
+        panel.annotate(
+            f"{size} owners",
+            **spot,
+            xytext=(0, -18),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            annotation_clip=False,
+        )
+        if places[0]:
+            panel.axvline(places[0], color="white", linewidth=3)
+    panel.set_title(f"share of {kind.replace('_', '-')}s")
+    panel.set_xlabel("\n")
+    panel.set_ylabel("")
+    panel.tick_params(length=0)
 
 
 if __name__ == "__main__":

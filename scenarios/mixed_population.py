@@ -53,7 +53,7 @@ class Preset:
 
 
 _PRESETS = {
-    "quick": Preset(Size(6, 120, 60, "logistic"), 8, None, 5, Recipe(batch=10, optimiser=SGD(0.05))),
+    "quick": Preset(Size(6, 150, 60, "mlp"), 8, None, 4, Recipe(batch=10, optimiser=SGD(0.05))),
     "paper": Preset(Size(30, 1800, 200, "mnist_cnn"), 50, 102, 10, Recipe(batch=32, optimiser=SGD(0.1))),
 }
 
@@ -68,18 +68,20 @@ def run(
 ) -> None:
     """Growing shares of free-riders, then of liars; all data of an owner cost it between half and all of the highest.
 
-    `changes` = 0 lets all owners but one change one after the other, `seeds` = 0 takes the preset's number.
+    `changes` = 0 lets all owners but one change one after the other (in runs shortened by --steps only the first),
+    `seeds` = 0 takes the preset's number.
     """
     check_whole("changes", changes, 0)
-    check_positive("highest_cost", highest_cost)
     check_whole("seeds", seeds, 0)
+    check_positive("highest_cost", highest_cost)
     chosen, dataset = _PRESETS[preset], choose(data, study.note)
+    most = changes or (1 if study.steps else chosen.size.owners - 1)
     for seed in range(study.seed, study.seed + (seeds or chosen.seeds)):
         case = Case.of(chosen, dataset, seed, highest_cost, study.steps)
         for rule in case.protocols():
             study.simulate(case.scenario(rule, []), f"{rule.name}, honest, 0", seed)
             for kind, strategy in _KINDS.items():
-                for count in range(1, (changes or chosen.size.owners - 1) + 1):
+                for count in range(1, most + 1):
                     people = [strategy] * count
                     study.simulate(case.scenario(rule, people), f"{rule.name}, {kind}, {count}", seed)
     outcomes = _outcomes(study)

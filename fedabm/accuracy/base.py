@@ -74,7 +74,7 @@ class Accuracy(ABC):
         return self.advance(sending.before.contribution), np.zeros(len(sending.now.contribution), dtype=bool)
 
     def sent(self, rows: Rows, size: Array) -> Any:
-        """The models that owners in `rows`, who claim these data sizes, sent in this round; None where all share one."""
+        """The models that owners in `rows`, who claim these sizes, sent in this round; None where all share one."""
         return None
 
     def deliver(self, rows: Rows, exchange: Any) -> Accuracy:

@@ -127,7 +127,7 @@ def federate(
 
 
 def tamper(updates: Tensor, received: Tensor, attack: Tampering) -> None:
-    """Change some owners' updates (n, P) in place; `received` is what everybody (P,) or each owner (n, P) trained from."""
+    """Change some owners' updates (n, P) in place; `received` is the model that all (P,) or each (n, P) got."""
     members = torch.from_numpy(np.asarray(attack.members, dtype=np.int64)).to(updates.device)
     rows = updates.index_select(0, members)
     got = received.expand_as(updates).index_select(0, members)

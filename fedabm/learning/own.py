@@ -41,7 +41,9 @@ class ClassMix:
     def own(self, engine: Engine, models: Tensor) -> Array:
         """What the models (n, P) are worth to their owners, (n,)."""
         samples, offsets, classes = _by_class(engine)
-        accuracy = engine.score(models, samples, offsets).accuracy.cpu().numpy()
+        # Before the first round all rows are one and the same model.
+        distinct = models[:1] if models.stride(0) == 0 else models
+        accuracy = engine.score(distinct, samples, offsets).accuracy.cpu().numpy()
         mix = engine.data.class_counts()[:, classes].astype(float)
         total = mix.sum(axis=1)
         if np.any(total == 0):

@@ -134,7 +134,9 @@ class Personal(Accuracy):
 
     def seeded(self, seed: int) -> Personal:
         """With the run's seed, unless it has its own."""
-        return self if self.seed is not None or self.round else replace(self, seed=seed, first=None, kept=None, standing=None)
+        if self.seed is not None or self.round:
+            return self
+        return replace(self, seed=seed, first=None, kept=None, standing=None)
 
     def values(self, profiles: Array) -> Array:
         """What the present models are worth, whatever the profile, (k, n)."""

@@ -80,7 +80,7 @@ def _unread(source: Source) -> Iterator[Concern]:
 def _restless(source: Source) -> Iterator[Concern]:
     runs = source.done[~source.done["converged"].fillna(False).astype(bool)]
     if len(runs):
-        text = f"{len(runs)} of {_many(len(source.done), 'run')} did not converge: owners or models still changed at the end."
+        text = f"{len(runs)} of {_many(len(source.done), 'run')} did not converge: something still changed at the end."
         yield Concern("warning", text, _names(runs, "gap"))
 
 

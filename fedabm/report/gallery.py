@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -86,18 +87,21 @@ def _parameters(source: Source) -> Iterator[Inline]:
 
 
 def _over_time(source: Source) -> Iterator[Inline]:
+    """Contributions over the steps, or where these stay as they are, as in training, accuracies."""
     owners = source.frames.owners
     if owners["step"].nunique() < 2:
         return
-    figure = figures.side_by_side(source.frames, figures.contributions_over_time, source.by)
+    varied = owners.groupby(["run", "owner"])[["contribution", "accuracy"]].nunique().max() > 1
+    learning = varied["accuracy"] and not varied["contribution"]
+    column, title = ("accuracy", "Accuracies") if learning else ("contribution", "Contributions")
+    figure = figures.side_by_side(source.frames, partial(figures.contributions_over_time, column=column), source.by)
     last = last_step(owners)
-    means = last.groupby(last["strategy"].astype(str))["contribution"].mean()
+    means = last.groupby(last["strategy"].astype(str))[column].mean()
     words = "; ".join(f"{name} {value:.4g}" for name, value in means.items())
-    alt = (
-        f"Line charts of contributions over steps 1 to {owners['step'].max()}. Means over all runs at the end: {words}."
-    )
+    most = owners["step"].max()
+    alt = f"Line charts of {title.lower()} over steps 1 to {most}. Means over all runs at the end: {words}."
     caption = "Lines are means over owners by strategy, bands hold the middle 80% of owners."
-    yield from_figure(figure, "Contributions over time", alt, caption)
+    yield from_figure(figure, f"{title} over time", alt, caption)
 
 
 def _against_contribution(source: Source) -> Inline:

@@ -31,7 +31,8 @@ from fedabm.scenario import OwnerProfile
 from fedabm.sending import Effort, Sending
 from fedabm.strategies import Attacker, FreeRider, Honest, Quitter, Strategy
 from tests.conftest import assert_equal_frames, run
-from tests.learning.test_answers import COSTS, FULL, PLANTED, TESTED, engine as secret_engine
+from tests.learning.test_answers import COSTS, FULL, PLANTED, TESTED
+from tests.learning.test_answers import engine as secret_engine
 from tests.test_privacy import Bugged, leaks
 
 MARKET = ModelMarket(2.0, 10.0)
@@ -281,7 +282,9 @@ def test_a_restored_run_ends_like_one_that_was_not_interrupted(tmp_path):
 
 @pytest.mark.parametrize("rule", [MARKET, RULES["FedFomo"]], ids=["market", "fomo"])
 def test_the_server_reaches_nobodys_data(rule):
-    owners = [OwnerProfile(Linear(c), size, Honest(), eagerness=9e3) for c, size in zip(COSTS, FULL.tolist(), strict=True)]
+    owners = [
+        OwnerProfile(Linear(c), size, Honest(), eagerness=9e3) for c, size in zip(COSTS, FULL.tolist(), strict=True)
+    ]
     bugged = Bugged(rule)
     model = Federation(Scenario(owners, Personal(secret_engine()), bugged, steps=2), 5)
     model.run()

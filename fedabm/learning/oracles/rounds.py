@@ -147,7 +147,7 @@ class Rounds(Answering):
 
     def _updates(self, start: Tensor, counts: NDArray[np.int64]) -> Tensor:
         """Everybody's update as sent, with the same draws for both trainings."""
-        updates = self.recipe.train(self.engine, start, counts.astype(float), self.seed or 0, self.round)
+        updates = self.recipe.train(self.engine, start, counts.astype(float), self.seed or 0, max(self.round - 1, 0))
         for attack in self.tampering:
             tamper(updates, start, attack)
         return updates
