@@ -65,7 +65,12 @@ def of_runs(frames: Frames, runs: list[int]) -> Frames:
 
 
 def side_by_side(
-    frames: Frames, draw: Callable[..., Axes], by: str = "label", most: int = 4, width: float = 3.6, height: float = 3.4
+    frames: Frames,
+    draw: Callable[..., Axes],
+    by: str = "label",
+    most: int = 12,
+    width: float = 3.6,
+    height: float = 3.4,
 ) -> Figure:
     """The same figure for each group of runs, one panel each on common axes; at most so many groups.
 
@@ -76,16 +81,20 @@ def side_by_side(
     groups = runs.groupby(runs[by].map(kind_of) if by == "mechanism" else runs[by], sort=False)["run"]
     chosen = list(groups)[:most]
     with sns.axes_style("whitegrid"), sns.plotting_context("paper", font_scale=1.05):
-        count = max(len(chosen), 1)
-        figure, axes = plt.subplots(1, count, figsize=(width * count, height), sharey=True, squeeze=False)
+        columns = int(np.clip(len(chosen), 1, 4))
+        rows = max(-(-len(chosen) // columns), 1)
+        figure, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), sharey=True, squeeze=False)
         figure.set_layout_engine("constrained")
-    for panel, (name, members) in zip(axes[0], chosen, strict=False):
+    panels = list(axes.ravel()[: max(len(chosen), 1)])
+    for spare in axes.ravel()[len(panels) :]:
+        spare.remove()
+    for place, (panel, (name, members)) in enumerate(zip(panels, chosen, strict=False)):
         draw(of_runs(frames, list(members)), ax=panel)
         title = shorten(str(name), 40)
         panel.set_title(title if len(chosen) == len(groups) else f"{title}\n({len(chosen)} of {len(groups)} shown)")
-        if panel is not axes[0][0]:
+        if place % columns:
             panel.set_ylabel("")
-    _one_legend(figure, list(axes[0]))
+    _one_legend(figure, panels)
     return figure
 
 
@@ -97,7 +106,7 @@ def _one_legend(figure: Figure, panels: list[Axes]) -> None:
         if panel.get_legend() is not None:
             panel.get_legend().remove()
     if found:
-        columns = min(len(found), 2 * len(panels))
+        columns = min(len(found), 2 * min(len(panels), 4))
         names = [shorten(name, 40) for name in found]
         figure.legend(found.values(), names, loc="outside lower center", ncol=columns, frameon=False)
 

@@ -6,9 +6,11 @@ models are trained with the equilibrium contributions.  Accuracies, payments and
 come from trained models: shares from coalition models (the updates of the others left out), payments from the ledger.
 
 Reciprocity is measured, not assumed: (a_i + p_i - a_i(0)) / phi_i with phi from sampled orders that are independent of
-those that the payments of M^Shap were computed from (minus infinity: somebody gives nothing and still has to pay).  So M^Shap comes out at 1 up to the error of both samples, which
-stands beside it.  Image owners form three groups with pictures turned by 10, 90 and 180 degrees, owners of tables two
-with 70% and 30% positive samples.  One unit of data is one sample here, a batch in the paper, so costs are not theirs.
+those that the payments of M^Shap were computed from.  So M^Shap comes out at 1 up to the error of both samples, which
+stands beside it.  Minus infinity means that somebody gives nothing and still has to pay.
+
+Image owners form three groups with pictures turned by 10, 90 and 180 degrees, owners of tables two with 70% and 30%
+positive samples.  One unit of data is one sample here, a batch in the paper, so costs are not theirs.
 """
 
 from __future__ import annotations
@@ -229,6 +231,7 @@ def _means(table: pd.DataFrame) -> pd.DataFrame:
             row |= {measure: runs[measure].mean(), f"{measure} printed": printed}
         row |= {
             "MC error": runs["MC error"].max(),
+            "1 within error": _fair(runs),
             "converged": bool(runs["converged"].all()),
             "gap": runs["gap"].max(),
         }

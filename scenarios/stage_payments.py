@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm.analysis.curves import COLOURS, dress, panels
+from fedabm.analysis.curves import COLOURS, dress, panels, shared_legend
 from fedabm.cli import run_script
 from fedabm.errors import check_positive, check_whole
 from fedabm.learning.federation import Recipe
@@ -51,7 +51,7 @@ class Preset:
 
 _PRESETS = {
     "quick": Preset(
-        Size(6, 200, 100, "mlp"), 40, 5, 3, 40, 4000.0, None, 3, Recipe(optimiser=SGD(0.02), weighting="equal")
+        Size(6, 200, 200, "mlp"), 40, 5, 3, 40, 4000.0, None, 3, Recipe(optimiser=SGD(0.02), weighting="equal")
     ),
     "paper": Preset(
         Size(30, 1800, 170, "mnist_cnn"),
@@ -154,9 +154,10 @@ def _figure(study: Study, stages: pd.DataFrame, data: str, index: str) -> Figure
         right.scatter(some["stage"] + 0.15 * (group - 1), some["payment"], s=14, color=COLOURS[group], alpha=0.7)
     right.axhline(0.0, color="0.3", linewidth=0.8)
     seeds = study.frames.runs["seed"].nunique()
-    dress(left, f"{data}: data used ({seeds} seeds)", "iteration", "mean samples of an owner", "best")
+    dress(left, f"{data}: data used ({seeds} seeds)", "iteration", "mean samples of an owner")
     dress(middle, "the model (grey: all seeds)", "iteration", "mean test accuracy")
     dress(right, f"payments by {index.capitalize()} shares", "stage", "payment of an owner")
+    shared_legend(figure, left)
     return figure
 
 

@@ -36,7 +36,7 @@ class Preset:
 
 
 PRESETS = {
-    "quick": Preset("mnist", Size(10, 180, 60, "mlp"), 30, 0.5, 100.0, 3, Recipe(batch=10, optimiser=SGD(0.05)), 100),
+    "quick": Preset("mnist", Size(10, 180, 60, "mlp"), 24, 0.5, 200.0, 5, Recipe(batch=10, optimiser=SGD(0.05)), 50),
     "paper": Preset(
         "cifar10", Size(100, 450, 50, "cifar_cnn"), 100, 0.5, 10.0, 10, Recipe(batch=32, optimiser=Adam(0.001))
     ),

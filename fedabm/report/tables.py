@@ -19,6 +19,8 @@ _MEASURES = ("contribution", "accuracy", "cost", "transferred", "welfare")
 _MOST = 100
 #: studies of more runs with repeated labels are summed up by label
 _FEW = 12
+#: smaller numbers are what rounding leaves
+_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ def text(value: Any) -> str:
     if isinstance(value, float | np.floating) and np.isinf(value):
         return "∞" if value > 0 else "-∞"
     if isinstance(value, float | np.floating):
+        value = 0.0 if abs(float(value)) < _ROUNDING else value
         return f"{float(value):,.4g}" if abs(float(value)) < 1e6 else f"{float(value):.4g}"
     if isinstance(value, int | np.integer):
         return f"{int(value):,}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from fedabm.reproduction.rows import PAPERS, Budget, Result, Row, find_paper
 from fedabm.reproduction.runner import find_budget, ledger, reproduce
 
 __all__ = ["add_parser"]
+
+#: processes that train while the other rows are run
+_WORKERS = 2
 
 
 def add_parser(commands: Any) -> None:
@@ -58,8 +62,13 @@ def _check(file: Path, paper: str | None) -> None:
 
 
 def _with_progress(rows: list[Row], budget: Budget) -> list[Result]:
-    """Run the rows beside a progress bar on the error stream, which names the row that was finished last."""
+    """Run the rows beside a progress bar on the error stream, which names the row that was finished last.
+
+    What was trained for them is told in lines of its own.
+    """
     columns = (TextColumn("{task.description:<6}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=len(rows))
-        return reproduce(rows, budget, lambda result: bar.update(task, advance=1, description=result.id))
+        done = partial(bar.update, task, advance=1)
+        told = partial(bar.console.print, highlight=False, markup=False)
+        return reproduce(rows, budget, lambda result: done(description=result.id), _WORKERS, told)

@@ -1,4 +1,4 @@
-"""Doshi et al. 2025: UPBReD and 2P-UPBReD, rows D01 to D20."""
+"""Doshi et al. 2025: UPBReD and 2P-UPBReD, rows D01 to D20 but for those that need training, which are in `learned`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fedabm.metrics import budget as budget_of
 from fedabm.rates import Side, accuracy_steps, full_contribution_steps, joint_steps, step_bounds, weight_steps
 from fedabm.reproduction.instances import Coupled
 from fedabm.reproduction.rows import Budget, Finding, corrected, holds, refuted, row
-from fedabm.reproduction.trials import agree, convex, numbers, play, trials, waits
+from fedabm.reproduction.trials import agree, convex, numbers, play, trials
 from fedabm.scenarios.no_equilibrium import ring
 from fedabm.strategies import GradientResponse
 
@@ -198,26 +198,6 @@ def balanced(budget: Budget) -> Finding:
 
     found = trials(budget, error, 1e-11)
     return holds(f"sum 0 and p_i as printed: {found}", found.holds)
-
-
-_AGAINST = {"owners": "number of owners", "subsidy": "beta", "time": "time"}
-for _first, _data in ((7, "CIFAR-10"), (10, "FEMNIST"), (13, "Twitter")):
-    for _place, (_name, _what) in enumerate(_AGAINST.items()):
-        waits(
-            {f"D{_first + _place:02d}": f"Fig. 1, {_data}: welfare against {_what}"},
-            f"welfare_by_{_name}",
-            "2P-UPBReD equals FedAvg and beats UPBReD",
-        )
-waits(
-    {"D16": "Fig. 2: payments non-decreasing in contribution; contributors are paid, consumers pay (FEMNIST)"},
-    "payments_by_contribution",
-    "payments rise with contribution",
-)
-waits(
-    {"D19": "Section 5: full contribution for beta below the theoretical threshold; FedAvg poor in strategic settings"},
-    "welfare_by_subsidy",
-    "thresholds below zeta + tau",
-)
 
 
 @row("D17", "Fig. 3: feasible region of gamma", published="n = 2, L = 1", preset="fedabm run step_size_region")

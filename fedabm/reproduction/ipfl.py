@@ -1,4 +1,4 @@
-"""iPFL 2025: the market for personalised models, rows P01 to P28."""
+"""iPFL 2025: the market for personalised models, rows P01 to P07, P17 and P18; `markets` has the trained ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fedabm.market import (
     utilities,
 )
 from fedabm.reproduction.rows import Budget, Finding, corrected, holds, refuted, row
-from fedabm.reproduction.trials import agree, trials, waits
+from fedabm.reproduction.trials import agree, trials
 
 _GAIN = SquareRootGain()
 _MARKET = "fedabm run inclusive_market"
@@ -229,34 +229,3 @@ def finance_and_code(budget: Budget) -> Finding:
     right = agree([means[0], spreads[0]], [58.16, 150.38], 2) and agree([means[1], spreads[1]], [208.1, 131.9], 1)
     reason = f"closed form: utilities, with lambda d near 0; the last spread is printed as 131.1; {_LANGUAGE}"
     return corrected(ours, right, reason, as_printed=agree(spreads[1], 131.1, 1))
-
-
-_FIGURE_2 = [f"{data}, {part}" for data in ("CIFAR-10", "Fashion-MNIST") for part in ("NIID", "Cluster", "Skew")]
-_FIGURE_2 += ["PACS", "FEMNIST", "Shakespeare"]
-waits(
-    {f"P{8 + place:02d}": f"Fig. 2, {name}: utility and accuracy" for place, name in enumerate(_FIGURE_2)},
-    "market_comparison",
-    "highest utility, accuracy comparable or better",
-)
-waits(
-    {
-        "P19": "Fig. 3: utility distributions on CIFAR-10 Cluster",
-        "P20": "Fig. 3: utility distributions on PACS",
-        "P21": "Fig. 3: utility distributions on Fashion-MNIST NIID",
-    },
-    "market_rationality",
-    "positive for every client",
-)
-waits(
-    {
-        "P22": "Fig. 4: shuffle attack",
-        "P23": "Fig. 4: sign-flip attack",
-        "P24": "Fig. 4: same-value attack",
-        "P25": "Fig. 4: Gaussian attack",
-    },
-    "market_attacks",
-    "benign accuracy kept, attacker's utility falls",
-)
-waits({"P26": "Table 2: lying about data size"}, "market_liars", "honest 617.295; 0.1: -513.41, 0.5: -9.951, 10: 0")
-waits({"P27": "Table 2: lying about cost"}, "market_liars", "honest 617.295; 2, 5, 10: 0")
-waits({"P28": "Fig. 5: inclusive market, roles and isolation of the attacker"}, "inclusive_market", "attacker isolated")

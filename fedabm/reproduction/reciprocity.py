@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fedabm.reproduction.rows import Budget, Finding, corrected, refuted, row
-from fedabm.reproduction.trials import close, numbers, play, training, waits
+from fedabm.reproduction.trials import close, numbers, play, training
 
 _TRAINED = "reciprocity_table_trained"
 _FULL = 100 * 3000 / 5440
@@ -38,7 +38,7 @@ def _compare(dataset: str, full: float, width: float, chosen: str, **settings: A
     reason = (
         f"closed form: printed are iterates after 1000 steps, not equilibria, in which M^Shap makes everyone give all "
         f"it may, {given:.1f} % (gap {solved['gap'].max():.1g}); shares agree within {width:g} points {chosen}; "
-        f"trained accuracies: {training(_TRAINED)}"
+        f"trained accuracies {training(_TRAINED)}"
     )
     as_printed = close(given, iterates["share % printed"].iloc[2], 0.05)
     return corrected(f"iterates: {_text(iterates)}", right, reason, as_printed=as_printed)
@@ -100,7 +100,7 @@ def lumpy_skin(budget: Budget) -> Finding:
     reason = (
         f"costs and capacities are not given; with those of the other datasets the iterates come within 5 points, but "
         f"a reciprocity of 0.02 under M^BG, where M^0 has 0.92, is not explained by any setting (here {ratio[1]:.2f}); "
-        f"trained accuracies: {training(_TRAINED)}"
+        f"trained accuracies {training(_TRAINED)}"
     )
     return refuted(f"iterates: {_text(table)}", right, reason, as_printed=bool(ratio[1] < 0.1))
 
@@ -123,20 +123,6 @@ def spread(budget: Budget) -> Finding:
     ours = f"CIFAR-10, M^Shap over 3 seeds: share {share / 100:.3g}, reciprocity {ratio:.2g}, data gain {gain:.2g}"
     reason = (
         f"the printed tables have {np.max(_SPREADS):g} for the data gain; shares and reciprocity are below 0.1; "
-        f"trained accuracies: {training(_TRAINED)}"
+        f"trained accuracies {training(_TRAINED)}"
     )
     return corrected(ours, share / 100 <= 0.1 and ratio <= 0.1, reason, as_printed=np.max(_SPREADS) <= 0.1)
-
-
-waits({"R19": "Table 1: quadratic"}, _TRAINED, "share (3.3, 4, 99.6) %, data gain (1, 1.25, 31.18)")
-waits({"R21": "Appendix E: fitted weights from training on rotated groups"}, _TRAINED, "matrices of Appendix E")
-waits(
-    {"R23": "Section 5.2, Appendix F: FedBR-Shap finds approximate equilibria while training and pays per stage"},
-    "stage_payments",
-    "budget feasible payments per stage",
-)
-waits(
-    {"R24": "Section 5.1: the owner with better data contributes less under M^Shap (lumpy skin)"},
-    _TRAINED,
-    "NE (38.1 %, 55.4 %) under M^Shap, which cannot average to the 81.3 % of Table 1",
-)

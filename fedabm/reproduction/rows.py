@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from fedabm.errors import InputError, nearest
 
@@ -33,6 +33,7 @@ __all__ = [
     "Budget",
     "Finding",
     "Paper",
+    "Play",
     "Result",
     "Row",
     "Verdict",
@@ -48,10 +49,39 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Budget:
-    """How much work the rows may do: `instances` random games per theorem."""
+    """How much work the rows may do: `instances` random games per theorem, and whether rows may train models."""
 
     name: str
     instances: int
+    trains: bool = True
+
+
+@dataclass(frozen=True)
+class Play:
+    """A scenario with its parameters, and the data sets whose files it needs."""
+
+    scenario: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+    data: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, scenario: str, needs: tuple[str, ...] = (), **parameters: Any) -> Play:
+        """With the parameters by name; what `data` names is needed, too."""
+        named = parameters.get("data", "auto")
+        return cls(scenario, tuple(parameters.items()), needs if named in ("auto", "all") else (named, *needs))
+
+    @property
+    def command(self) -> str:
+        """How to play it from the command line."""
+        shown = (f" --set {name}={_text(value)}" for name, value in self.parameters)
+        return f"fedabm run {self.scenario}{''.join(shown)}"
+
+
+def _text(value: Any) -> str:
+    """A parameter as `--set` takes it."""
+    return (
+        ",".join(map(_text, value)) if isinstance(value, tuple) else value if isinstance(value, str) else f"{value:g}"
+    )
 
 
 @dataclass(frozen=True)
@@ -91,7 +121,8 @@ def not_run(reason: str, ours: str = "") -> Finding:
 class Row:
     """One artefact of a paper: its id, what is claimed, what is printed, and the function that checks it.
 
-    `kind` is "c" (closed form), "t" (needs training) or "c,t"; `preset` is the command that shows it at work.
+    `kind` is "c" (closed form), "t" (needs training) or "c,t"; `preset` is the command that shows it at work; `plays`
+    are the scenarios that its check trains.
     """
 
     id: str
@@ -100,6 +131,7 @@ class Row:
     published: str
     preset: str
     check: Callable[[Budget], Finding]
+    plays: tuple[Play, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -138,14 +170,14 @@ _ROWS: dict[str, Row] = {}
 
 
 def row(
-    id: str, claim: str, *, published: str = "", preset: str = "", kind: str = "c"
+    id: str, claim: str, *, published: str = "", preset: str = "", kind: str = "c", plays: tuple[Play, ...] = ()
 ) -> Callable[[Callable[[Budget], Finding]], Callable[[Budget], Finding]]:
     """Register the function below as the check of row `id`."""
 
     def register(check: Callable[[Budget], Finding]) -> Callable[[Budget], Finding]:
         if id in _ROWS:
             raise InputError(f"row {id} is registered twice, got {claim!r}; give each row its own id")
-        _ROWS[id] = Row(id, kind, claim, published, preset, check)
+        _ROWS[id] = Row(id, kind, claim, published, preset, check, plays)
         return check
 
     return register

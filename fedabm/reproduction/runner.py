@@ -1,4 +1,4 @@
-"""Runs rows of the ledger, one after the other."""
+"""Runs rows of the ledger, one after the other, while other processes train what they need."""
 
 from __future__ import annotations
 
@@ -9,14 +9,26 @@ from collections.abc import Callable
 from fedabm.errors import InputError, nearest
 from fedabm.library import names
 from fedabm.reproduction.rows import PAPERS, Budget, Finding, Paper, Result, Row, rows_of
+from fedabm.reproduction.training import ahead
 from fedabm.reproduction.trials import play
 
 __all__ = ["BUDGETS", "find_budget", "ledger", "reproduce"]
 
-#: quick: minutes on two cores; paper: ten times as many random instances
+#: quick: minutes on two cores; paper: ten times as many random instances, while training stays quick: each row that
+#: needs more says which command runs the paper's size, which takes hours to days
 BUDGETS = {"quick": Budget("quick", 40), "paper": Budget("paper", 400)}
 
-_MODULES = ("doshi", "murhekar2023", "murhekar2025", "reciprocity", "karimireddy", "rules", "ipfl")
+_MODULES = (
+    "doshi",
+    "murhekar2023",
+    "murhekar2025",
+    "reciprocity",
+    "karimireddy",
+    "rules",
+    "ipfl",
+    "markets",
+    "learned",
+)
 
 
 def ledger(papers: tuple[Paper, ...] = PAPERS) -> list[Row]:
@@ -33,13 +45,23 @@ def find_budget(name: str) -> Budget:
     return BUDGETS[name]
 
 
-def reproduce(rows: list[Row], budget: Budget, done: Callable[[Result], None] = lambda result: None) -> list[Result]:
-    """Run rows; `done` is told each result as soon as it is there."""
+def reproduce(
+    rows: list[Row],
+    budget: Budget,
+    done: Callable[[Result], None] = lambda result: None,
+    workers: int = 0,
+    told: Callable[[str], None] = lambda line: None,
+) -> list[Result]:
+    """Run rows; `done` is told each result as soon as it is there.
+
+    With `workers` that many processes train meanwhile what rows need, and `told` hears what they have finished.
+    """
     play.cache_clear()
     results = []
-    for one in rows:
-        results.append(_run(one, budget))
-        done(results[-1])
+    with ahead(rows if budget.trains else [], workers, told):
+        for one in rows:
+            results.append(_run(one, budget))
+            done(results[-1])
     return results
 
 

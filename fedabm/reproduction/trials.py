@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -13,12 +13,12 @@ import pandas as pd
 from fedabm.accuracy import GroupWeighted, PowerLaw
 from fedabm.costs import Power
 from fedabm.game import Game
-from fedabm.library import find, names
+from fedabm.library import find
 from fedabm.mechanisms import Mechanism
-from fedabm.reproduction.rows import Budget, not_run, row
+from fedabm.reproduction.rows import Budget
 from fedabm.study import Study
 
-__all__ = ["Tally", "agree", "close", "convex", "numbers", "play", "random_game", "training", "trials", "waits"]
+__all__ = ["Tally", "agree", "close", "convex", "numbers", "play", "random_game", "training", "trials"]
 
 
 @dataclass(frozen=True)
@@ -83,20 +83,9 @@ def play(name: str, seed: int = 0, **parameters: Any) -> dict[str, pd.DataFrame]
     return study.tables
 
 
-def waits(claims: Mapping[str, str], scenario: str, published: str) -> None:
-    """Rows that only training can decide: they say which scenario runs them, and whether it exists already."""
-    for id, claim in claims.items():
-        row(id, claim, published=published, preset=f"fedabm run {scenario} --set preset=paper", kind="t")(
-            lambda _: not_run(training(scenario))
-        )
-
-
 def training(scenario: str) -> str:
-    """How to run what needs training, and whether that is possible yet."""
-    command = f"fedabm run {scenario} --set preset=paper"
-    if scenario not in names():
-        return f"needs training; the scenario {scenario} is not implemented yet, then: {command}"
-    return f"needs training, which this ledger does not start; run it with: {command}"
+    """How to run what needs training at the paper's size."""
+    return f"need training, hours of it at the paper's size: fedabm run {scenario} --set preset=paper"
 
 
 def numbers(values: Any, digits: int = 6) -> str:

@@ -6,6 +6,7 @@ in the user's cache), set up once with the same PyTorch as ours.
 
 from __future__ import annotations
 
+import atexit
 import os
 import select
 import subprocess
@@ -63,6 +64,7 @@ class Rival:
             start_new_session=True,
         )
         self.unread = b""
+        atexit.register(self.close)  # also when the benchmark is broken off
 
     def seconds(self, patience: float = 300.0) -> float:
         """Train one round."""

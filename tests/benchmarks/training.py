@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -197,6 +198,7 @@ def main() -> int:
         print(peak(options.peak))
         return 0
     torch.set_num_threads(options.threads)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("broken off"))
     print(f"{options.threads} threads, load {os.getloadavg()[0]:.1f}, medians of {options.repeats}")
     good = True
     for name in options.only:

@@ -1,0 +1,199 @@
+"""Rows that need training: Doshi 2025 (D07 to D16, D19), Murhekar 2023 (M12, M13) and 2025 (R19, R21, R23, R24).
+
+The quick runs take a small part of MNIST, 2 to 10 owners and small networks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedabm.reproduction.murhekar2023 import TABLE_1, impossible_rows
+from fedabm.reproduction.rows import Finding, Play, not_run
+from fedabm.reproduction.training import Tables, judged, paper, trained, undecided
+from fedabm.reproduction.trials import numbers
+
+__all__ = ["ordered", "reciprocal", "rising", "stages", "strategic", "welfare"]
+
+_RULES = ["M^0", "M^BG", "M^Shap"]
+_PLAYS = {
+    "owners": Play.of("welfare_by_owners", data="mnist", seeds=2),
+    "subsidy": Play.of("welfare_by_subsidy", data="mnist", subsidies=(0.0, 0.5, 1.0, 1.5, 2.0), seeds=2),
+    "time": Play.of("welfare_by_time", data="mnist", seeds=2),
+}
+
+
+def welfare(found: Tables, against: str, why: str, command: str) -> Finding:
+    """Figure 1: the four protocols at the end, beside the claim that is about other data."""
+    table = found["summary"]
+    if against == "owners":
+        table = table[table["owners"] == table["owners"].max()]
+        setting = f"{int(table['owners'].iloc[0])} owners"
+    else:
+        setting = "10 owners"
+    ends = table.groupby("protocol", sort=False).last()["welfare"]
+    equal = "equals" if abs(ends["2P-UPBReD"] - ends["FedAvg"]) <= 1e-9 else "does not equal"
+    shown = ", ".join(f"{name} {value:.4g}" for name, value in ends.items())
+    ours = f"MNIST, {setting}, {int(table['seeds'].max())} seeds, beta = 2: welfare {shown}: 2P-UPBReD {equal} FedAvg"
+    return undecided(ours, why, command)
+
+
+def _figure_1() -> None:
+    against = {"owners": "number of owners", "subsidy": "beta", "time": "time"}
+    for first, name, data in ((7, "CIFAR-10", "cifar10"), (10, "FEMNIST", "femnist"), (13, "Twitter", "sent140")):
+        for place, (what, words) in enumerate(against.items()):
+            known = data == "cifar10" or what == "time"
+            command = paper(f"welfare_by_{what}", data=data if known else "cifar10")
+            why = f"run on MNIST, not on {name}"
+            why += "" if known else f", for which welfare_by_{what} has no owners (welfare_by_time has); on CIFAR-10"
+            trained(
+                f"D{first + place:02d}",
+                f"Fig. 1, {name}: welfare against {words}",
+                "2P-UPBReD equals FedAvg and beats UPBReD",
+                (_PLAYS[what],),
+                lambda found, what=what, why=why, command=command: welfare(found, what, why, command),
+                command,
+            )
+
+
+def rising(found: Tables, command: str) -> Finding:
+    """Figure 2: payments rise with contributions, and sum to zero, so that consumers pay contributors."""
+    case = found["summary"].set_index("case").loc["without budgets"]
+    rank, unbalanced, payers = (
+        float(case[name])
+        for name in (
+            "rank correlation with contribution",
+            "largest |sum of payments| in a step",
+            "owners that pay %",
+        )
+    )
+    ours = (
+        f"MNIST, 10 owners of unequal size, {int(case['seeds'])} seeds: rank correlation of payment and contribution "
+        f"{rank:.4g}, {payers:.0f} % of owners pay, sums of payments up to {unbalanced:.0e}"
+    )
+    note = f"a property of eq. (7) on any data; not individually rational (worst utility {case['worst utility']:.4g})"
+    claim = rank >= 1 - 1e-9 and unbalanced <= 1e-9 and 0 < payers < 100
+    return judged(ours, bool(claim), note, command)
+
+
+def strategic(found: Tables, command: str) -> Finding:
+    """Section 5: from which subsidy on everybody gives everything, and what strategic owners make of FedAvg."""
+    table = found["summary"]
+    full = table[(table["protocol"] == "2P-UPBReD") & table["all contribute all"].astype(bool)]
+    least = f"{full['subsidy'].min():g}" if len(full) else "none"
+    ends = table.set_index("protocol")["welfare"]
+    ours = (
+        f"MNIST, 10 owners, costs up to 1, {int(table['seeds'].max())} seeds: everything is given from beta = {least} "
+        f"on (of 0, 0.5, 1, 1.5, 2); welfare FedAvg {ends['FedAvg']:.4g}, strategic {ends['FedAvgStrategic']:.4g}"
+    )
+    why = (
+        "FedAvg is poor if owners are strategic, but tau of a trained network is not known, so zeta + tau is not either"
+    )
+    return undecided(ours, why, command)
+
+
+def ordered(found: Tables, reason: str, command: str) -> Finding:
+    """Table 1 of Murhekar 2023: every neighbouring pair in order for every p, beyond the spread over seeds."""
+    means = found["details"].set_index("protocol")["utility"]
+    order = found["order"]
+    pairs = ("FedBR-BG >= FedBR", "FedBR >= MWFed", "FedBR >= FedAvg")
+    doubtful = [pair for pair in pairs if not (order[pair] == "holds").all()]
+    if not means["MWFed"] > means["FedAvg"]:
+        doubtful.append("MWFed >= FedAvg")
+    shown = ", ".join(f"{name} {means[name]:.4g}" for name in TABLE_1["mnist"])
+    ours = f"MNIST, 10 owners of 100 samples, 3 seeds, p = 1, per owner: {shown}"
+    if doubtful:
+        why = f"not beyond the spread over seeds: {', '.join(doubtful)} (MWFed is not specified in the paper); {reason}"
+        return undecided(ours, why, command)
+    return judged(ours, True, reason, command)
+
+
+def _table_1() -> None:
+    claim, command = "FedBR-BG > FedBR > MWFed > FedAvg in p-mean welfare", paper("p_mean_table", data="mnist")
+    printed = {
+        data: "p = 1: " + ", ".join(f"{name} {values[-1]:g}" for name, values in table.items())
+        for data, table in TABLE_1.items()
+    }
+    play, odd = Play.of("p_mean_table", data="mnist"), {data: impossible_rows(data) for data in TABLE_1}
+
+    def mnist(found: Tables) -> Finding:
+        return ordered(found, odd["mnist"], command)
+
+    def cifar10() -> Finding:
+        return not_run(f"p_mean_table has no owners of CIFAR-10; on MNIST: {command}; {odd['cifar10']}")
+
+    trained("M12", f"Table 1, mnist: {claim}", printed["mnist"], (play,), mnist, command)
+    trained("M13", f"Table 1, cifar10: {claim}", printed["cifar10"], (), cifar10, command)
+
+
+def reciprocal(found: Tables, command: str) -> Finding:
+    """Table 1 of Murhekar 2025, quadratic: M^Shap takes most data, beats M^0, and it alone has reciprocity 1."""
+    spread = found["spread"].pivot(index="mechanism", columns="measure", values="average").loc[_RULES]
+    share, exact, ratio = (spread[name].to_numpy() for name in ("share %", "accuracy %", "reciprocity"))
+    fair = found["summary"].set_index("mechanism")["1 within error"].astype(bool)
+    ours = (
+        f"quadratic, 2 owners of 150 samples, 2 seeds: share {numbers(share, 1)} %, accuracy {numbers(exact, 1)} %, "
+        f"data gain {numbers(spread['data gain'], 2)}, reciprocity {numbers(ratio, 2)}"
+    )
+    most = share[2] > share[1] > share[0] and exact[2] > exact[0]
+    claim = bool(most and fair["M^Shap"] and np.all(ratio[:2] < 1) and not fair[["M^0", "M^BG"]].any())
+    note = (
+        "order of shares, accuracy above M^0's, reciprocity 1 for M^Shap only; levels differ, as costs are per sample"
+    )
+    return judged(ours, claim, note, command)
+
+
+def fitted(found: Tables, command: str) -> Finding:
+    """Appendix E: how well the group-weighted accuracy fits what was trained."""
+    quality = found["summary"]["R^2"].iloc[0]
+    ours = f"MNIST turned by 10, 90, 180 degrees, 6 owners of 150 samples, 2 seeds: the fit has R^2 = {quality:.3f}"
+    return undecided(ours, "the printed weights belong to the paper's networks and sizes", command)
+
+
+def stages(found: Tables, command: str) -> Finding:
+    """Appendix F: payments of every stage sum to zero; whether an equilibrium is near is not certified."""
+    table = found["summary"]
+    first, last = table.iloc[0], table.iloc[-1]
+    ours = (
+        f"MNIST, 6 owners, 1 seed, {len(table)} stages: sums of payments up to {table['|sum of payments|'].max():.0e}; "
+        f"an owner gives {first['samples of an owner']:.0f} samples in the first stage, "
+        f"{last['samples of an owner']:.0f} in the last; accuracy {first['accuracy']:.2f}, then {last['accuracy']:.2f}"
+    )
+    return undecided(
+        ours, "payments balance in each stage; nothing certifies that contributions are near equilibrium", command
+    )
+
+
+def _reciprocity() -> None:
+    name = "reciprocity_table_trained"
+    command = paper(name, data="quadratic")
+    published = "share (3.3, 4, 99.6) %, data gain (1, 1.25, 31.18)"
+    play = Play.of(name, data="quadratic")
+    trained("R19", "Table 1: quadratic", published, (play,), lambda found: reciprocal(found, command), command)
+    mnist = paper(name, data="mnist")
+    claim, play = "Appendix E: fitted weights from training on rotated groups", Play.of(name, data="mnist")
+    trained("R21", claim, "matrices of Appendix E", (play,), lambda found: fitted(found, mnist), mnist)
+    claim = "Section 5.2, Appendix F: FedBR-Shap finds approximate equilibria while training and pays per stage"
+    staged, play = paper("stage_payments", data="mnist"), Play.of("stage_payments", data="mnist", seeds=1)
+    trained("R23", claim, "budget feasible payments per stage", (play,), lambda found: stages(found, staged), staged)
+    published = "NE (38.1 %, 55.4 %) under M^Shap, which cannot average to the 81.3 % of Table 1"
+    lumpy = paper(name, data="lumpy_skin")
+    why = f"needs lumpy_skin (`fedabm data list` says what to put where) and the paper's size: {lumpy}"
+    claim = "Section 5.1: the owner with better data contributes less under M^Shap (lumpy skin)"
+    trained("R24", claim, published, (), lambda: not_run(why), lumpy)
+
+
+def _all() -> None:
+    _figure_1()
+    claim = "Fig. 2: payments non-decreasing in contribution; contributors are paid, consumers pay (FEMNIST)"
+    command, play = paper("payments_by_contribution"), Play.of("payments_by_contribution", data="mnist", seeds=2)
+    published = "payments rise with contribution"
+    trained("D16", claim, published, (play,), lambda found: rising(found, command), command)
+    claim = "Section 5: full contribution for beta below the theoretical threshold; FedAvg poor in strategic settings"
+    full = paper("welfare_by_subsidy", data="cifar10")
+    plays = (_PLAYS["subsidy"],)
+    trained("D19", claim, "thresholds below zeta + tau", plays, lambda found: strategic(found, full), full)
+    _table_1()
+    _reciprocity()
+
+
+_all()
