@@ -130,8 +130,9 @@ def reciprocal(found: Tables, command: str) -> Finding:
     spread = found["spread"].pivot(index="mechanism", columns="measure", values="average").loc[_RULES]
     share, exact, ratio = (spread[name].to_numpy() for name in ("share %", "accuracy %", "reciprocity"))
     fair = found["summary"].set_index("mechanism")["1 within error"].astype(bool)
+    seeds = int(found["summary"]["seeds"].max())
     ours = (
-        f"quadratic, 2 owners of 150 samples, 2 seeds: share {numbers(share, 1)} %, accuracy {numbers(exact, 1)} %, "
+        f"quadratic, 2 owners of 150 samples, {seeds} seeds: share {numbers(share, 1)} %, accuracy {numbers(exact, 1)} %, "
         f"data gain {numbers(spread['data gain'], 2)}, reciprocity {numbers(ratio, 2)}"
     )
     most = share[2] > share[1] > share[0] and exact[2] > exact[0]

@@ -15,6 +15,7 @@ A claim that fails in a quick run is never called reproduced, and `ours` says wh
 
 from __future__ import annotations
 
+import importlib.util
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -73,11 +74,9 @@ def trained(id: str, claim: str, published: str, plays: tuple[Play, ...], judge:
 
 def missing(plays: Iterable[Play]) -> list[str]:
     """The data sets that are not there, or the package that trains."""
-    try:
-        import torch  # noqa: F401
-    except ImportError:
+    if importlib.util.find_spec("torch") is None:
         return ["torch (pip install fedabm[learning])"]
-    from fedabm.learning.datasets import status
+    from fedabm.learning.datasets import status  # takes a while, and most rows train nothing
 
     absent = {known.name for known in status() if known.state == "missing"}
     return sorted({name for one in plays for name in one.data if name in absent})
@@ -97,7 +96,7 @@ def _played(one: Play) -> Tables:
 @contextmanager
 def ahead(rows: Iterable[Row], workers: int, told: Callable[[str], None]) -> Iterator[None]:
     """Play what rows need in other processes, while the rows that need nothing are run; `told` hears what is done."""
-    wanted = list(dict.fromkeys(play for one in rows if not missing(one.plays) for play in one.plays))
+    wanted = list(dict.fromkeys(play for one in rows if one.plays and not missing(one.plays) for play in one.plays))
     if not wanted or workers < 1:
         yield
         return
