@@ -30,18 +30,21 @@ def best_of_all(found: Tables, name: str, part: str, command: str, decides: bool
     own, others = rows.loc["iPFL"], rows.drop("iPFL")
     first, best = others["utility"].idxmax(), others["accuracy"].idxmax()
     behind = 100 * (others.loc[best, "accuracy"] - own["accuracy"])
+    owners = 9 if part == "Cluster" else 10
     ours = (
-        f"{name}, {part}, {int(own['seeds'])} seeds: utility iPFL {own['utility']:.4g}, next {first} "
+        f"{name}, {part}, {owners} owners, {int(own['seeds'])} seed(s): "
+        f"utility iPFL {own['utility']:.4g}, next {first} "
         f"{others.loc[first, 'utility']:.4g}; accuracy iPFL {100 * own['accuracy']:.1f} %, best other {best} "
         f"{100 * others.loc[best, 'accuracy']:.1f} %, alone {100 * rows.loc['Local', 'accuracy']:.1f} %"
     )
-    claim = bool(own["utility"] > others.loc[first, "utility"] and behind <= _COMPARABLE)
+    richest = bool(own["utility"] > others.loc[first, "utility"])
     if not decides:
         return undecided(ours, "a small part of the set and a small network do not decide", command)
     note = (
-        f"highest utility and within {_COMPARABLE:g} point of the best accuracy, on 300 samples per owner, lambda = 2"
+        f"utility is {'' if richest else 'not '}highest, accuracy {behind:+.1f} points behind the best other "
+        f"(up to {_COMPARABLE:g} counts as comparable); 300 samples per owner, lambda = 2 where the paper has 0.001"
     )
-    return judged(ours, claim, note, command)
+    return judged(ours, richest and bool(behind <= _COMPARABLE), note, command)
 
 
 def _figure_2() -> None:
@@ -75,12 +78,12 @@ def rational(found: Tables, name: str, command: str, decides: bool) -> Finding:
     own, others = table.loc["iPFL"], table.drop(["iPFL", "Local"])
     worst = others["lose"].idxmax()
     ours = (
-        f"{name}, {int(own['owners'])} owners and seeds: iPFL from {own['least']:.4g} to {own['most']:.4g}, "
+        f"{name}, {int(own['owners'])} owners over all seeds: iPFL from {own['least']:.4g} to {own['most']:.4g}, "
         f"{100 * own['lose']:.0f} % lose; most losers under {worst}: {100 * others.loc[worst, 'lose']:.0f} %"
     )
     if not decides:
         return undecided(ours, "a small part of the set and a small network do not decide", command)
-    note = "nobody loses over all rounds; an owner that trades with nobody has 0"
+    note = "criterion: nobody loses over all rounds, most gain; an owner that trades with nobody has 0"
     return judged(ours, bool(own["least"] > 0 or (own["least"] >= 0 and own["median"] > 0)), note, command)
 
 
@@ -191,7 +194,11 @@ def inclusive(found: Tables, command: str) -> Finding:
     )
     roles = means.loc["buyer", "payment"] < 0 < means.loc["seller", "payment"] and means.loc["buyer", "better"] > 0
     claim = bool(roles and means.loc["trader", "better"] > 0 and sold == 0 and table["utility"].min() >= -1e-9)
-    return judged(ours, claim, "the attacker sends random parameters, as in the paper; means by role", command)
+    note = (
+        "criterion, in means by role: buyers pay and get better, sellers earn, traders get better; nobody loses, and "
+        "nobody buys from the attacker, which sends random parameters as in the paper"
+    )
+    return judged(ours, claim, note, command)
 
 
 def _all() -> None:

@@ -15,7 +15,6 @@ A claim that fails in a quick run is never called reproduced, and `ours` says wh
 
 from __future__ import annotations
 
-import importlib.util
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -73,9 +72,7 @@ def trained(id: str, claim: str, published: str, plays: tuple[Play, ...], judge:
 
 
 def missing(plays: Iterable[Play]) -> list[str]:
-    """The data sets that are not there, or the package that trains."""
-    if importlib.util.find_spec("torch") is None:
-        return ["torch (pip install fedabm[learning])"]
+    """The data sets that are not there."""
     from fedabm.learning.datasets import status  # takes a while, and most rows train nothing
 
     absent = {known.name for known in status() if known.state == "missing"}
