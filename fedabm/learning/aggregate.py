@@ -23,8 +23,8 @@ class Mixed(NamedTuple):
 
 
 def screen(updates: Tensor) -> Tensor:
-    """Which rows hold finite numbers only, (n,)."""
-    return torch.isfinite(updates).all(dim=1)
+    """Which rows hold finite numbers only, (n,): zero times anything else is not a number (much faster than asking)."""
+    return (updates * 0.0).sum(dim=1) == 0.0
 
 
 def aggregate(mixing: Tensor, updates: Tensor) -> Mixed:

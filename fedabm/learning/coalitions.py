@@ -18,6 +18,7 @@ from torch import Tensor
 
 from fedabm.errors import InputError, finite_vector
 from fedabm.learning import workers
+from fedabm.learning.aggregate import screen
 from fedabm.learning.engine import Engine
 from fedabm.learning.evaluate import by_owner, judge
 from fedabm.learning.first_layer import FirstLayer, Members
@@ -52,7 +53,7 @@ class Coalitions:
         if measure not in ("accuracy", "loss"):
             raise InputError(f"measure must be accuracy or loss, got {measure!r}; choose one of them")
         rows = engine.rows(models)
-        sound = torch.isfinite(rows).all(1, keepdim=True)
+        sound = screen(rows).unsqueeze(1)
         self._rows = torch.cat([engine.rows(start).unsqueeze(0), torch.where(sound, rows, engine.rows(start))])
         self._weights = finite_vector("contributions", contributions, len(rows))
         self._engine, self._measure = engine, measure

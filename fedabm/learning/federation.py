@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from fedabm.errors import InputError, check_positive
-from fedabm.learning.aggregate import aggregate
+from fedabm.learning.aggregate import aggregate, screen
 from fedabm.learning.engine import Engine
 from fedabm.learning.optimisers import SGD, Optimiser
 from fedabm.learning.schedule import Plan
@@ -99,7 +99,7 @@ def mix(start: Tensor, updates: Tensor, claimed: np.ndarray, recipe: Recipe) -> 
     weights = torch.from_numpy(shares(claimed[None], recipe)).to(start)
     mixed = aggregate(weights, updates)
     model = start + recipe.server_rate * mixed.rows[0]
-    return Round(torch.where(torch.isfinite(model).all(), model, start), updates, mixed.kept)
+    return Round(torch.where(screen(model.unsqueeze(0)), model, start), updates, mixed.kept)
 
 
 def shares(claimed: np.ndarray, recipe: Recipe) -> np.ndarray:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fedabm.curves import Rows
+from fedabm.learning.aggregate import screen
 from fedabm.learning.engine import Engine
 from fedabm.learning.exchange import LocalTask
 from fedabm.learning.federation import Recipe
@@ -79,5 +80,5 @@ def _filled(own: Tensor, rows: Rows, given: Tensor) -> Tensor:
     """The own models, with the given ones (k, P) in `rows` as far as they are numbers."""
     places = torch.tensor(np.asarray(rows), dtype=torch.int64, device=own.device)
     given = given.to(own)
-    finite = torch.isfinite(given).all(dim=1, keepdim=True)
+    finite = screen(given).unsqueeze(1)
     return own.index_copy(0, places, torch.where(finite, given, own.index_select(0, places)))

@@ -44,7 +44,9 @@ def _figure_1() -> None:
             known = data == "cifar10" or what == "time"
             command = paper(f"welfare_by_{what}", data=data if known else "cifar10")
             why = f"run on MNIST, not on {name}"
-            why += "" if known else f", for which welfare_by_{what} has no owners (welfare_by_time has); on CIFAR-10"
+            why += (
+                "" if known else f", for which welfare_by_{what} has no owners (welfare_by_time has), but of CIFAR-10"
+            )
             trained(
                 f"D{first + place:02d}",
                 f"Fig. 1, {name}: welfare against {words}",
@@ -137,7 +139,9 @@ def reciprocal(found: Tables, command: str) -> Finding:
     )
     most = share[2] > share[1] > share[0] and exact[2] > exact[0]
     claim = bool(most and fair["M^Shap"] and np.all(ratio[:2] < 1) and not fair[["M^0", "M^BG"]].any())
-    note = "criterion: order of shares, accuracy above M^0's, only M^Shap has reciprocity 1; costs are not the paper's"
+    note = (
+        "criterion: order of shares, accuracy above M^0's, only M^Shap has reciprocity 1 (up to sampling); other costs"
+    )
     return judged(ours, claim, note, command)
 
 

@@ -154,7 +154,8 @@ def _figure_4() -> None:
 def lying(found: Tables, lie: str, factors: tuple[float, ...], command: str) -> Finding:
     """Table 2: what the liar gains or loses, for the printed factors."""
     table = found["summary"]
-    rows = table[(table["who"] == "alone") & (table["lie"] == lie)].set_index("factor").loc[list(factors)]
+    told = table[(table["who"] == "alone") & (table["lie"] == lie)].set_index("factor")
+    rows, beside = told.loc[list(factors)], told.drop(list(factors))
     changes = ", ".join(f"{factor:g}: {change:+.4g}" for factor, change in rows["change"].items())
     ours = (
         f"{_DIGITS}, 9 owners in 3 groups, {_SEEDS} seeds: honest {rows['honest'].iloc[0]:.4g}, "
@@ -162,6 +163,8 @@ def lying(found: Tables, lie: str, factors: tuple[float, ...], command: str) -> 
     )
     lost = bool(np.all(rows["change"] <= 1e-9) and np.all(rows["paid in seeds"] == 0))
     note = "the lie pays in no seed" if lost else "the lie pays in some seeds; P04 has counterexamples in closed form"
+    pays = ", ".join(f"{factor:g}: {change:+.4g}" for factor, change in beside["change"].items() if change > 0)
+    note += f"; other factors that pay on average: {pays}" if pays else ""
     return judged(ours, lost, note, command)
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from fedabm.accuracy.random_discovery import check_width
 from fedabm.curves import Array
 from fedabm.errors import check_whole, finite_vector
+from fedabm.learning.aggregate import screen
 from fedabm.learning.coalitions import Coalitions
 from fedabm.learning.engine import Engine
 from fedabm.learning.federation import Recipe, mix, tamper
@@ -127,7 +128,7 @@ class Rounds(Answering):
         counts = self.engine.data.counts(effort.contribution)
         trials = np.stack([counts, _beside(counts, self.more, self.engine.data.capacities)])
         updates = torch.cat([self._updates(start, count) for count in trials])
-        kept = torch.isfinite(updates).all(1)
+        kept = screen(updates)
         claims = np.stack([effort.claimed, np.maximum(effort.claimed + trials[1] - trials[0], 0.0)])
         counted = np.where(kept.cpu().numpy().reshape(2, -1), np.rint(claims), 0.0)
         weights = (counted > 0).astype(float) if self.recipe.weighting == "equal" else counted

@@ -16,6 +16,7 @@ from torch import Tensor
 from fedabm.accuracy.base import Accuracy
 from fedabm.curves import Array
 from fedabm.errors import InputError
+from fedabm.learning.aggregate import screen
 from fedabm.learning.exchange import Exchange, Sent
 from fedabm.mechanisms.base import Mechanism
 from fedabm.offers import Offers, full_access, nothing
@@ -64,7 +65,7 @@ def mixed(weights: Array, sent: Sent) -> Tensor:
     """weights (n, n) @ models (n, P); an owner keeps its start where mixing would leave the range of numbers."""
     models = usable(sent)
     rows = torch.from_numpy(weights).to(models) @ models
-    return torch.where(torch.isfinite(rows).all(dim=1, keepdim=True), rows, sent.start)
+    return torch.where(screen(rows).unsqueeze(1), rows, sent.start)
 
 
 def average(sent: Sent) -> tuple[Tensor, Array]:
@@ -74,7 +75,7 @@ def average(sent: Sent) -> tuple[Tensor, Array]:
         return sent.start, np.eye(owners)
     models = usable(sent)
     mean = torch.from_numpy(part).to(models) @ models
-    return torch.where(torch.isfinite(mean).all(), mean, sent.start), np.tile(part, (owners, 1))
+    return torch.where(screen(mean.unsqueeze(0)), mean, sent.start), np.tile(part, (owners, 1))
 
 
 def cosines(rows: Tensor) -> Array:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from fedabm.curves import Array
 from fedabm.errors import check_positive, check_whole
+from fedabm.learning.aggregate import screen
 from fedabm.learning.exchange import Exchange, LocalTask, Sent
 from fedabm.learning.rivals.base import Personalised, cosines, shares, usable
 
@@ -48,7 +49,7 @@ class CFL(Personalised):
         groups, parents = self._split(groups, sent)
         within, models = _weights(groups, len(parents), shares(sent)), usable(sent)
         rows = torch.from_numpy(within).to(models) @ models
-        heard = torch.from_numpy(within.any(axis=1)).to(models.device) & torch.isfinite(rows).all(dim=1)
+        heard = torch.from_numpy(within.any(axis=1)).to(models.device) & screen(rows)
         rows = torch.where(heard[:, None], rows, centres[parents])
         weights = within[groups]
         weights[~weights.any(axis=1)] = np.eye(len(groups))[~weights.any(axis=1)]
