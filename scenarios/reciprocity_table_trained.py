@@ -30,7 +30,7 @@ from fedabm.curves import Array
 from fedabm.equilibrium import Equilibrium
 from fedabm.errors import check_positive, check_whole
 from fedabm.game import Game
-from fedabm.learning.datasets import load, status
+from fedabm.learning.datasets import Dataset, load, status
 from fedabm.learning.engine import Engine
 from fedabm.learning.federation import Recipe
 from fedabm.learning.optimisers import SGD
@@ -113,8 +113,9 @@ def run(
     check_whole("seeds", seeds, 0)
     chosen, rows = _PRESETS[preset], []
     for name in _present(study) if data == "all" else [data]:
+        dataset = load(name)
         for seed in range(study.seed, study.seed + (seeds or chosen.seeds)):
-            rows += _one(study, chosen, name, seed, cost or chosen.cost, budget)
+            rows += _one(study, chosen, dataset, seed, cost or chosen.cost, budget)
     table = pd.DataFrame(rows)
     means = _means(table)
     title = f"Table 1 from trained models, preset {preset}, budget {budget}: means over seeds (in brackets: printed)"
@@ -136,10 +137,13 @@ def _present(study: Study) -> list[str]:
     return there[:1] + there[-1:] if study.steps else there
 
 
-def _one(study: Study, preset: Preset, name: str, seed: int, cost: float, budget: str) -> list[dict[str, object]]:
+def _one(
+    study: Study, preset: Preset, dataset: Dataset, seed: int, cost: float, budget: str
+) -> list[dict[str, object]]:
     """One dataset and seed: three equilibria and what they are worth in training."""
+    name = dataset.name
     size, partition, groups = _dealt(preset, name)
-    engine = engine_for(load(name), size, seed, partition)
+    engine = engine_for(dataset, size, seed, partition)
     rounds = min(preset.rounds, study.steps or preset.rounds)
     trained = Trained(engine, rounds, preset.recipe, seed, folder=study.scratch)
     fit = _fit(trained, groups, preset.points, seed)
