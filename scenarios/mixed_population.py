@@ -53,7 +53,7 @@ class Preset:
 
 
 _PRESETS = {
-    "quick": Preset(Size(6, 300, 60, "mlp"), 8, None, 4, Recipe(batch=10, optimiser=SGD(0.05))),
+    "quick": Preset(Size(6, 500, 60, "mlp"), 8, None, 4, Recipe(batch=10, optimiser=SGD(0.05))),
     "paper": Preset(Size(30, 1800, 200, "mnist_cnn"), 50, 102, 10, Recipe(batch=32, optimiser=SGD(0.1))),
 }
 

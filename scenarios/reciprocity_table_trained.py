@@ -73,7 +73,7 @@ class Preset:
 
 _PRESETS = {
     "quick": Preset(
-        Size(6, 150, 60, "logistic"),
+        Size(6, 220, 60, "logistic"),
         Size(2, 150, 150, "tiny_mlp"),
         {},
         35,
