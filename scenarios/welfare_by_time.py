@@ -57,8 +57,8 @@ def run(
         case = _case(study, chosen, dataset, seed, natural=data in _NATURAL)
         for rule in case.protocols(subsidy):
             made = study.simulate(case.scenario(rule), rule.name, seed)
-            owners = made.frames().owners
-            welfare = owners.groupby("step")["accuracy"].sum().to_numpy()
+            kept = made.datacollector.model_vars
+            welfare = np.multiply(kept["accuracy"], kept["present"])
             steps = np.arange(1, len(welfare) + 1)
             path = {"protocol": rule.name, "seed": seed, "step": steps, "seconds": made.seconds, "welfare": welfare}
             rows.append(pd.DataFrame(path))
