@@ -150,7 +150,7 @@ def equilibrium_frames(
     seed: int = 0,
 ) -> Frames:
     """An equilibrium as a run of one step, number 0: the same frames as those of a simulated run."""
-    n, kept = game.owners, found.profile
+    n = game.owners
     row = {
         "label": label,
         "scenario": scenario,
@@ -165,8 +165,16 @@ def equilibrium_frames(
         "gap": found.gap,
         "wall_time": np.nan,
     }
-    costs = game.costs.value(kept)
-    owners = pd.DataFrame(
+    owners, step = _equilibrium_owners(game, found), _equilibrium_step(game, found)
+    ledger = Ledger(n)
+    ledger.record(0, Transfers.central(found.payments, type(game.mechanism).__name__))
+    return Frames.join([Frames(run_frame(row), step, owners, ledger.frame())])
+
+
+def _equilibrium_owners(game: Game, found: Equilibrium) -> pd.DataFrame:
+    """What every owner does and gets."""
+    n, kept = game.owners, found.profile
+    return pd.DataFrame(
         {
             "step": 0,
             "owner": np.arange(n),
@@ -180,7 +188,7 @@ def equilibrium_frames(
             "accuracy": found.accuracies,
             "best_accuracy": found.accuracies,
             "gain": found.accuracies,
-            "cost": costs,
+            "cost": game.costs.value(kept),
             "owed": found.payments,
             "payment": found.payments,
             "money": np.inf,
@@ -191,23 +199,25 @@ def equilibrium_frames(
             **{name: np.zeros(n, dtype=kind) for name, kind in _LINKED.items()},
         }
     )
-    step = {
+
+
+def _equilibrium_step(game: Game, found: Equilibrium) -> pd.DataFrame:
+    """The totals, as one row."""
+    row = {
         "step": 0,
-        "contribution": kept.sum(),
+        "contribution": found.profile.sum(),
         "accuracy": found.accuracies.mean(),
-        "cost": costs.sum(),
+        "cost": game.costs.value(found.profile).sum(),
         "transferred": np.maximum(found.payments, 0).sum(),
         "welfare": found.utilities.sum(),
         "server_balance": -found.payments.sum(),
-        "present": n,
+        "present": game.owners,
         "rejected": 0,
         "moved": 0.0,
         "reciprocity": np.nan,
         "components": np.nan,
     }
-    ledger = Ledger(n)
-    ledger.record(0, Transfers.central(found.payments, type(game.mechanism).__name__))
-    return Frames.join([Frames(run_frame(row), pd.DataFrame([step]), owners, ledger.frame())])
+    return pd.DataFrame([row])
 
 
 def shorten(text: str, most: int = 200) -> str:

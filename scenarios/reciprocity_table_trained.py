@@ -16,7 +16,7 @@ positive samples.  One unit of data is one sample here, a batch in the paper, so
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -137,12 +137,9 @@ def _present(study: Study) -> list[str]:
     return there[:1] + there[-1:] if study.steps else there
 
 
-def _one(
-    study: Study, preset: Preset, dataset: Dataset, seed: int, cost: float, budget: str
-) -> list[dict[str, object]]:
+def _one(study: Study, preset: Preset, dataset: Dataset, seed: int, cost: float, budget: str) -> list[dict[str, Any]]:
     """One dataset and seed: three equilibria and what they are worth in training."""
-    name = dataset.name
-    size, partition, groups = _dealt(preset, name)
+    size, partition, groups = _dealt(preset, name := dataset.name)
     engine = engine_for(dataset, size, seed, partition)
     rounds = min(preset.rounds, study.steps or preset.rounds)
     trained = Trained(engine, rounds, preset.recipe, seed, folder=study.scratch)
