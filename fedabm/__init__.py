@@ -12,17 +12,18 @@ Any mechanism meets any strategy on the same owners, data and seeds:
 (True, [2.1623, 0.0], True)
 """
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from fedabm.equilibrium import Equilibrium, solve
-from fedabm.errors import InputError
-from fedabm.frames import Frames
-from fedabm.game import Game
-from fedabm.model import Federation
-from fedabm.scenario import OwnerProfile, Scenario, population
-from fedabm.store import load, save
+if TYPE_CHECKING:
+    from fedabm.equilibrium import Equilibrium, solve
+    from fedabm.errors import InputError
+    from fedabm.frames import Frames
+    from fedabm.game import Game
+    from fedabm.model import Federation
+    from fedabm.scenario import OwnerProfile, Scenario, population
+    from fedabm.store import load, save
 
-__version__ = version("fedabm")
 __all__ = [
     "Equilibrium",
     "Federation",
@@ -36,3 +37,30 @@ __all__ = [
     "save",
     "solve",
 ]
+
+_MODULES = {
+    "equilibrium": ("Equilibrium", "solve"),
+    "errors": ("InputError",),
+    "frames": ("Frames",),
+    "game": ("Game",),
+    "model": ("Federation",),
+    "scenario": ("OwnerProfile", "Scenario", "population"),
+    "store": ("load", "save"),
+}
+_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for: Mesa, pandas and Matplotlib take seconds, which `fedabm --help` need not wait for."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("fedabm")
+    if name not in _PLACES:
+        raise AttributeError(f"module 'fedabm' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"fedabm.{_PLACES[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,11 +8,24 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["InputError", "check_kind", "check_positive", "check_range", "check_whole", "finite_vector", "nearest"]
+__all__ = [
+    "InputError",
+    "Interrupted",
+    "check_kind",
+    "check_positive",
+    "check_range",
+    "check_whole",
+    "finite_vector",
+    "nearest",
+]
 
 
 class InputError(ValueError):
     """Bad input; the message is one line: what is wrong, what was given, what to do."""
+
+
+class Interrupted(Exception):
+    """The user pressed Ctrl-C; what was recorded until then is in the study."""
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

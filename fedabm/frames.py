@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "Frames", "Recorder", "equilibrium_frames"]
 
 
+#: columns of whole numbers
+_COUNTS = ("step", "present", "rejected")
 #: columns of names, the same in every step
 _NAMED = ("strategy", "role")
 #: columns that only federations with a model for each owner fill
@@ -76,27 +78,26 @@ class Recorder:
         """All rows kept, and those of the last complete step."""
         kept = [part for part in self._kept if part["step"][0] < self.step]
         kept += [self._last[2]] if self._last else []
-        names = [name for name in COLUMNS["owners"] if name not in ("run", *_NAMED)]
-        size = len(population)
-        unlinked: dict[str, np.ndarray] = {name: np.zeros(size, dtype=kind) for name, kind in _LINKED.items()}
-        columns: dict[str, np.ndarray | list] = {
-            name: np.concatenate([(unlinked | part)[name] for part in kept]) if kept else [] for name in names
-        }
-        frame = pd.DataFrame(columns).astype(_LINKED)
-        rests = np.asarray(columns["information"], dtype=np.int8)
-        frame["information"] = pd.Categorical.from_codes(rests, categories=list(INFORMATION))
+        unlinked: dict[str, np.ndarray] = {n: np.zeros(len(population), dtype=kind) for n, kind in _LINKED.items()}
+        none = {name: column[:0] for name, column in (unlinked | self._columns(0, population)).items()}
+        filled = [none, *(unlinked | part for part in kept)]
+        columns: dict[str, Any] = {name: np.concatenate([part[name] for part in filled]) for name in none}
+        columns["run"] = np.zeros(len(columns["step"]), dtype=np.int64)
+        columns["information"] = pd.Categorical.from_codes(columns["information"], categories=list(INFORMATION))
         called = {"strategy": [strategy.label for strategy in population.strategies], "role": population.roles}
-        for place, name in enumerate(_NAMED, start=2):
+        for name in _NAMED:
             seen, codes = np.unique(np.array(called[name]), return_inverse=True)
-            chosen = codes[frame["owner"].to_numpy(dtype=np.intp)]
-            frame.insert(place, name, pd.Categorical.from_codes(chosen, categories=pd.Index(seen)))
-        return frame
+            columns[name] = pd.Categorical.from_codes(codes[columns["owner"]], categories=pd.Index(seen))
+        return pd.DataFrame({name: columns[name] for name in COLUMNS["owners"]})
 
     def step_frame(self, values: dict[str, list]) -> pd.DataFrame:
         """Values of every step so far, column by column, as a frame of the steps to keep and the last complete one."""
-        frame = pd.DataFrame({name: column[: self.step] for name, column in values.items()})
         kept = np.array([step == self.step or self.wants(step) for step in range(1, self.step + 1)], dtype=bool)
-        return frame[kept].astype({"step": np.int64, "present": np.int64, "rejected": np.int64})
+        columns: dict[str, np.ndarray] = {"run": np.zeros(kept.sum(), dtype=np.int64)}
+        for name in COLUMNS["steps"]:
+            if name in values:
+                columns[name] = np.array(values[name][: self.step], np.int64 if name in _COUNTS else float)[kept]
+        return pd.DataFrame(columns)
 
     def _columns(self, step: int, people: Population) -> dict[str, np.ndarray]:
         n = len(people)
@@ -229,13 +230,14 @@ def _concatenate(name: str, frames: list[pd.DataFrame]) -> pd.DataFrame:
     """One below the other, with strategies and roles as common categories."""
     if not frames:
         return pd.DataFrame({column: [] for column in COLUMNS[name]})
-    if name == "owners":
+    if name == "owners" and len(frames) > 1:
         for named in _NAMED:
             labels = sorted({label for frame in frames for label in frame[named].cat.categories})
             frames = [frame.assign(**{named: frame[named].cat.set_categories(labels)}) for frame in frames]
     kept = [frame for frame in frames if len(frame)] or frames[:1]
-    joined = pd.concat(kept, ignore_index=True)
-    return joined[list(COLUMNS[name])]
+    joined = pd.concat(kept, ignore_index=True) if len(kept) > 1 else kept[0].reset_index(drop=True)
+    order = list(COLUMNS[name])
+    return joined if list(joined.columns) == order else joined[order]
 
 
 @cache
@@ -247,4 +249,5 @@ def versions() -> dict[str, str]:
 
 def run_frame(row: dict[str, Any]) -> pd.DataFrame:
     """A `runs` frame of one row."""
-    return pd.DataFrame([{"run": 0, **row, **versions()}])[list(COLUMNS["runs"])]
+    known = {"run": 0, **row, **versions()}
+    return pd.DataFrame({name: [known[name]] for name in COLUMNS["runs"]})

@@ -9,6 +9,8 @@ whose keyword arguments are its parameters: name, type and default are read from
 
 from __future__ import annotations
 
+import argparse
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -18,9 +20,12 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from rich.console import Console
+from rich.table import Table
+
 from fedabm.errors import InputError, nearest
 
-__all__ = ["Script", "find", "names"]
+__all__ = ["Script", "find", "names", "question", "show"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,12 @@ def names() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
 
 
+def question(name: str) -> str:
+    """The question that a script answers, read without importing it."""
+    text = pkgutil.get_data("fedabm.scenarios", f"{name}.py") or b""
+    return _first_line(ast.get_docstring(ast.parse(text)))
+
+
 def find(name: str) -> Script:
     """The script of that name."""
     if name not in names():
@@ -63,8 +74,7 @@ def find(name: str) -> Script:
 def describe(module: ModuleType, name: str) -> Script:
     """What a script's module says about itself."""
     parameters = list(inspect.signature(module.run).parameters.values())[1:]
-    question = (module.__doc__ or "").strip().splitlines()[0]
-    return Script(name, question, module.run, {p.name: p.default for p in parameters})
+    return Script(name, _first_line(module.__doc__), module.run, {p.name: p.default for p in parameters})
 
 
 def convert(key: str, text: str, kind: Any) -> Any:
@@ -95,3 +105,26 @@ def _truth(key: str, text: str) -> bool:
     if text.lower() not in ("true", "false", "yes", "no", "1", "0"):
         raise InputError(f"{key} must be true or false, got {text!r}; write {key}=true")
     return text.lower() in ("true", "yes", "1")
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().partition("\n")[0]
+
+
+def show(options: argparse.Namespace) -> None:
+    """`fedabm list [NAME]`."""
+    console = Console()
+    if options.name:
+        script = find(options.name)
+        console.print(f"{script.name}: {script.question}", highlight=False)
+        for key, value in script.defaults.items():
+            console.print(f"  --set {key}={_plain(value)}", highlight=False)
+        return
+    table = Table("scenario", "question", box=None)
+    for name in names():
+        table.add_row(name, question(name))
+    console.print(table)
+
+
+def _plain(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

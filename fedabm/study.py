@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import networkx as nx
 import pandas as pd
@@ -15,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from fedabm.checkpoint import Keeper
-from fedabm.errors import InputError
+from fedabm.errors import InputError, Interrupted
 from fedabm.frames import Frames, equilibrium_frames, versions
 from fedabm.game import Game
 from fedabm.ledger import write_graphml
@@ -24,11 +25,9 @@ from fedabm.random import check_seed
 from fedabm.scenario import Scenario
 from fedabm.store import save
 
-__all__ = ["Interrupted", "Study"]
+__all__ = ["Study"]
 
-
-class Interrupted(Exception):
-    """The user pressed Ctrl-C; what was recorded until then is in the study."""
+Item = TypeVar("Item")
 
 
 class Study:
@@ -57,6 +56,7 @@ class Study:
         self._begun = 0
         self._frames: list[Frames] = []
         self._tables: dict[str, pd.DataFrame] = {}
+        self._titles: dict[str, str] = {}
         self._pictures: dict[str, Figure] = {}
         self._graphs: dict[str, nx.DiGraph] = {}
 
@@ -104,6 +104,11 @@ class Study:
         columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         return Progress(*columns, console=self.console, transient=True, disable=self.quiet)
 
+    def track(self, items: Sequence[Item], label: str) -> Iterator[Item]:
+        """Go through the items of a long piece of work, with a progress bar."""
+        with self._progress() as bar:
+            yield from bar.track(items, description=label)
+
     def add(self, frames: Frames) -> None:
         """Keep the frames of a run."""
         self._frames.append(frames)
@@ -124,7 +129,7 @@ class Study:
 
     def table(self, frame: pd.DataFrame, title: str, name: str = "summary") -> None:
         """Print a table and keep it, to be saved as NAME.csv."""
-        self._tables[name] = frame
+        self._tables[name], self._titles[name] = frame, title
         shown = Table(title=title, title_justify="left", title_style="bold")
         for column in frame.columns:
             number = pd.api.types.is_numeric_dtype(frame[column])
@@ -150,6 +155,7 @@ class Study:
             "steps": self.steps,
             "repeat": command,
             "complete": complete,
+            "tables": self._titles,
             "versions": versions(),
         }
         tables = {f"{name}.csv": partial(frame.to_csv, index=False) for name, frame in self._tables.items()}

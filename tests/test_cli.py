@@ -14,7 +14,7 @@ import pytest
 import fedabm.scenarios
 from fedabm import Federation, load
 from fedabm.cli import main
-from fedabm.library import convert, find
+from fedabm.library import convert, find, names
 from tests.conftest import assert_equal_frames
 
 ROOT = Path(__file__).parents[1]
@@ -300,3 +300,22 @@ sys.exit(main(["run", "free_riding", "--set", "owners=300", "--steps", "100000",
     assert len(frames.owners) == 300 * len(frames.steps)
     total = frames.owners.groupby(["run", "step"])["contribution"].sum().to_numpy()
     assert total == pytest.approx(frames.steps["contribution"].to_numpy())
+
+
+def test_help_and_the_list_do_not_wait_for_what_they_do_not_need():
+    program = """
+import sys
+from fedabm.cli import main
+assert main(["list"]) == 0
+print([name for name in ("torch", "pandas", "mesa", "matplotlib", "scipy") if name in sys.modules])
+"""
+    said = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert said.splitlines()[-1] == "[]"
+    assert all(name in said for name in names())
+
+
+def test_what_the_package_offers_is_imported_when_asked_for():
+    assert set(fedabm.__all__) <= set(dir(fedabm))
+    assert all(getattr(fedabm, name).__name__ == name for name in fedabm.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Federaton'"):
+        _ = fedabm.Federaton

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from io import StringIO
 from pathlib import Path
@@ -21,6 +20,7 @@ from fedabm.mechanisms import ContributionSubsidy, cost_sharing
 from fedabm.mechanisms.base import mean_of_others
 from fedabm.mechanisms.value_shaping import Ramp
 from fedabm.offers import full_access
+from fedabm.parsers import command_line
 from fedabm.reproduction import command
 from fedabm.reproduction.learned import ordered, reciprocal, rising
 from fedabm.reproduction.markets import attacked, best_of_all, inclusive, lying, rational
@@ -353,10 +353,7 @@ def test_console_shows_every_row_and_counts() -> None:
 
 
 def reproduce_command(*words: str) -> int:
-    parser = argparse.ArgumentParser()
-    command.add_parser(parser.add_subparsers())
-    options = parser.parse_args(["reproduce", *words])
-    return options.command(options)
+    return command.run(command_line().parse_args(["reproduce", *words]))
 
 
 @pytest.fixture

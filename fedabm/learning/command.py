@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -12,25 +11,20 @@ from rich.table import Table
 
 from fedabm.learning.datasets import Row, download, status
 
-__all__ = ["add_parser", "get", "list_rows"]
+__all__ = ["fetch", "get", "list_rows", "show"]
 
 
-def add_parser(commands: Any) -> None:
-    """Add `data list` and `data get` to the command line."""
-    data = commands.add_parser("data", help="real data sets: which are here, and how to get the others")
-    actions = data.add_subparsers(required=True, metavar="ACTION")
-    shown = actions.add_parser("list", help="every set, whether it is here, and what to put where")
-    shown.set_defaults(command=_show)
-    wanted = actions.add_parser("get", help="download a set, checked and resumable")
-    wanted.add_argument("name", help="which set; see `fedabm data list`")
-    wanted.set_defaults(command=lambda options: get(options.name, Console()) and None)
-
-
-def _show(options: argparse.Namespace) -> None:
+def show(options: argparse.Namespace) -> None:
+    """`fedabm data list`."""
     table = Table("set", "state", "detail", box=None)
     for row in list_rows():
         table.add_row(row.name, row.state, row.detail)
     Console().print(table)
+
+
+def fetch(options: argparse.Namespace) -> None:
+    """`fedabm data get NAME`."""
+    get(options.name, Console())
 
 
 def list_rows() -> list[Row]:

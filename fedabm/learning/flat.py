@@ -79,4 +79,4 @@ def initial_row(network: nn.Module, seed: int) -> Tensor:
 
 
 def _empty_copy(network: nn.Module) -> nn.Module:
-    return copy.deepcopy(network).to("meta").to_empty(device="cpu")
+    return copy.deepcopy(network).to_empty(device="cpu")

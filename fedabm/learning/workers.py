@@ -5,9 +5,11 @@ As every job runs on one thread, its result does not depend on how many there ar
 
 from __future__ import annotations
 
+import functools
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -35,18 +37,33 @@ def run(jobs: Iterable[Job], work: Callable[[Tool, Job], None], tool: Callable[[
 def _share(jobs: Iterable[Job], work: Callable[[Tool, Job], None], tool: Callable[[], Tool], workers: int) -> None:
     own = threading.local()
 
-    def begin() -> None:
-        torch.set_num_threads(1)
-        own.tool = tool()
-
     def do(job: Job) -> None:
+        if not hasattr(own, "tool"):
+            own.tool = tool()
         # Whether gradients are recorded is a property of the thread.
         with torch.no_grad():
             work(own.tool, job)
 
-    with one_thread(True), ThreadPoolExecutor(workers, initializer=begin) as pool:
-        for done in [pool.submit(do, job) for job in jobs]:
-            done.result()
+    with one_thread(True):
+        doing = [_staff(workers).submit(do, job) for job in jobs]
+        try:
+            wait(doing)  # for all of them, also if one has failed: they write into the caller's tensors
+        except KeyboardInterrupt:
+            for one in doing:
+                one.cancel()
+            raise
+        for one in doing:
+            one.result()
+
+
+@functools.cache
+def _staff(workers: int) -> ThreadPoolExecutor:
+    """Threads that stay: to start them takes as long as a step of a small network."""
+    return ThreadPoolExecutor(workers, "fedabm", initializer=torch.set_num_threads, initargs=(1,))
+
+
+# A child that was forked has none of these threads.
+os.register_at_fork(after_in_child=_staff.cache_clear)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ import json
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -17,21 +16,10 @@ from fedabm.reproduction.render import markdown, show
 from fedabm.reproduction.rows import PAPERS, Budget, Result, Row, find_paper
 from fedabm.reproduction.runner import find_budget, ledger, reproduce
 
-__all__ = ["add_parser"]
+__all__ = ["run"]
 
 #: processes that train while the other rows are run
 _WORKERS = 2
-
-
-def add_parser(commands: Any) -> None:
-    """Add the command `reproduce`."""
-    known = ", ".join(f"{paper.number} or {paper.name}" for paper in PAPERS)
-    parser = commands.add_parser("reproduce", help="what the five papers claim, and what we get")
-    parser.add_argument("paper", nargs="?", metavar="PAPER", help=f"one paper only: {known}")
-    parser.add_argument("--budget", default="quick", metavar="NAME", help="quick (minutes) or paper (many instances)")
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="also write all rows as Markdown")
-    parser.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace) -> int:

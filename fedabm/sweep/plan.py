@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fedabm.errors import InputError, check_positive, check_whole
+from fedabm.errors import InputError, Interrupted, check_positive, check_whole
 from fedabm.frames import versions
 from fedabm.sweep import parts
 from fedabm.sweep.designs import Cell, Design, plain
@@ -175,8 +175,6 @@ def _lead(
             Runner(settings, executor, left, count, tell).run()
         clean = True
     except KeyboardInterrupt:
-        from fedabm.study import Interrupted  # slow to import
-
         report.interrupted(count, settings.folder, repeat)
         raise Interrupted from None
     finally:

@@ -139,6 +139,9 @@ def test_subset_keeps_columns_together():
     assert some.users is not None
     assert some.users.tolist() == [3, 1]
     assert (len(data.train), len(data.test)) == (3, 1)
+    assert np.shares_memory(data.train.x, data.x)
+    assert data.subset(np.array([True, False, True, False])).x.tolist() == [[0.0, 1.0], [4.0, 5.0]]
+    assert len(data.subset(np.zeros(4, bool))) == 0
 
 
 # idx

@@ -6,9 +6,10 @@ import pandas as pd
 import pytest
 
 from fedabm import Federation, InputError, load
+from fedabm.errors import Interrupted
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.strategies import BestResponse, FreeRider
-from fedabm.study import Interrupted, Study
+from fedabm.study import Study
 from fedabm.sweep import Cells, Grid, Seeds, Sweep, jobs, parts, runner, split
 from fedabm.sweep.executors import LocalExecutor, SerialExecutor
 from scenarios import free_riding

@@ -1,16 +1,20 @@
 """Sweeps from TOML and from the command line."""
 
-import argparse
+import re
 
 import pytest
 
-from fedabm import InputError, load
+from fedabm import InputError, library, load
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
-from fedabm.strategies import BestResponse, Liar
+from fedabm.parsers import command_line
+from fedabm.scenarios import mechanism_by_population
+from fedabm.strategies import Attacker, BestResponse, Liar
 from fedabm.sweep import Seeds, read_sweep
-from fedabm.sweep.command import add_parser
+from fedabm.sweep import command as commands
 
 FUNCTION = 'function = "tests.sweep.targets:build"\n'
+MARKET = 'function = "fedabm.scenarios.mechanism_by_population:market"\n'
+SCRIPT = 'scenario = "mechanism_by_population"\n'
 
 
 def write(folder, text):
@@ -20,10 +24,7 @@ def write(folder, text):
 
 
 def command(*words):
-    parser = argparse.ArgumentParser()
-    add_parser(parser.add_subparsers())
-    options = parser.parse_args(["sweep", *map(str, words)])
-    return options.command(options)
+    return commands.sweep(command_line().parse_args(["sweep", *map(str, words)]))
 
 
 def test_values_are_read_as_the_target_wants_them(tmp_path):
@@ -43,6 +44,36 @@ def test_values_are_read_as_the_target_wants_them(tmp_path):
     assert sweep.cells[0].parameters["strategy"] == Liar(BestResponse(), cost_factor=2.0)
     assert [cell.parameters["mechanism"] for cell in sweep.cells[:2]] == [NoPayments(), ContributionSubsidy(0.1)]
     assert type(sweep.cells[0].parameters["rate"]) is float
+
+
+def test_lists_numbers_names_and_attacks_become_what_the_target_wants(tmp_path):
+    script = read_sweep(write(tmp_path, SCRIPT + "[design]\nowners = [[3, 6.0]]\nshares = [[0, 1]]\nseeds = [2.0]"))
+    setting = script.cells[0].parameters
+    assert (setting["owners"], setting["shares"], setting["seeds"]) == ((3, 6), (0.0, 1.0), 2)
+    assert {type(one) for one in (*setting["owners"], setting["seeds"])} == {int}
+    attack = '[design]\nstrategy = [{ kind = "attacker", truth = "best_response", attack = "nan" }]'
+    assert read_sweep(write(tmp_path, FUNCTION + attack)).cells[0].parameters["strategy"] == Attacker(
+        BestResponse(), "nan"
+    )
+    rule = '[design]\nmechanism = ["no_payments"]'
+    maybe = read_sweep(write(tmp_path, 'function = "tests.sweep.targets:perhaps"\n' + rule))
+    assert maybe.cells[0].parameters["mechanism"] == NoPayments()
+
+
+def test_the_spec_in_the_docstring_is_the_study_of_the_script(tmp_path):
+    """Its runs are those of the script with the sizes named there, so that either goes on with the other's folder."""
+    script, _, text = mechanism_by_population.__doc__.partition("    function = ")
+    spec = read_sweep(write(tmp_path, "function = " + text))
+    assert (len(spec.cells), len(spec.jobs)) == (240, 4800)
+    every = (*mechanism_by_population.MECHANISMS, *mechanism_by_population.SLOW)
+    assert {repr(cell.parameters["mechanism"]) for cell in spec.cells} == {repr(one) for one in every}
+    settings = re.findall(r"--set (\S+)", script)
+    chosen = library.find("mechanism_by_population").parameters([one for one in settings if "folder" not in one])
+    steps = int(re.search(r"--steps (\d+)", script)[1])
+    ours = mechanism_by_population.study_of(
+        steps=steps, **{key: chosen[key] for key in ("owners", "shares", "seeds", "slow")}
+    )
+    assert {job.key for job in ours.jobs} < {job.key for job in spec.jobs}
 
 
 @pytest.mark.parametrize(
@@ -72,6 +103,12 @@ def test_every_kind_of_design(tmp_path, design, cells):
         (FUNCTION + "[design]\nrate = 0.1", "must be a list"),
         (FUNCTION + '[design]\nrate = ["low"]', "rate of build must be a number"),
         (FUNCTION + "[design]\nowners = [2.5]", "whole number"),
+        (FUNCTION + "[design]\nowners = [inf]", "whole number"),
+        (FUNCTION + "[design]\nowners = [nan]", "whole number"),
+        (FUNCTION + f"[design]\nrate = [1{'0' * 400}]", "rate of build must be a number"),
+        (MARKET + '[design]\nodd = ["free_rder"]', "did you mean 'free_rider'"),
+        (SCRIPT + "[design]\nowners = [3, 6]", r"owners of .* must be a list, got 3; in a design write owners = \[\["),
+        (SCRIPT + "[design]\nowners = [[3, 6.5]]", "whole number, got 6.5"),
         (FUNCTION + '[design]\nmechanism = ["no_payment"]', "did you mean 'no_payments'"),
         (FUNCTION + '[design]\nkind = "sobl"\nrate = [0.1]', "did you mean 'sobol'"),
         (FUNCTION + '[design]\nkind = "sobol"\nrate = [0.1]', "has no count"),
@@ -123,6 +160,21 @@ def test_the_command_tells_of_failures(tmp_path, capsys):
     assert "No estimate: the run 'a' fails with ValueError: no such market" in capsys.readouterr().out
     assert command(spec, "--out", tmp_path / "out", "--executor", "serial") == 1
     assert "1 failed" in capsys.readouterr().err
+
+
+def test_a_dry_run_does_not_wait_for_long_runs_and_counts_those_to_be_tried_again(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("fedabm.sweep.preview.PATIENCE", 0.2)
+    head = 'function = "tests.sweep.targets:trouble"\n[design]\nkind = "cells"\n'
+    command(write(tmp_path, head + 'long = { kind = "hang" }'), "--out", tmp_path / "none", "--dry-run")
+    assert "No estimate: the run 'long' takes longer than 0.2 s" in capsys.readouterr().out
+    spec = write(tmp_path, head + 'bad = { kind = "raise" }\ngood = {}')
+    command(spec, "--out", tmp_path / "out", "--executor", "serial")
+    command(spec, "--out", tmp_path / "out", "--dry-run")
+    assert "Nothing is left to do" in capsys.readouterr().out
+    command(spec, "--out", tmp_path / "out", "--dry-run", "--retry-failed")
+    assert "for 1 runs on" in capsys.readouterr().out
+    with pytest.raises(InputError, match=r"holds a sweep of tests\.sweep\.targets:trouble"):
+        command(write(tmp_path, FUNCTION + "[design]\nrate = [0.1]"), "--out", tmp_path / "out", "--dry-run")
 
 
 @pytest.mark.parametrize("size", ["lots", "0", "-1G"])

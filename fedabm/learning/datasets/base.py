@@ -68,10 +68,21 @@ class Dataset:
         return self.subset(self.split)
 
     def subset(self, indices: np.ndarray | list[int] | slice) -> Dataset:
-        """The samples at `indices` (numbers or a mask), in that order."""
-        users = None if self.users is None else self.users[indices]
-        split = None if self.split is None else self.split[indices]
-        return replace(self, x=self.x[indices], y=self.y[indices], users=users, split=split)
+        """The samples at `indices` (numbers or a mask), in that order; not to be changed in place."""
+        where = _run_of(indices)
+        users = None if self.users is None else self.users[where]
+        split = None if self.split is None else self.split[where]
+        return replace(self, x=self.x[where], y=self.y[where], users=users, split=split)
+
+
+def _run_of(indices: np.ndarray | list[int] | slice) -> np.ndarray | list[int] | slice:
+    """A mask that is one run of samples as a slice, which copies nothing: test parts mostly come last."""
+    if isinstance(indices, slice) or not len(indices) or np.asarray(indices).dtype != bool:
+        return indices
+    wanted = np.flatnonzero(indices)
+    if not len(wanted) or wanted[-1] - wanted[0] + 1 != len(wanted):
+        return indices
+    return slice(int(wanted[0]), int(wanted[-1]) + 1)
 
 
 def standardise(table: np.ndarray) -> np.ndarray:
