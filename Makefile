@@ -1,5 +1,5 @@
 # make run    set up and run the first study: a result and a picture
-# make test   set up and run the tests
+# make test   set up and run the tests, on all cores
 # make notebooks   set up, run the notebooks in analysis/ and store them with their outputs
 # All create a virtual environment in .venv once and use it again afterwards.
 
@@ -14,7 +14,7 @@ run: $(READY)
 	$(BIN)/fedabm run free_riding
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical
 
 lint: $(READY)
 	$(BIN)/ruff check .

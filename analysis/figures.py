@@ -19,8 +19,8 @@ import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
+from fedabm.analysis.bars import owner_bars
 from fedabm.analysis.cycles import best_response_cycle
 from fedabm.analysis.distributions import accuracy_utility, utility_distribution
 from fedabm.analysis.heat import gain_table, heat_table
@@ -28,7 +28,7 @@ from fedabm.analysis.looks import kind_of, mechanism_looks, strategy_colours, st
 from fedabm.analysis.networks import collaboration_graph, money_graph
 from fedabm.analysis.outcomes import against_contribution, mechanism_bars, welfare_against
 from fedabm.analysis.over_time import contributions_over_time, convergence
-from fedabm.analysis.rows import last_step, needed, numbers
+from fedabm.analysis.rows import last_step, needed
 from fedabm.analysis.shaping import offer_frame, value_shaping
 from fedabm.errors import check_whole
 from fedabm.frames import COLUMNS, Frames, shorten
@@ -109,43 +109,3 @@ def _one_legend(figure: Figure, panels: list[Axes]) -> None:
         columns = min(len(found), 2 * min(len(panels), 4))
         names = [shorten(name, 40) for name in found]
         figure.legend(found.values(), names, loc="outside lower center", ncol=columns, frameon=False)
-
-
-def owner_bars(frames: Frames, columns: dict[str, str], axis: str = "owner") -> Figure:
-    """One row of panels per run, one column per quantity, one bar per owner, coloured by strategy.
-
-    `columns` maps a column of the owners frame to its title; `axis` says what the owners are ordered by.
-    """
-    needed(frames.owners, "owners", ["run", "step", "owner", "strategy", *columns], frames.runs)
-    final = last_step(frames.owners)
-    labels = sorted(final["strategy"].astype(str).unique())
-    looks = strategy_looks(labels)
-    sns.set_theme(style="whitegrid", context="paper")
-    rows = max(len(frames.runs), 1)
-    size = (3.4 * len(columns), 2.3 * rows)
-    figure, axes = plt.subplots(rows, len(columns), figsize=size, sharex=True, sharey="col", squeeze=False)
-    for panel, title in zip(axes[0], columns.values(), strict=True):
-        panel.set_title(title)
-    for panels, run in zip(axes, frames.runs.itertuples(), strict=False):
-        mine = final[final["run"] == run.run].set_index("owner")
-        for panel, column in zip(panels, columns, strict=True):
-            for label, part in mine.assign(place=np.arange(len(mine))).groupby(mine["strategy"].astype(str)):
-                look = looks[str(label)]
-                panel.bar(
-                    part["place"], part[column], color=look.colour, hatch=look.hatch, edgecolor="white", linewidth=0
-                )
-            panel.axhline(0, color="0.3", linewidth=0.8)
-            spaced = np.arange(0, len(mine), -(-len(mine) // 20) or 1)
-            panel.set_xticks(spaced, mine.index[spaced])
-        panels[0].set_ylabel(run.label)
-    owners = len(final[["run", "owner"]].drop_duplicates()) // rows
-    for panel in axes[-1]:
-        panel.set_xlabel(f"{axis} ({numbers(owners=owners)})")
-    handles = [
-        Rectangle((0, 0), 1, 1, facecolor=look.colour, hatch=look.hatch, edgecolor="white") for look in looks.values()
-    ]
-    if handles:
-        anchor = {"loc": "lower center", "bbox_to_anchor": (0.5, -0.06), "frameon": False}
-        figure.legend(handles, labels, ncol=min(len(labels), 5), **anchor)
-    figure.tight_layout()
-    return figure

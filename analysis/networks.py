@@ -14,7 +14,7 @@ from matplotlib.patches import FancyArrowPatch
 from fedabm.analysis.looks import Look, new_panel, strategy_looks
 from fedabm.analysis.rows import needed, nothing_to_show, numbers
 from fedabm.curves import Array
-from fedabm.errors import check_whole
+from fedabm.errors import InputError, check_whole
 from fedabm.ledger import import_graph, payment_graph
 
 __all__ = ["collaboration_graph", "money_graph"]
@@ -44,6 +44,11 @@ def collaboration_graph(
     With an `adjacency` (importer i, giver j) owners exchange models; without one everybody shares the server's.
     """
     needed(owners, "owners", ["run", "step", "owner", "contribution", "accuracy", "stayed"])
+    if adjacency is None and "imports" in owners and owners["imports"].sum() > 0:
+        raise InputError(
+            "these owners import each other's models, and frames hold only how many, got no adjacency; give that of "
+            "the outcome, or read models.graphml, which `fedabm run inclusive_market` writes"
+        )
     last = owners[owners["step"] == owners["step"].max()]
     graph = import_graph(last, adjacency=adjacency) if len(last) else nx.DiGraph()
     if adjacency is None:  # everybody gets the model back; only what is given tells owners apart

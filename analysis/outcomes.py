@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 from scipy import stats
 
 from fedabm.analysis.looks import Look, new_panel, strategy_looks, styled
@@ -44,13 +45,19 @@ def against_contribution(frames: Frames, column: str = "utility", by: str = "str
 
 
 def scatter(ax: Axes, rows: pd.DataFrame, x: str, y: str, looks: dict) -> None:
-    """Points by group; the more there are, the smaller and fainter."""
+    """Points by group; the more there are, the smaller and fainter.
+
+    Small marks of the few lie on large marks of the many, so that neither hides the other where they coincide.
+    """
     crowd = float(np.clip(200 / max(len(rows), 1), 0.05, 1.0))
-    shape = {"s": 14 + 36 * crowd, "alpha": 0.35 + 0.6 * crowd, "rasterized": len(rows) > 2000, "linewidth": 0.4}
-    style = styled(looks, "palette", "markers")
-    sizes = rows.groupby("group")["run"].transform("size")
-    rows = rows.iloc[np.argsort(-sizes.to_numpy(), kind="stable")]  # the few on top of the many
-    sns.scatterplot(rows, x=x, y=y, hue="group", style="group", hue_order=list(looks), ax=ax, **shape, **style)
+    rank = rows["group"].value_counts().rank(method="dense").astype(int)  # the largest groups have the highest
+    areas = (10 + 26 * crowd) * np.geomspace(1.0, 4.0, rank.max()) if rank.max() > 1 else [14 + 36 * crowd]
+    rows = rows.iloc[np.argsort(-rows["group"].map(rank).to_numpy(), kind="stable")]
+    shape = {"alpha": 0.35 + 0.6 * crowd, "rasterized": len(rows) > 2000, "linewidth": 0.4}
+    groups = {"hue": "group", "style": "group", "size": "group", "hue_order": list(looks)}
+    sizes = {group: areas[place - 1] for group, place in rank.items()}
+    sns.scatterplot(rows, x=x, y=y, ax=ax, sizes=sizes, **groups, **shape, **styled(looks, "palette", "markers"))
+    ax.margins(0.08)
 
 
 def welfare_against(
@@ -73,6 +80,7 @@ def welfare_against(
     shared = {"hue": "group", "style": "group", "hue_order": list(looks), "errorbar": confidence}
     sns.lineplot(rows, x=x, y=column, ax=ax, **shared, **styled(looks, "palette", "markers", "dashes"))
     thin_markers(ax, most=40)
+    ax.xaxis.set_major_locator(MaxNLocator(5, integer=bool((rows[x].astype(float) % 1 == 0).all())))
     ax.set_xlabel(f"{name}\n{numbers(runs=rows['run'].nunique())}, {per_group(rows, x)} per point")
     ax.set_ylabel(f"{UNITS.get(column, column)}\nmean and 95% interval")
     legend_below(ax)
@@ -116,7 +124,8 @@ def mechanism_bars(frames: Frames, column: str = "welfare", by: str = "label", a
     _name_bars(ax, groups)
     ax.axhline(0.0, color="0.3", linewidth=0.8)
     ax.set_xlabel(f"runs by {by}\n{numbers(runs=rows['run'].nunique())}, {per_group(rows)} per bar")
-    ax.set_ylabel(f"{UNITS.get(column, column)}\nmean, whiskers: s.d.")
+    several = "\nmean, whiskers: s.d." if rows["group"].duplicated().any() else ""
+    ax.set_ylabel(f"{UNITS.get(column, column)}{several}")
     return ax
 
 

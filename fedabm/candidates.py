@@ -9,7 +9,7 @@ import numpy as np
 from fedabm.curves import Array
 from fedabm.game import Game
 from fedabm.newton import interior_point, newton
-from fedabm.search import Path, damped, has_kinks, in_turn, opening, starts
+from fedabm.search import Path, damped, in_turn, is_smooth, opening, starts
 
 __all__ = ["attempts", "automatic"]
 
@@ -20,7 +20,7 @@ SMALL = 24
 def automatic(game: Game, origin: Array | None, rng: np.random.Generator) -> Iterator[Path]:
     """Newton first where offers are concave; then best responses from several starts, Newton from where they end."""
     offers = game.offers(np.zeros(game.owners))
-    if not has_kinks(game, offers):
+    if is_smooth(game, offers):
         first = opening(game, offers) if origin is None else origin
         yield from by_newton(game, first)
         yield from by_interior_point(game, first)

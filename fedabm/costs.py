@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from fedabm.curves import Array, Curve, Rows, beside
-from fedabm.errors import InputError, check_positive
+from fedabm.errors import InputError, as_numbers, check_positive
 
 __all__ = ["Affine", "Cost", "Linear", "Power", "Quadratic", "costs_of", "stack"]
 
@@ -34,7 +34,8 @@ class Cost(Curve):
     def __post_init__(self) -> None:
         check_positive("cost rate", self.rate, zero=True)
         check_positive("fixed cost", self.fixed, zero=True)
-        if not np.all(np.isfinite(self.exponent) & (np.asarray(self.exponent) >= 1)):
+        exponent = as_numbers("cost exponent", self.exponent)
+        if not np.all(np.isfinite(exponent) & (exponent >= 1)):
             raise InputError(f"cost exponent must be at least 1, got {self.exponent}; smaller ones are not convex")
 
     @property
@@ -100,7 +101,9 @@ def stack(costs: Sequence[Cost]) -> Cost:
     """
     if not costs:
         raise InputError("no owners: got an empty list of costs; give at least one owner")
-    columns = ((c.rate, c.exponent, c.fixed) for c in costs)
+    columns = [(one.rate, one.exponent, one.fixed) for one in costs]
+    if any(np.ndim(number) for column in columns for number in column):
+        raise InputError("one of the costs is that of several owners; list one cost per owner, with single numbers")
     rate, exponent, fixed = (np.array(column, dtype=float) for column in zip(*columns, strict=True))
     return Cost(rate, exponent, fixed)
 
@@ -115,13 +118,14 @@ def costs_of(costs: Any, owners: int = 1) -> Cost:
     """
     if not isinstance(costs, Cost):
         several = isinstance(costs, (Sequence, np.ndarray)) and not isinstance(costs, str)
+        several = several and getattr(costs, "ndim", 1) > 0
         items = list(costs) if several else [costs] * owners
         return stack([item if isinstance(item, Cost) else Linear(_rate(item)) for item in items])
     parts = [np.asarray(part, dtype=float) for part in (costs.rate, costs.exponent, costs.fixed)]
-    sizes = {part.size for part in parts if part.ndim}
-    if len(sizes) > 1:
-        raise InputError(f"cost rates, exponents and fixed costs have lengths {sorted(sizes)}; give one per owner")
-    return Cost(*(np.broadcast_to(part, max(sizes, default=owners)).copy() for part in parts))
+    sizes = {part.shape for part in parts if part.ndim}
+    if len(sizes) > 1 or any(len(shape) > 1 or not shape[0] for shape in sizes):
+        raise InputError(f"cost rates, exponents and fixed costs have shapes {sorted(sizes)}; give one per owner")
+    return Cost(*(np.broadcast_to(part, next(iter(sizes), (owners,))).copy() for part in parts))
 
 
 def _rate(item: Any) -> float:

@@ -26,7 +26,7 @@ from fedabm.best import best_response
 from fedabm.candidates import attempts, automatic
 from fedabm.certificate import certified_gains
 from fedabm.curves import Array
-from fedabm.errors import InputError, check_positive, nearest
+from fedabm.errors import InputError, check_kind, check_positive, check_whole, nearest
 from fedabm.game import Game
 from fedabm.newton import interior_point, newton
 from fedabm.search import Path
@@ -99,7 +99,11 @@ def solve(
     >>> found.profile.round(8), found.converged, found.method
     (array([2.16227766, 0.        ]), True, 'newton')
     """
+    check_kind("game", game, Game)
     check_positive("tolerance", tolerance)
+    for name, number in (("active", active), ("limit", limit)):
+        if number is not None:
+            check_whole(name, number)
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}; {nearest(method, METHODS)}")
     origin = None if start is None else game.profile(start)
@@ -128,6 +132,9 @@ def equilibria(
     Starts are everyone at capacity, nobody, everyone as if alone, and `starts` random profiles.  With `select` "most
     data" or "most utility" only that one is returned (an empty list if none certifies).
     """
+    check_kind("game", game, Game)
+    check_positive("tolerance", tolerance)
+    check_whole("starts", starts, 0)
     if select not in (None, "most data", "most utility"):
         raise InputError(f"unknown selection {select!r}; choose 'most data' or 'most utility', or None for all")
     distinct: list[Equilibrium] = []

@@ -11,13 +11,19 @@ import numpy as np
 __all__ = [
     "InputError",
     "Interrupted",
+    "as_numbers",
     "check_kind",
+    "check_number",
     "check_positive",
     "check_range",
     "check_whole",
     "finite_vector",
     "nearest",
 ]
+
+
+#: larger numbers are refused where their sums and products must stay finite
+MOST = 1e100
 
 
 class InputError(ValueError):
@@ -47,7 +53,7 @@ def check_kind(what: str, value: Any, kind: type) -> None:
 
 def check_positive(what: str, value: Any, *, zero: bool = False) -> None:
     """Raise unless every number in `value` is finite and positive (or zero, if allowed)."""
-    numbers = _numbers(what, value)
+    numbers = as_numbers(what, value)
     good = np.isfinite(numbers) & ((numbers >= 0) if zero else (numbers > 0))
     if not np.all(good):
         wanted = "zero or a positive number" if zero else "a positive number"
@@ -55,9 +61,16 @@ def check_positive(what: str, value: Any, *, zero: bool = False) -> None:
         raise InputError(f"{what} must be {wanted}, got {bad:g}; give {wanted}")
 
 
+def check_number(what: str, value: Any, *, zero: bool = False) -> None:
+    """Raise unless `value` is a single number, positive (or zero, if allowed) and at most `MOST`."""
+    check_positive(what, value, zero=zero)
+    if np.ndim(value) or value > MOST:
+        raise InputError(f"{what} must be a single number up to {MOST:g}, got {value}; give such a number")
+
+
 def check_range(what: str, value: float, low: float, high: float) -> None:
     """Raise unless low <= value <= high."""
-    number = _numbers(what, value)
+    number = as_numbers(what, value)
     if number.ndim or not low <= number <= high:
         raise InputError(f"{what} must lie between {low:g} and {high:g}, got {value}; give a value in that range")
 
@@ -68,7 +81,8 @@ def check_whole(what: str, value: Any, low: int = 1) -> None:
         raise InputError(f"{what} must be a whole number from {low} on, got {value!r}; for instance {low + 9}")
 
 
-def _numbers(what: str, value: Any) -> np.ndarray:
+def as_numbers(what: str, value: Any) -> np.ndarray:
+    """`value` as an array of floats, or an error."""
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -77,7 +91,7 @@ def _numbers(what: str, value: Any) -> np.ndarray:
 
 def finite_vector(what: str, value: Any, length: int | None = None) -> np.ndarray:
     """Return `value` as a vector of finite floats, or raise; a scalar is repeated to `length`."""
-    vector = np.atleast_1d(_numbers(what, value))
+    vector = np.atleast_1d(as_numbers(what, value))
     if vector.ndim != 1:
         raise InputError(f"{what} must be one-dimensional, got shape {vector.shape}; give one number per owner")
     if length is not None and vector.size == 1:

@@ -20,7 +20,7 @@ from fedabm.best import best_response
 from fedabm.certificate import certified_gains
 from fedabm.costs import costs_of
 from fedabm.curves import Array
-from fedabm.errors import InputError, check_kind, check_positive, finite_vector
+from fedabm.errors import MOST, InputError, check_kind, check_number, check_positive, check_range, finite_vector
 from fedabm.mechanisms.base import Mechanism
 from fedabm.offers import Offers
 from fedabm.views import Reports
@@ -55,6 +55,9 @@ class Game:
         given = finite_vector("capacities", self.capacities)
         check_positive("capacity", given)
         costs = costs_of(self.costs, len(given))
+        check_range("smallest capacity", np.min(given, initial=1.0), 1.0 / MOST, 1.0)
+        for what, numbers in (("capacity", given), ("cost rate", costs.rate), ("fixed cost", costs.fixed)):
+            check_number(f"largest {what}", np.max(numbers, initial=0.0), zero=True)
         owners = len(costs.rate)
         if np.ndim(self.capacities) and len(given) != owners:
             raise InputError(f"{len(given)} capacities but {owners} costs; give one of each per owner")

@@ -8,6 +8,7 @@ from fedabm.accuracy.base import Accuracy, Exposure
 from fedabm.best import best_response
 from fedabm.costs import Cost
 from fedabm.curves import Array
+from fedabm.errors import check_positive
 from fedabm.offers import Offers, full_access, nothing
 from fedabm.roots import falling_root, just_inside
 
@@ -63,6 +64,7 @@ def smallest_federation(accuracy: Exposure, cost: float) -> int:
     >>> smallest_federation(PacBound(ceiling=0.95, complexity=1.0), 0.1)
     48
     """
+    check_positive("unit cost", cost)
     return int(np.ceil(cost / viability_cost(accuracy)))
 
 

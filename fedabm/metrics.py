@@ -16,7 +16,7 @@ from fedabm.accuracy.base import Accuracy
 from fedabm.best import best_response
 from fedabm.costs import costs_of
 from fedabm.curves import Array
-from fedabm.errors import InputError, check_positive, finite_vector
+from fedabm.errors import InputError, check_kind, check_positive, finite_vector
 from fedabm.offers import full_access, nothing
 from fedabm.welfare import Optimum, p_mean_welfare, welfare_optimum
 
@@ -52,6 +52,7 @@ def reciprocities(
     array([1. , 0.5])
     """
     given = np.asarray(shares, dtype=float)
+    _check_alike(accuracies=accuracies, payments=payments, shares=shares)
     benefit = np.asarray(accuracies, dtype=float) + payments - baseline
     benefit, given = np.broadcast_arrays(benefit, given)
     for_nothing = np.where(benefit > tolerance, np.inf, np.where(benefit < -tolerance, -np.inf, 1.0))
@@ -112,6 +113,7 @@ def individually_rational(utilities: Array, outside: Array | float = 0.0, tolera
     Murhekar et al. 2025, Section 3.1, with outside = 0; Karimireddy et al. 2022 compare with working alone, see
     `alone_utilities`.
     """
+    _check_alike(utilities=utilities, outside=outside)
     return bool(np.all(np.asarray(utilities) >= np.asarray(outside) - tolerance))
 
 
@@ -126,6 +128,7 @@ def equal_treatment(outcome: Array, *traits: Array) -> float:
     2.0
     """
     outcome = finite_vector("outcome", outcome)
+    _check_alike(outcome=outcome)
     columns = [finite_vector("traits", trait, len(outcome)) for trait in traits]
     kinds = np.unique(np.column_stack([np.zeros(len(outcome)), *columns]), axis=0, return_inverse=True)[1].ravel()
     low, high = np.full(kinds.max() + 1, np.inf), np.full(kinds.max() + 1, -np.inf)
@@ -141,6 +144,7 @@ def price_of_anarchy(welfare: Array | float, optimum: float) -> float:
     with the same p.  Infinite if an equilibrium is worth nothing or less, 1 if nothing can be gained at all, nan if
     even the optimum is a loss.
     """
+    _check_alike(welfare=welfare)
     worst = float(np.min(welfare))
     if optimum < 0:
         return math.nan
@@ -159,6 +163,7 @@ def gini(utilities: Array) -> float:
     0.6666666666666666
     """
     u = np.sort(finite_vector("utilities", utilities))
+    _check_alike(utilities=u)
     spread, total = float((2 * np.arange(1, len(u) + 1) - len(u) - 1) @ u), float(u.sum())
     if u[0] == u[-1]:
         return 0.0
@@ -177,7 +182,16 @@ def information_rent(utilities: Array, known: Array) -> Array:
 
 def alone_utilities(accuracy: Accuracy, costs: Any, capacities: Array | float) -> Array:
     """What each owner has by itself: max_x a_i(x, 0) - c_i(x) for x up to capacity.  Karimireddy 2022, Theorem I."""
+    check_kind("accuracy", accuracy, Accuracy)
     cost = costs_of(costs, np.size(capacities))
     top = finite_vector("capacities", capacities, np.size(cost.rate))
+    check_positive("capacities", top)
     offers = full_access(accuracy, np.zeros(len(top)), nothing(len(top)))
     return best_response(offers, cost, top).utility
+
+
+def _check_alike(**columns: Any) -> None:
+    """Raise unless all have one number per owner (last axis) and there is an owner; single numbers serve everybody."""
+    shapes = {name: np.shape(column) for name, column in columns.items() if np.ndim(column)}
+    if len({shape[-1:] for shape in shapes.values()}) > 1 or any(0 in shape for shape in shapes.values()):
+        raise InputError(f"{', '.join(f'{name} {shape}' for name, shape in shapes.items())}; give one number per owner")

@@ -15,6 +15,7 @@ from fedabm.agents import Owner, Server
 from fedabm.certificate import certified_gains
 from fedabm.columns import COLUMNS
 from fedabm.curves import Array
+from fedabm.errors import check_kind
 from fedabm.frames import Frames, Recorder, run_frame, shorten
 from fedabm.ledger import Ledger, check_balanced
 from fedabm.links import Links
@@ -37,15 +38,14 @@ class Federation(mesa.Model):
     """
 
     def __init__(self, scenario: Scenario, seed: int = 0) -> None:
+        check_kind("scenario", scenario, Scenario)
         check_seed(seed)
         super().__init__(seed=int(seed))
-        self.scenario = scenario
-        self.seed = int(seed)
+        self.scenario, self.seed = scenario, int(seed)
         self.population = Population(scenario.owners, self.seed)
         self.server = Server(self, scenario.mechanism)
         self.owners = mesa.agent.AgentSet([Owner(self, row) for row in range(len(scenario.owners))], random=self.random)
-        self.ledger = Ledger(len(scenario.owners))
-        self.treasury = Treasury(self.population.money, scenario.pay_every)
+        self.ledger, self.treasury = Ledger(len(scenario.owners)), Treasury(self.population.money, scenario.pay_every)
         self.recorder = Recorder(scenario.record, with_cost=scenario.mechanism.asks_cost)
         self.datacollector = mesa.DataCollector(model_reporters=_REPORTERS)
         self.converged, self.moved = False, np.inf

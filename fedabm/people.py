@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fedabm.costs import Cost, stack
 from fedabm.curves import Array
-from fedabm.errors import InputError, nearest
+from fedabm.errors import MOST, InputError, nearest
 from fedabm.offers import Offers
 from fedabm.random import Streams, owner_streams
 from fedabm.scenario import OwnerProfile
@@ -29,8 +29,6 @@ __all__ = ["Cohort", "Population"]
 
 #: numbers that stand for what a decision rests on
 _CODES = {name: code for code, name in enumerate(INFORMATION)}
-#: no number in a report may be larger, so that sums and products of reports stay finite
-MOST = 1e100
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,10 @@ def two_phase_upbred(
 
 
 def mw_fed(goal: float, data: float, factor: float = 1.1) -> Protocol:
-    """MWFed: shares of `data` samples move to owners below their accuracy goal.  Blum et al. 2021."""
+    """MWFed: shares of `data` samples move to owners below their accuracy goal.  Blum et al. 2021.
+
+    Start owners with `data` in equal shares: a weight of nothing stays nothing.  Their code has factor 4.
+    """
     return Protocol("MWFed", MultiplicativeShare(goal, data, factor))
 
 

@@ -107,7 +107,8 @@ def full_contribution_steps(
         raise InputError(
             f"subsidy {subsidy:g} must exceed {cost_slope + decline:g}, the most a unit can cost; raise it"
         )
-    return math.ceil(float(np.max(capacities - starts)) / (gamma * (subsidy - cost_slope - decline)))
+    missing = np.maximum(capacities - starts, 0.0)
+    return math.ceil(float(np.max(missing)) / (gamma * (subsidy - cost_slope - decline)))
 
 
 def accuracy_steps(smoothness: float, convexity: float, excess: float, precision: float) -> int:

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from fedabm.errors import InputError, check_positive
+from fedabm.store import MANIFEST
 from fedabm.study import Study
 
-__all__ = ["left", "unfinished"]
+__all__ = ["left", "make_room", "unfinished", "worth"]
 
 _PLACE, _COMMAND, _LOCK = ".running", "command", "lock"
+#: what a study writes
+_SAVED = (".parquet", ".csv", ".png", ".graphml", ".json")
 
 
 def left(folder: Path) -> str | None:
@@ -28,6 +32,18 @@ def left(folder: Path) -> str | None:
             return (place / _COMMAND).read_text()
     except (OSError, InputError):
         return None
+
+
+def make_room(folder: Path, command: str) -> None:
+    """Take away what the same command saved when it was interrupted: it goes on, and will save all of it."""
+    manifest = folder / MANIFEST
+    if left(folder) != command or not manifest.is_file() or json.loads(manifest.read_text())["complete"]:
+        return
+    written = manifest.stat().st_mtime_ns  # the manifest comes last, so younger files are somebody else's
+    ours = (path for path in folder.iterdir() if path.suffix in _SAVED and not path.name.startswith("."))
+    saved = [path for path in ours if path.is_file() and path.stat().st_mtime_ns <= written]
+    for path in (manifest, *saved):
+        path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -52,13 +68,13 @@ def unfinished(folder: Path, command: str, study: Study, every: float) -> Iterat
             yield
             done = True
         finally:
-            if done or not _worth(place):
+            if done or not worth(folder):
                 shutil.rmtree(place, ignore_errors=True)
 
 
-def _worth(place: Path) -> bool:
-    """Whether anything was saved that a second attempt could use."""
-    return any(entry.name not in (_COMMAND, _LOCK) for entry in place.iterdir())
+def worth(folder: Path) -> bool:
+    """Whether anything was saved in this folder that a second attempt could use."""
+    return any(entry.name not in (_COMMAND, _LOCK) for entry in (folder / _PLACE).iterdir())
 
 
 @contextlib.contextmanager

@@ -33,6 +33,7 @@ def run_scenario(options: argparse.Namespace) -> None:
     study = Study(script.name, options.seed, options.steps, parameters, options.quiet)
     command = _command(options)
     folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}", command)
+    resume.make_room(folder, command)
     unfinished = resume.unfinished(folder, command, study, options.checkpoint)
     with _claimed(folder), unfinished, timing.profiled(options.profile) as shares:
         try:
@@ -41,15 +42,22 @@ def run_scenario(options: argparse.Namespace) -> None:
             if study.empty:
                 raise KeyboardInterrupt from None
             study.save(folder, command, complete=False)
-            print(f"fedabm: interrupted; see what was recorded with fedabm.load({str(folder)!r})", file=sys.stderr)
+            more = ", or repeat the command to go on" if resume.worth(folder) else ""
+            seen = f"see what was recorded with fedabm.load({str(folder)!r})"
+            print(f"fedabm: interrupted; {seen}{more}", file=sys.stderr)
             raise Interrupted from None
         paths = study.save(folder, command)
     if options.profile:
         study.note("")
         study.table(shares.table(), "Where the time went", "profile")
+    pictures = [path for path in paths if path.suffix == ".png"]
     study.note("\nWritten:")
-    for path in sorted(paths, key=lambda path: path.suffix == ".png"):
-        study.note(f"  {path}" if path.suffix != ".png" else f"Picture: {path}")
+    for path in paths:
+        if path not in pictures:
+            study.note(f"  {path}")
+    study.note(f"All on one page: fedabm report {shlex.quote(str(folder))}")
+    for path in pictures:
+        study.note(f"Picture: {path}")
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,15 @@ import numpy as np
 from fedabm.accuracy.base import Accuracy
 from fedabm.activation import Activation, Simultaneous
 from fedabm.costs import Cost, Linear
-from fedabm.errors import InputError, check_kind, check_positive, check_range, check_whole, finite_vector
+from fedabm.errors import (
+    InputError,
+    check_kind,
+    check_number,
+    check_positive,
+    check_range,
+    check_whole,
+    finite_vector,
+)
 from fedabm.mechanisms import Mechanism, NoPayments
 from fedabm.strategies import BestResponse, Strategy
 from fedabm.valuation import Received, Valuation
@@ -47,12 +55,11 @@ class OwnerProfile:
             raise InputError(f"an owner has one cost, got {self.cost!r}; give one OwnerProfile per owner")
         if not isinstance(self.strategy, Strategy):
             raise InputError(f"an owner's strategy must be a strategy, got {self.strategy!r}; write BestResponse()")
-        check_positive("capacity", self.capacity)
+        check_number("capacity", self.capacity)
         check_range("starting contribution", self.start, 0.0, self.capacity)
         check_positive("eagerness", self.eagerness, zero=True)
         check_whole("joins", self.joins)
-        if not self.budget >= 0:
-            raise InputError(f"an owner's budget must not be negative, got {self.budget}; give the money it has")
+        check_range("budget", self.budget, 0.0, np.inf)
 
 
 @dataclass(frozen=True)
@@ -77,9 +84,11 @@ class Scenario:
     pay_every: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "owners", tuple(self.owners))
+        object.__setattr__(self, "owners", tuple(self.owners) if isinstance(self.owners, Iterable) else (self.owners,))
         if not self.owners:
             raise InputError("a scenario needs owners, got none; give at least one OwnerProfile")
+        for owner in self.owners:
+            check_kind("an owner", owner, OwnerProfile)
         for what, value, kind in (
             ("accuracy", self.accuracy, Accuracy),
             ("mechanism", self.mechanism, Mechanism),

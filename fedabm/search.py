@@ -14,7 +14,7 @@ from fedabm.dynamics import replies, sequential_best_response
 from fedabm.game import Game
 from fedabm.offers import Offers
 
-__all__ = ["Path", "damped", "has_kinks", "in_turn", "opening", "starts", "until_repeat"]
+__all__ = ["Path", "damped", "has_kinks", "in_turn", "is_smooth", "opening", "starts", "until_repeat"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,17 @@ def has_kinks(game: Game, offers: Offers) -> bool:
     """Whether some owner's offer is not concave over its whole range."""
     inside = (offers.kinks > 0) & (offers.kinks < game.capacities[:, None])
     return offers.shape != "concave" or bool(np.any(inside))
+
+
+def is_smooth(game: Game, offers: Offers) -> bool:
+    """Whether every owner's offer is concave whatever the others do; `offers` are those when nobody contributes.
+
+    Kinks can move into an owner's range as the others contribute, so they must be the same against everybody's data.
+    """
+    if has_kinks(game, offers) or not offers.kinks.shape[1]:
+        return not has_kinks(game, offers)
+    full = game.offers(game.capacities)
+    return not has_kinks(game, full) and np.array_equal(full.kinks, offers.kinks)
 
 
 def opening(game: Game, offers: Offers | None = None, rounds: int = 5) -> Array:
@@ -53,12 +64,13 @@ def _alone(game: Game, offers: Offers, rounds: int = 8) -> Array:
     if has_kinks(game, offers):
         return best_response(offers, game.costs, game.capacities).contribution
     curve = offers.benefit
-    low, high = np.log(1e-6 * game.capacities), np.log(game.capacities)
+    high = np.log(game.capacities)
+    low = least = high + np.log(1e-6)
     for _ in range(rounds):
         middle = 0.5 * (low + high)
         rises = curve.slope(np.exp(middle)) > game.costs.slope(np.exp(middle))
         low, high = np.where(rises, middle, low), np.where(rises, high, middle)
-    return np.where(low > np.log(1e-6 * game.capacities), np.exp(0.5 * (low + high)), 0.0)
+    return np.where(low > least, np.exp(0.5 * (low + high)), 0.0)
 
 
 def starts(game: Game, rng: np.random.Generator, count: int) -> Iterator[Array]:

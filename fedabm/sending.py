@@ -33,6 +33,11 @@ class Tampering:
     change: Tamper
     rng: Streams
 
+    @property
+    def whole(self) -> bool:
+        """Whether it replaces whole models, whatever their updates are counted from."""
+        return bool(getattr(self.change, "whole", False))
+
     def __call__(self, rows: Any, received: Any) -> Any:
         """The updates (k, P) of the members as they send them; `received` (k, P) is what they trained from."""
         return self.change(rows, received, self.rng)

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from fedabm import accuracy, mechanisms
+from fedabm.accuracy.base import Accuracy
+from fedabm.accuracy.phased import Wrapping
 from fedabm.costs import Affine, Cost, Linear, Power, Quadratic
 from fedabm.errors import InputError, nearest
 from fedabm.game import Game
@@ -45,9 +47,15 @@ def game_of(table: dict[str, Any], mechanism: str | None = None) -> Game:
     chosen = _chosen(table.get("mechanism"), mechanism)
     _require(table if chosen is None else {**table, "mechanism": chosen}, _PARTS, "the game")
     rule = _part(chosen, kinds(mechanisms), "mechanism")
-    oracle = _part(table["accuracy"], kinds(accuracy), "accuracy")
+    oracle = _part(table["accuracy"], _accuracies(), "accuracy")
     costs, capacity = _owners(table["owners"])
     return Game(oracle, costs, capacity, rule)
+
+
+def _accuracies() -> dict[str, type]:
+    """What a text file can name: all accuracies but those that wrap another one."""
+    known = kinds(accuracy).items()
+    return {name: one for name, one in known if issubclass(one, Accuracy) and not issubclass(one, Wrapping)}
 
 
 def _load(path: Path) -> dict[str, Any]:

@@ -10,7 +10,9 @@ budget, which Doshi et al. 2025 leave to future work.  Then:
 - what is not paid is forgiven, and what an owner received it can spend from the next settlement on.
 
 Nobody pays more than the rule demands or than it has, nobody receives more than the rule promised, and equal owners
-are still treated equally: the loss is shared in proportion to what everybody would have received.
+are still treated equally: the loss is shared in proportion to what everybody would have received.  The frames show what
+was owed, paid and left.  Owners decide on the payments that the rule announces, as if all could be paid; so do regrets
+and the certified gap.
 """
 
 from __future__ import annotations

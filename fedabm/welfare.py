@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from fedabm.accuracy.base import Accuracy
 from fedabm.costs import Cost, costs_of
 from fedabm.curves import Array
-from fedabm.errors import InputError, check_positive, finite_vector
+from fedabm.errors import InputError, check_kind, check_positive, check_whole, finite_vector
 
 __all__ = ["Optimum", "p_mean_welfare", "welfare_optimum"]
 
@@ -51,8 +51,8 @@ def p_mean_welfare(utilities: Array, p: float = 1.0, normalised: bool = True) ->
 
 def _checked(utilities: Array, p: float) -> Array:
     u = finite_vector("utilities", utilities)
-    if not p <= 1:
-        raise InputError(f"p must be at most 1, got {p:g}; use 1 (mean), 0 (Nash welfare) or -inf (minimum)")
+    if not isinstance(p, int | float | np.number) or not p <= 1:
+        raise InputError(f"p must be at most 1, got {p!r}; use 1 (mean), 0 (Nash welfare) or -inf (minimum)")
     if u.size == 0:
         raise InputError("no utilities: got an empty list; give at least one owner")
     if p != 1 and np.any(u < 0):
@@ -84,6 +84,8 @@ def welfare_optimum(
     owners.  If the accuracies are jointly concave in all contributions, the local maximum found is the global one;
     otherwise it is the best of those found.
     """
+    check_kind("accuracy", accuracy, Accuracy)
+    check_whole("starts", starts)
     cost = costs_of(costs, np.size(capacities))
     top = finite_vector("capacities", capacities, np.size(cost.rate))
     check_positive("capacities", top)

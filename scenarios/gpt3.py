@@ -24,7 +24,7 @@ from fedabm.analysis.curves import COLOURS, dress, mark, panels, powers
 from fedabm.cli import run_script
 from fedabm.costs import Linear
 from fedabm.curves import Array
-from fedabm.errors import InputError, check_positive, check_whole
+from fedabm.errors import InputError, check_range, check_whole
 from fedabm.individual import individual_optimum, smallest_federation, viability_cost
 from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
 from fedabm.study import Study
@@ -46,10 +46,12 @@ def run(
     points: int = 120,
 ) -> None:
     """Simulate `companies` that start with all they could pay for, and compute the smallest number that works."""
-    check_positive("exponent, worth, cost and tokens", (exponent, worth, cost, tokens))
+    check_range("exponent", exponent, 1e-3, 10.0)
+    for name, value in (("worth", worth), ("cost", cost), ("tokens", tokens)):
+        check_range(name, value, 1e-30, 1e30)
     check_whole("companies", companies)
     check_whole("points", points, 2)
-    if not exponent * np.log10(tokens) + np.log10(worth) < 300:
+    if not exponent * np.log10(tokens) + np.log10(worth) < 100:
         raise InputError(f"exponent {exponent:g} is too large for {tokens:g} tokens; give one below 1")
     accuracy = value_of_tokens(exponent, worth, tokens)
     people = population([cost] * companies, worth / cost, starts=worth / cost)

@@ -7,7 +7,8 @@ their eagerness, and it costs them nothing.
 
 Attackers ask no price.  In the quick preset similarity counts twice as much as elsewhere (4, not 2), which shuts them
 all out; with similarity_weight=2 they sell to owners that know nobody better, and a flipped model looks like a friend's
-to owners of other classes.
+to owners of other classes.  So does that of a free-rider that returns the centre it was sent beneath a little noise
+(attacks=free_ride scale=0.01 similarity_weight=2): it sells what the others have made.
 """
 
 from __future__ import annotations
@@ -38,18 +39,19 @@ TRAIN = ("shuffle", "sign_flip", "noise", "scaled")
 def run(
     study: Study,
     preset: Preset = "quick",
-    data: Data = "digits",
+    data: Data = "auto",
     attacks: tuple[str, ...] = ("shuffle", "sign_flip", "constant", "gaussian", "nan"),
     rules: tuple[str, ...] = ("iPFL", "FedAvg", "Ditto", "FedAMP", "pFedGraph"),
     attacker: int = 0,
     full: bool = False,
+    scale: float = 0.0,
     similarity_weight: float = 0.0,
     unit_cost: float = 0.0,
     seeds: int = 3,
 ) -> None:
     """Every attack under every rule, beside the same federation without the attacker; `full`: on whole parameters.
 
-    A `similarity_weight` or `unit_cost` of 0 stands for that of the preset.
+    A `scale` of 0 stands for that of the attack, a `similarity_weight` or `unit_cost` of 0 for that of the preset.
     """
     check_whole("seeds", seeds)
     setting = _setting(market_setting(preset, data, 9, "cluster"), similarity_weight, unit_cost)
@@ -62,10 +64,11 @@ def run(
         people, accuracy = honest_owners(setting, owned), setting.accuracy(owned)
         for rule in rules:
             for attack in ("none", *attacks):
-                owners = _owners(people, attacker, attack, full, study.steps or setting.rounds)
+                villain = None if attack == "none" else _villain(attack, full, scale)
+                owners = _owners(people, attacker, villain, study.steps or setting.rounds)
                 study.simulate(setting.scenario(owners, accuracy, known[rule]), f"{rule}, {attack}", seed)
     found = _changes(owner_sums(study.frames), attacker)
-    study.table(_summary(found), f"{data}: changes for benign owners by one attacker of 9, {seeds} seeds")
+    study.table(_summary(found), f"{setting.data}: changes for benign owners by one attacker of 9, {seeds} seeds")
     study.picture(_figure(found, setting, seeds), "market_attacks")
 
 
@@ -82,15 +85,18 @@ def _check(given: tuple[str, ...], known: dict, what: str) -> None:
             raise InputError(f"no {what} is called {name!r}; {nearest(name, known)}")
 
 
-def _owners(people: list[OwnerProfile], attacker: int, attack: str, full: bool, rounds: int) -> list[OwnerProfile]:
+def _villain(attack: str, full: bool, scale: float) -> Attacker:
+    return Attacker(Honest(), attack, scale or None, full=full, trains=attack in TRAIN)
+
+
+def _owners(people: list[OwnerProfile], attacker: int, strategy: Attacker | None, rounds: int) -> list[OwnerProfile]:
     """With the attacker, or without: then it would join after the last round."""
-    if attack == "none":
-        villain = replace(people[attacker], joins=rounds + 1)
+    villain = people[attacker]
+    if strategy is None:
+        villain = replace(villain, joins=rounds + 1)
     else:
-        trains = attack in TRAIN
-        spoils = Attacker(Honest(), attack, full=full, trains=trains)
-        eager = 0.0 if trains else people[attacker].eagerness
-        villain = replace(people[attacker], strategy=spoils, cost=Linear(0.0), eagerness=eager, role="attacker")
+        eager = 0.0 if strategy.trains else villain.eagerness
+        villain = replace(villain, strategy=strategy, cost=Linear(0.0), eagerness=eager, role="attacker")
     return [villain if owner == attacker else person for owner, person in enumerate(people)]
 
 
@@ -132,7 +138,7 @@ def _figure(found: pd.DataFrame, setting: MarketSetting, seeds: int) -> Figure:
     for panel in (left, right):
         panel.axhline(0.0, color="0.2", linewidth=0.8)
         panel.set_xlabel("")
-    left.set(title="benign owners", ylabel="change of accuracy (points; log beyond 1)")
+    left.set(title="benign owners", ylabel="accuracy change (points; log beyond 1)")
     right.set(title="the attacker", ylabel="utility above a benign owner's")
     handles, labels = left.get_legend_handles_labels()
     left.get_legend().remove()

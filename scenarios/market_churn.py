@@ -29,7 +29,7 @@ MODES = {"strict": 1.0, "half": 0.5}
 def run(
     study: Study,
     preset: Preset = "quick",
-    data: Data = "digits",
+    data: Data = "auto",
     split: Split = "cluster",
     rules: tuple[str, ...] = ("iPFL", "FedAvg", "CFL", "pFedGraph"),
     newcomers: int = 3,
@@ -52,10 +52,9 @@ def run(
             owners = _owners(people, MODES[mode], newcomers, joins)
             for rule in rules:
                 study.simulate(setting.scenario(owners, accuracy, known[rule]), f"{rule}, {mode}", seed)
-    study.table(_summary(study.frames), f"{data}, {split}: 12 owners, {newcomers} of them from round {joins} on")
-    study.picture(
-        _figure(study.frames, f"{data}, {split}: means of {seeds} seeds; dotted: newcomers arrive"), "market_churn"
-    )
+    what = f"{setting.data}, {split}"
+    study.table(_summary(study.frames), f"{what}: 12 owners, {newcomers} of them from round {joins} on")
+    study.picture(_figure(study.frames, f"{what}: means of {seeds} seeds; dotted: newcomers arrive"), "market_churn")
 
 
 def _owners(people: list[OwnerProfile], chance: float, newcomers: int, joins: int) -> list[OwnerProfile]:

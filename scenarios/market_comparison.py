@@ -13,7 +13,7 @@ import pandas as pd
 from fedabm.analysis.market_runs import by_label, comparison_picture, run_summary
 from fedabm.cli import run_script
 from fedabm.errors import InputError, check_whole, nearest
-from fedabm.learning.market_setting import Data, Preset, honest_owners, market_rules, market_setting
+from fedabm.learning.market_setting import Data, MarketSetting, Preset, honest_owners, market_rules, market_setting
 from fedabm.study import Study
 
 SPLITS = ("niid", "cluster", "skew", "natural")
@@ -22,41 +22,39 @@ SPLITS = ("niid", "cluster", "skew", "natural")
 def run(
     study: Study,
     preset: Preset = "quick",
-    data: Data = "digits",
+    data: Data = "auto",
     splits: tuple[str, ...] = ("niid", "cluster", "skew"),
     owners: int = 10,
     seeds: int = 3,
 ) -> None:
     """Run every rule on every partition with every seed."""
     check_whole("seeds", seeds)
-    tables = []
+    tables, used, sizes = [], [], []
     for split in splits:
         if split not in SPLITS:
             raise InputError(f"no partition is called {split!r}; {nearest(split, SPLITS)}")
         first = len(study.frames.runs)
-        _split(study, preset, data, split, owners, seeds)
+        setting = market_setting(preset, data, owners, split)  # type: ignore[arg-type]
+        used.append(setting.data)
+        sizes.append(f"{setting.owners} in {split}")
+        _split(study, setting, seeds)
         table = run_summary(study.frames)
         tables.append(table[table["run"] >= first].assign(split=split))
     found = pd.concat(tables)
-    study.table(_summary(found), f"{data}: last round's accuracy and utility over all rounds, {seeds} seeds")
+    what = " and ".join(dict.fromkeys(used))
+    study.table(_summary(found), f"{what}: last round's accuracy and utility over all rounds, {seeds} seeds")
     _say(study)
-    words = f"{data}, {owners} owners ({_count(owners, 'cluster')} in cluster), bars: one s.d. over {seeds} seeds"
+    words = f"{what}; owners: {', '.join(sizes)}; bars: one s.d. over {seeds} seeds"
     study.picture(comparison_picture(found, splits, words), "market_comparison")
 
 
-def _split(study: Study, preset: Preset, data: Data, split: str, owners: int, seeds: int) -> None:
+def _split(study: Study, setting: MarketSetting, seeds: int) -> None:
     """All rules on one partition."""
-    setting = market_setting(preset, data, _count(owners, split), split)  # type: ignore[arg-type]
     for seed in range(study.seed, study.seed + seeds):
         owned = setting.federated(seed)
         people, accuracy = honest_owners(setting, owned), setting.accuracy(owned)
         for label, rule in market_rules(setting).items():
             study.simulate(setting.scenario(people, accuracy, rule), label, seed)
-
-
-def _count(owners: int, split: str) -> int:
-    """Three groups of equal size where there are groups, as in the paper."""
-    return owners - owners % 3 if split == "cluster" else owners
 
 
 def _summary(found: pd.DataFrame) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from fedabm.study import Study
 def run(
     study: Study,
     preset: Preset = "quick",
-    data: Data = "digits",
+    data: Data = "auto",
     split: Split = "niid",
     owners: int = 10,
     seeds: int = 3,
@@ -32,8 +32,9 @@ def run(
         for label, rule in market_rules(setting).items():
             study.simulate(setting.scenario(people, accuracy, rule), label, seed)
     found = owner_sums(study.frames)
-    study.table(_summary(found, study.frames.owners), f"{data}, {split}: utilities of owners, {seeds} seeds")
-    words = f"{data}, {split}: {owners} owners x {seeds} seeds, one dot per owner"
+    what = f"{setting.data}, {split}"
+    study.table(_summary(found, study.frames.owners), f"{what}: utilities of owners, {seeds} seeds")
+    words = f"{what}: {setting.owners} owners x {seeds} seeds, one dot per owner"
     study.picture(utility_picture(found, words), "market_rationality")
 
 

@@ -1,9 +1,16 @@
-"""Which mechanism serves which population: how do data and welfare change with free-riders, liars and size?
+r"""Which mechanism serves which population: how do data and welfare change with free-riders, liars and size?
 
 All closed-form mechanisms meet populations with more and more free-riders and liars, small and larger, on the same
 owners and seeds.  Screening believes in two types of cost, here the quartiles of the costs that are really drawn.  It
-and ProportionalShapley take seconds per run and join with slow=true.  The whole design with 20 seeds, as a spec
-for `fedabm sweep`:
+and ProportionalShapley take seconds per run and join with slow=true.
+
+With `folder` the sweep is kept there and made on all cores; started again it goes on, or only draws.  The whole study,
+20 seeds, takes about an hour of one core:
+
+    fedabm run mechanism_by_population --steps 20 --set owners=4,8,16 --set shares=0.25,0.5,0.75 --set seeds=20 \
+        --set slow=true --set folder=populations
+
+The same runs as a spec for `fedabm sweep SPEC.toml --out populations`, for a cluster or with limits:
 
     function = "fedabm.scenarios.mechanism_by_population:market"
     seeds = 20
@@ -20,6 +27,7 @@ for `fedabm sweep`:
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from typing import Literal
 
@@ -34,7 +42,7 @@ from fedabm import Scenario, load, population
 from fedabm.accuracy import PowerLaw
 from fedabm.activation import Sequential
 from fedabm.cli import run_script
-from fedabm.errors import check_range, check_whole
+from fedabm.errors import InputError, check_range, check_whole, nearest
 from fedabm.mechanisms import (
     ContributionSubsidy,
     CostSharing,
@@ -77,6 +85,8 @@ def market(
     """Best responders with costs drawn by the seed; a share of them free-ride, or claim twice what they give."""
     check_whole("owners", owners)
     check_range("share", share, 0.0, 1.0)
+    if odd not in ("free_rider", "liar"):
+        raise InputError(f"odd cannot be {odd!r}; {nearest(odd, ('free_rider', 'liar'))}")
     rng = generator(seed, "population")
     costs, capacities = rng.uniform(0.002, 0.02, owners), rng.uniform(20.0, 100.0, owners)
     strange: Strategy = FreeRider() if odd == "free_rider" else Liar(BestResponse(), contribution_factor=2.0)
@@ -95,20 +105,28 @@ def run(
     seeds: int = 2,
     steps: int = 8,
     slow: bool = False,
+    folder: str = "",
 ) -> None:
     """Sweep over mechanisms and populations, tabulate and draw heat maps."""
-    axes = {"mechanism": MECHANISMS + SLOW * slow, "owners": owners}
-    plain, mixed = Grid(axes, share=[0.0]), Grid(axes, odd=["free_rider", "liar"], share=shares)
-    sweep = Sweep(market, [plain, mixed], Seeds(seeds, root=study.seed), {"steps": study.steps or steps})
-    with tempfile.TemporaryDirectory() as folder:
-        sweep.run(folder, "serial", quiet=study.quiet)
-        results = load(folder)
+    sweep = study_of(owners, shares, seeds, study.steps or steps, slow, study.seed)
+    with contextlib.nullcontext(folder) if folder else tempfile.TemporaryDirectory() as place:
+        sweep.run(place, "local" if folder else "serial", quiet=study.quiet)
+        results = load(place)
     for frames in split(results):
         study.add(frames)
     table = summary(results)
     study.table(table, f"Means over {seeds} seeds, last step")
     study.picture(heat_maps(table, "data"), "data")
     study.picture(heat_maps(table, "welfare"), "welfare")
+
+
+def study_of(
+    owners: tuple[int, ...], shares: tuple[float, ...], seeds: int, steps: int, slow: bool = False, root: int = 0
+) -> Sweep:
+    """The sweep: nobody odd, and each share of each kind of odd owner."""
+    axes = {"mechanism": MECHANISMS + SLOW * slow, "owners": owners}
+    plain, mixed = Grid(axes, share=[0.0]), Grid(axes, odd=["free_rider", "liar"], share=shares)
+    return Sweep(market, [plain, mixed], Seeds(seeds, root=root), {"steps": steps})
 
 
 def summary(results: Results) -> pd.DataFrame:

@@ -12,7 +12,7 @@ models that owners send, so a lie has to show in them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -30,8 +30,7 @@ from fedabm.learning.engine import Engine
 from fedabm.learning.federation import Recipe
 from fedabm.learning.optimisers import SGD
 from fedabm.learning.oracles import Learning, Rounds
-from fedabm.learning.presets import Size, choose, engine_for, spread
-from fedabm.mechanisms import ShapleyShare
+from fedabm.learning.presets import Preset, Size, choose, engine_for, spread
 from fedabm.protocols import Protocol, fed_avg, two_phase_upbred
 from fedabm.random import generator
 from fedabm.strategies import FixedShare, FreeRider, Honest, Liar, Strategy
@@ -41,20 +40,15 @@ _KINDS: dict[str, Strategy] = {"free-rider": FreeRider(), "liar": Liar(FixedShar
 _NAMES = ("FedAvg", "2P-UPBReD", "M^Shap")
 
 
-@dataclass(frozen=True)
-class Preset:
-    """Size, rounds of training, sampled orders for Shapley shares (None: all coalitions) and seeds."""
-
-    size: Size
-    rounds: int
-    permutations: int | None
-    seeds: int
-    recipe: Recipe = field(default_factory=Recipe)
-
-
 _PRESETS = {
-    "quick": Preset(Size(6, 500, 60, "mlp"), 8, None, 4, Recipe(batch=10, optimiser=SGD(0.05))),
-    "paper": Preset(Size(30, 1800, 200, "mnist_cnn"), 50, 102, 10, Recipe(batch=32, optimiser=SGD(0.1))),
+    "quick": Preset(size=Size(6, 500, 60, "mlp"), rounds=8, seeds=4, recipe=Recipe(batch=10, optimiser=SGD(0.05))),
+    "paper": Preset(
+        size=Size(30, 1800, 200, "mnist_cnn"),
+        rounds=50,
+        seeds=10,
+        recipe=Recipe(batch=32, optimiser=SGD(0.1)),
+        permutations=102,
+    ),
 }
 
 
@@ -72,11 +66,10 @@ def run(
     `seeds` = 0 takes the preset's number.
     """
     check_whole("changes", changes, 0)
-    check_whole("seeds", seeds, 0)
     check_positive("highest_cost", highest_cost)
     chosen, dataset = _PRESETS[preset], choose(data, study.note)
     most = changes or (1 if study.steps else chosen.size.owners - 1)
-    for seed in range(study.seed, study.seed + (seeds or chosen.seeds)):
+    for seed in chosen.series(study.seed, seeds):
         case = Case.of(chosen, dataset, seed, highest_cost, study.steps)
         for rule in case.protocols():
             study.simulate(case.scenario(rule, []), f"{rule.name}, honest, 0", seed)
@@ -100,24 +93,21 @@ class Case:
     engine: Engine
     costs: np.ndarray
     rounds: int
+    seed: int
 
     @classmethod
     def of(cls, preset: Preset, dataset: Dataset, seed: int, highest: float, steps: int | None) -> Case:
         engine = engine_for(dataset, preset.size, seed)
         shares = generator(seed, "population").uniform(0.5, 1.0, preset.size.owners)
-        return cls(
-            preset, engine, highest * shares / engine.data.capacities, min(preset.rounds, steps or preset.rounds)
-        )
+        return cls(preset, engine, highest * shares / engine.data.capacities, preset.shortened(steps), seed)
 
     def protocols(self) -> tuple[Protocol, ...]:
         """A subsidy of twice the highest cost; its first phase takes about ten steps."""
         subsidy, capacity = 2 * float(self.costs.max()), float(self.engine.data.capacities.max())
-        orders = self.preset.permutations
-        shares = ShapleyShare() if orders is None else ShapleyShare(method="monte_carlo", permutations=orders)
         return (
             fed_avg(),
             two_phase_upbred(0.1 * capacity / (subsidy - self.costs.max()), subsidy, at_most=30),
-            Protocol("M^Shap", Honest(), shares),
+            Protocol("M^Shap", Honest(), self.preset.shares(seed=0)),
         )
 
     def scenario(self, rule: Protocol, others: list[Strategy]) -> Scenario:
@@ -131,8 +121,9 @@ class Case:
     def accuracy(self, rule: Protocol) -> Accuracy:
         """A model in training; Shapley shares need those of coalitions, too."""
         if rule.name == "M^Shap":
-            return Rounds(self.engine, self.preset.recipe, start=self.engine.data.capacities, whole=True)
-        return Learning(self.engine, self.preset.recipe, rounds=self.rounds)
+            start = self.engine.data.capacities
+            return Rounds(self.engine, self.preset.recipe, seed=self.seed, start=start, whole=True)
+        return Learning(self.engine, self.preset.recipe, seed=self.seed, rounds=self.rounds)
 
 
 def _outcomes(study: Study) -> pd.DataFrame:

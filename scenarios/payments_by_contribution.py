@@ -18,9 +18,9 @@ from fedabm import Frames, Scenario
 from fedabm.analysis.curves import COLOURS, dress, panels
 from fedabm.cli import run_script
 from fedabm.errors import check_positive, check_whole
-from fedabm.learning.doshi import PRESETS, Doshi, last_rows
+from fedabm.learning.doshi import Doshi, last_rows
+from fedabm.learning.natural import Data, owners_of, setting
 from fedabm.learning.partitions import SizeSkew
-from fedabm.learning.presets import choose
 from fedabm.study import Study
 
 _CASES = ("without budgets", "with budgets")
@@ -29,20 +29,23 @@ _CASES = ("without budgets", "with budgets")
 def run(
     study: Study,
     preset: Literal["quick", "paper"] = "quick",
-    data: Literal["auto", "mnist", "digits", "fashion_mnist", "cifar10"] = "auto",
+    data: Data = "auto",
     subsidy: float = 1.5,
     budget: float = 2500.0,
     sigma: float = 0.5,
     seeds: int = 0,
 ) -> None:
-    """2P-UPBReD on owners of log-normal size, without and with budgets; `seeds` = 0 takes the preset's number."""
+    """2P-UPBReD without and with budgets; `seeds` = 0 takes the preset's number.
+
+    Owners have log-normal sizes with `sigma`; writers of FEMNIST, which the paper shows, or MNIST have what they have.
+    """
     for name, value in (("subsidy", subsidy), ("budget", budget), ("sigma", sigma)):
         check_positive(name, value)
     check_whole("seeds", seeds, 0)
-    chosen = PRESETS[preset]
-    dataset = choose(data, study.note, chosen.data)
+    chosen, dataset = setting(preset, data, study.note)
     for seed in range(study.seed, study.seed + (seeds or chosen.seeds)):
-        parts = SizeSkew(chosen.size.owners, sigma=sigma, minimum=20)
+        count = chosen.size.owners
+        parts = owners_of(data, count) or SizeSkew(count, sigma=sigma, minimum=20)
         case = Doshi.of(chosen, dataset, seed, study.steps, partition=parts)
         free = case.scenario(case.two_phase(subsidy))
         study.simulate(free, _CASES[0], seed)

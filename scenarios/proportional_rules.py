@@ -29,7 +29,7 @@ from fedabm.best import best_response
 from fedabm.cli import run_script
 from fedabm.costs import Cost, Linear
 from fedabm.curves import Array
-from fedabm.errors import InputError, check_positive, check_whole
+from fedabm.errors import InputError, check_positive, check_range, check_whole
 from fedabm.individual import individual_optimum
 from fedabm.mechanisms.proportional import Proportional, ProportionalData, ProportionalValue
 from fedabm.mechanisms.proportional_shapley import ProportionalShapley
@@ -61,6 +61,8 @@ def run(
     """Compute the largest symmetric equilibrium of each rule and power, and play small federations from there."""
     if not powers:
         raise InputError("powers need values, got an empty list; give at least one")
+    for power in powers:
+        check_range("powers", power, 0.0, 1.0)
     check_positive("cost", cost)
     check_whole("owners", owners, 2)
     check_whole("simulated", simulated, 2)

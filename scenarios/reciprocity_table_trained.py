@@ -28,7 +28,7 @@ from fedabm.analysis.figures import last_step
 from fedabm.cli import run_script
 from fedabm.curves import Array
 from fedabm.equilibrium import Equilibrium
-from fedabm.errors import check_positive, check_whole
+from fedabm.errors import check_positive
 from fedabm.game import Game
 from fedabm.learning.datasets import Dataset, load, status
 from fedabm.learning.engine import Engine
@@ -36,7 +36,7 @@ from fedabm.learning.federation import Recipe
 from fedabm.learning.optimisers import SGD
 from fedabm.learning.oracles import Coalition, Fit, Trained, fit_groups, measure_groups
 from fedabm.learning.partitions import IID, LabelMix, Partition, Rotated
-from fedabm.learning.presets import Size, engine_for
+from fedabm.learning.presets import Preset, Size, engine_for
 from fedabm.learning.reciprocity import measured_reciprocity
 from fedabm.mechanisms import CostSharing, Mechanism, NoPayments, ShapleyShare
 from fedabm.metrics import accuracy_gain, data_gain
@@ -56,43 +56,38 @@ _PRINTED = {
 }
 
 
-@dataclass(frozen=True)
-class Preset:
-    """Sizes for pictures and tables, rounds, points to fit, sampled orders, seeds and the highest cost per sample."""
+@dataclass(frozen=True, kw_only=True)
+class Groups(Preset):
+    """Size for tables (`size` is for pictures), other networks, points to fit and the highest cost per sample."""
 
-    images: Size
-    tables: Size
-    networks: dict[str, str]
-    rounds: int
-    points: int
     permutations: int
-    seeds: int
+    tables: Size
+    networks: dict[str, str] = field(default_factory=dict)
+    points: int
     cost: float
-    recipe: Recipe = field(default_factory=Recipe)
 
 
 _PRESETS = {
-    "quick": Preset(
-        Size(6, 220, 60, "logistic"),
-        Size(2, 150, 150, "tiny_mlp"),
-        {},
-        35,
-        14,
-        4000,
-        2,
-        0.003,
-        Recipe(optimiser=SGD(0.03)),
+    "quick": Groups(
+        size=Size(6, 220, 60, "logistic"),
+        rounds=35,
+        seeds=2,
+        recipe=Recipe(optimiser=SGD(0.03)),
+        permutations=4000,
+        tables=Size(2, 150, 150, "tiny_mlp"),
+        points=14,
+        cost=0.003,
     ),
-    "paper": Preset(
-        Size(30, 1800, 170, "mnist_cnn"),
-        Size(2, 1500, 400, "resmlp"),
-        {"cifar10": "resnet18", "quadratic": "quadratic"},
-        100,
-        40,
-        102,
-        3,
-        0.0001,
-        Recipe(batch=64, optimiser=SGD(0.1)),
+    "paper": Groups(
+        size=Size(30, 1800, 170, "mnist_cnn"),
+        rounds=100,
+        seeds=3,
+        recipe=Recipe(batch=64, optimiser=SGD(0.1)),
+        permutations=102,
+        tables=Size(2, 1500, 400, "resmlp"),
+        networks={"cifar10": "resnet18", "quadratic": "quadratic"},
+        points=40,
+        cost=0.0001,
     ),
 }
 
@@ -110,11 +105,10 @@ def run(
     `data` = all takes what is there; `cost` and `seeds` = 0 take the preset's.
     """
     check_positive("cost", cost, zero=True)
-    check_whole("seeds", seeds, 0)
     chosen, rows = _PRESETS[preset], []
     for name in _present(study) if data == "all" else [data]:
         dataset = load(name)
-        for seed in range(study.seed, study.seed + (seeds or chosen.seeds)):
+        for seed in chosen.series(study.seed, seeds):
             rows += _one(study, chosen, dataset, seed, cost or chosen.cost, budget)
     table = pd.DataFrame(rows)
     means = _means(table)
@@ -137,13 +131,13 @@ def _present(study: Study) -> list[str]:
     return there[:1] + there[-1:] if study.steps else there
 
 
-def _one(study: Study, preset: Preset, dataset: Dataset, seed: int, cost: float, budget: str) -> list[dict[str, Any]]:
+def _one(study: Study, preset: Groups, dataset: Dataset, seed: int, cost: float, budget: str) -> list[dict[str, Any]]:
     """One dataset and seed: three equilibria and what they are worth in training."""
     size, partition, groups = _dealt(preset, name := dataset.name)
     engine = engine_for(dataset, size, seed, partition)
-    rounds = min(preset.rounds, study.steps or preset.rounds)
+    rounds = preset.shortened(study.steps)
     trained = Trained(engine, rounds, preset.recipe, seed, folder=study.scratch)
-    fit = _fit(trained, groups, preset.points, seed)
+    fit = _fit(study, trained, groups, preset.points, seed)
     costs = generator(seed, "population").uniform(0.0, cost, len(groups))
     results = []
     for label, rule in zip(_RULES, (NoPayments(), CostSharing(1 - 1 / len(groups)), ShapleyShare()), strict=True):
@@ -154,9 +148,9 @@ def _one(study: Study, preset: Preset, dataset: Dataset, seed: int, cost: float,
     return _measured(results, engine, fit, preset, name, seed)
 
 
-def _dealt(preset: Preset, name: str) -> tuple[Size, Partition, list[int]]:
+def _dealt(preset: Groups, name: str) -> tuple[Size, Partition, list[int]]:
     """How a set is dealt, and the group of every owner."""
-    size = preset.tables if name in _TABLES else preset.images
+    size = preset.tables if name in _TABLES else preset.size
     size = replace(size, network=preset.networks.get(name, size.network))
     if name in _TABLES:
         return size, LabelMix(((0.3, 0.7), (0.7, 0.3))), [0, 1]
@@ -164,9 +158,11 @@ def _dealt(preset: Preset, name: str) -> tuple[Size, Partition, list[int]]:
     return size, Rotated(IID(3 * each)), np.repeat([0, 1, 2], each).tolist()
 
 
-def _fit(oracle: Trained, groups: list[int], points: int, seed: int) -> Fit:
-    found = measure_groups(oracle, groups, points, generator(seed, "server"))
-    return fit_groups(found.totals, found.accuracies, groups)
+def _fit(study: Study, oracle: Trained, groups: list[int], points: int, seed: int) -> Fit:
+    rng, label = generator(seed, "server"), f"{oracle.engine.data.name}: points to fit"
+    found = [measure_groups(oracle, groups, 1, rng) for _ in study.track(range(points), label)]
+    totals, accuracies = (np.vstack(part) for part in zip(*found, strict=True))
+    return fit_groups(totals, accuracies, groups)
 
 
 def _solve(study: Study, game: Game, label: str, budget: str, seed: int) -> Equilibrium:
@@ -177,11 +173,11 @@ def _solve(study: Study, game: Game, label: str, budget: str, seed: int) -> Equi
 
 
 def _settle(
-    study: Study, oracle: Coalition, rule: Mechanism, costs: Array, label: str, preset: Preset, seed: int
+    study: Study, oracle: Coalition, rule: Mechanism, costs: Array, label: str, preset: Groups, seed: int
 ) -> pd.DataFrame:
     """The trained model handed out and paid for: one step in which everybody contributes its equilibrium amount."""
     if isinstance(rule, ShapleyShare):
-        rule = ShapleyShare(method="monte_carlo", permutations=preset.permutations, seed=seed)
+        rule = preset.shares(seed)
     owners = population(costs, oracle.engine.data.capacities, Keep(), oracle.profile)
     made = study.simulate(Scenario(owners, oracle, rule, steps=1), label, seed)
     return last_step(made.frames().owners)
@@ -191,7 +187,7 @@ def _measured(
     results: list[tuple[Equilibrium, Coalition, pd.DataFrame]],
     engine: Engine,
     fit: Fit,
-    preset: Preset,
+    preset: Groups,
     name: str,
     seed: int,
 ) -> list[dict[str, object]]:
@@ -248,14 +244,14 @@ def _fair(runs: pd.DataFrame) -> bool:
 
 
 def _shown(means: pd.DataFrame) -> pd.DataFrame:
-    """Ours and the printed value in one cell."""
+    """Ours and the printed value in one cell, short enough for one line."""
     shown = means[["dataset", "mechanism", "seeds"]].copy()
     for measure in _MEASURES:
         pairs = zip(means[measure], means[f"{measure} printed"], strict=True)
         shown[measure] = [f"{ours:.4g}" + (f" ({theirs:g})" if theirs == theirs else "") for ours, theirs in pairs]
-    return pd.concat(
-        [shown, means[["MC error", "1 within error", "converged", "gap", "|sum of payments|", "R^2"]]], axis=1
-    )
+    for name, digits in (("MC error", 2), ("gap", 1), ("|sum of payments|", 1), ("R^2", 3)):
+        shown[name] = [float(f"{value:.{digits}g}") for value in means[name]]
+    return pd.concat([shown, means[["1 within error", "converged"]]], axis=1)
 
 
 def _spreads(table: pd.DataFrame) -> pd.DataFrame:

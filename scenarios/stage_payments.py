@@ -13,7 +13,7 @@ do not add up to the progress, and the server pays or keeps the difference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -22,47 +22,50 @@ from matplotlib.figure import Figure
 
 from fedabm.analysis.curves import COLOURS, dress, panels, shared_legend
 from fedabm.cli import run_script
-from fedabm.errors import check_positive, check_whole
+from fedabm.curves import Array
+from fedabm.errors import check_positive
 from fedabm.learning.federation import Recipe
 from fedabm.learning.optimisers import SGD
 from fedabm.learning.oracles import Rounds
 from fedabm.learning.partitions import IID, Rotated
-from fedabm.learning.presets import Size, choose, engine_for
-from fedabm.mechanisms import BanzhafShare, Mechanism, ShapleyShare
+from fedabm.learning.presets import Preset, Size, choose, engine_for
+from fedabm.mechanisms import BanzhafShare
 from fedabm.protocols import fed_br_shap
 from fedabm.random import generator
 from fedabm.study import Study
 
 
-@dataclass(frozen=True)
-class Preset:
-    """Size, iterations, iterations of a stage, active owners, second training, gradient step, sampled orders, seeds."""
+@dataclass(frozen=True, kw_only=True)
+class Stages(Preset):
+    """Rounds of a stage, owners that move in each, samples of the second training, and the gradient step."""
 
-    size: Size
-    iterations: int
     window: int
     active: int
     more: int
     step: float
-    permutations: int | None
-    seeds: int
-    recipe: Recipe = field(default_factory=Recipe)
 
 
 _PRESETS = {
-    "quick": Preset(
-        Size(6, 200, 200, "mlp"), 40, 5, 3, 40, 4000.0, None, 3, Recipe(optimiser=SGD(0.02), weighting="equal")
+    "quick": Stages(
+        size=Size(6, 200, 200, "mlp"),
+        rounds=40,
+        seeds=3,
+        recipe=Recipe(optimiser=SGD(0.02), weighting="equal"),
+        window=5,
+        active=3,
+        more=40,
+        step=4000.0,
     ),
-    "paper": Preset(
-        Size(30, 1800, 170, "mnist_cnn"),
-        100,
-        10,
-        10,
-        100,
-        4000.0,
-        1,
-        3,
-        Recipe(64, optimiser=SGD(0.1), weighting="equal"),
+    "paper": Stages(
+        size=Size(30, 1800, 170, "mnist_cnn"),
+        rounds=100,
+        seeds=3,
+        recipe=Recipe(batch=64, optimiser=SGD(0.1), weighting="equal"),
+        permutations=1,
+        window=10,
+        active=10,
+        more=100,
+        step=4000.0,
     ),
 }
 
@@ -79,33 +82,29 @@ def run(
     """Train with stage payments; costs are uniform up to `cost`; `start` = 0 begins with half of the data."""
     check_positive("cost", cost)
     check_positive("start", start, zero=True)
-    check_whole("seeds", seeds, 0)
     chosen, dataset = _PRESETS[preset], choose(data, study.note)
-    size = chosen.size
-    for seed in range(study.seed, study.seed + (seeds or chosen.seeds)):
+    size, begun = chosen.size, []
+    for seed in chosen.series(study.seed, seeds):
         engine = engine_for(dataset, size, seed, Rotated(IID(size.owners)))
         capacities = engine.data.capacities
         first = np.minimum(start, capacities) if start else capacities // 2
         costs = generator(seed, "population").uniform(0.0, cost, size.owners)
-        rule = fed_br_shap(chosen.step, chosen.active, chosen.window, _shares(index, chosen, seed))
-        oracle = Rounds(engine, chosen.recipe, chosen.more, start=first)
-        scenario = rule.scenario(oracle, costs, capacities, first, steps=chosen.iterations)
+        shares = chosen.shares(seed) if index == "shapley" else BanzhafShare(seed=seed)
+        rule = fed_br_shap(chosen.step, chosen.active, chosen.window, shares)
+        oracle = Rounds(engine, chosen.recipe, chosen.more, seed=seed, start=first)
+        begun.append(oracle.at_zero(size.owners))
+        scenario = rule.scenario(oracle, costs, capacities, first, steps=chosen.rounds)
         study.simulate(scenario, f"FedBR-Shap ({index})", seed)
-    stages = _stages(study, chosen.window)
+    stages = _stages(study, chosen.window, np.concatenate(begun))
     study.table(_table(stages), f"{dataset.name}: stages of {chosen.window} iterations, means over owners and seeds")
     study.picture(_figure(study, stages, dataset.name, index), "stage_payments")
 
 
-def _shares(index: str, preset: Preset, seed: int) -> Mechanism:
-    if index == "banzhaf":
-        return BanzhafShare(seed=seed)
-    if preset.permutations is None:
-        return ShapleyShare()
-    return ShapleyShare(method="monte_carlo", permutations=preset.permutations, seed=seed)
+def _stages(study: Study, window: int, begun: Array) -> pd.DataFrame:
+    """One row per run, stage and owner: contribution, progress of its own accuracy, payment and cost.
 
-
-def _stages(study: Study, window: int) -> pd.DataFrame:
-    """One row per run, stage and owner: contribution, progress of its own accuracy, payment and cost."""
+    `begun` are the accuracies of the first model, run by run.
+    """
     owners = study.frames.owners.copy()
     owners["stage"] = (owners["step"] - 1) // window + 1
     keys = ["run", "stage", "owner"]
@@ -116,6 +115,7 @@ def _stages(study: Study, window: int) -> pd.DataFrame:
         cost=("cost", "sum"),
     )
     before = stages.groupby(["run", "owner"])["accuracy"].shift()
+    before[before.index.get_level_values("stage") == 1] = begun
     return stages.assign(progress=stages["accuracy"] - before).reset_index()
 
 

@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm.cli import run_script
-from fedabm.errors import InputError, check_positive
+from fedabm.errors import InputError, check_number, check_positive
 from fedabm.rates import Side, step_bounds
 from fedabm.study import Study
 
@@ -40,7 +40,7 @@ def run(
 ) -> None:
     """Draw the allowed steps against lambda for some P~, and the largest one over both."""
     check_positive("owners", owners)
-    check_positive("bound", bound)
+    check_number("bound", bound)
     check_positive("cross", cross, zero=True)
     for mixed in cross:
         if mixed >= bound:

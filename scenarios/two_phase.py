@@ -18,7 +18,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from fedabm import Frames, Scenario, population
-from fedabm.accuracy import JointQuadratic
+from fedabm.accuracy import JointQuadratic, Phased
 from fedabm.analysis.figures import last_step
 from fedabm.cli import run_script
 from fedabm.game import Game
@@ -42,16 +42,14 @@ def run(
 ) -> None:
     """Run both algorithms on the same owners; the second also with eta = 1/M and with unequal capacities."""
     model, moves, n = JointQuadratic(rate=eta), GradientResponse(gamma), len(costs)
-    waiting = replace(model, waits_for=(capacity,) * n)
+    everything = (capacity,) * n
     joint = Scenario(population(costs, capacity, moves, capacity), model, steps=1100)
-    apart = replace(joint, owners=population(costs, capacity, moves, start), accuracy=waiting)
+    apart = replace(joint, owners=population(costs, capacity, moves, start), accuracy=Phased(model, everything))
     apart = replace(apart, mechanism=ContributionSubsidy(subsidy))
     smoothness = 2.0 / (n * capacity)
-    fast = replace(apart, accuracy=replace(waiting, rate=1.0 / smoothness))
+    fast = replace(apart, accuracy=Phased(replace(model, rate=1.0 / smoothness), everything))
     unequal = (0.5, *(10.0,) * (n - 1))
-    unfair = Scenario(
-        population(costs, unequal, moves, 0.5), replace(model, waits_for=unequal), ContributionSubsidy(2.0)
-    )
+    unfair = Scenario(population(costs, unequal, moves, 0.5), Phased(model, unequal), ContributionSubsidy(2.0))
     cases = {"UPBReD": joint, "2P-UPBReD": apart, "2P-UPBReD, eta = 1/M": fast}
     paths = {label: _path(study.simulate(case, label).frames(), case) for label, case in cases.items()}
     losing = study.simulate(replace(unfair, steps=1100), "2P-UPBReD, unequal capacities").frames()
@@ -75,7 +73,7 @@ def _path(frames: Frames, scenario: Scenario) -> pd.DataFrame:
     for profile in profiles[:-1]:
         models.append(models[-1].advance(profile))
     path = pd.DataFrame(profiles, columns=[f"s{i + 1}" for i in range(profiles.shape[1])])
-    path["error"] = [model.error for model in models]
+    path["error"] = [getattr(model, "model", model).error for model in models]
     path["welfare"] = [model.values(s[None]).sum() for model, s in zip(models, profiles, strict=True)]
     return path
 

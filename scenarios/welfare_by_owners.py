@@ -2,7 +2,8 @@
 
 Figure 1, left column, of Doshi et al. 2025: welfare (the sum of accuracies r_i - loss_i) of FedAvg, UPBReD,
 FedAvgStrategic and 2P-UPBReD against the number of owners.  Every owner brings data of its own, so that welfare grows
-with more owners in two ways: there are more to enjoy the model, and it learns from more data.
+with more owners in two ways: there are more to enjoy the model, and it learns from more data.  Owners are dealt random
+parts of CIFAR-10, MNIST, ... or Sent140, or they are the writers of FEMNIST or MNIST.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from matplotlib.figure import Figure
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
 from fedabm.cli import run_script
 from fedabm.errors import check_positive, check_whole
-from fedabm.learning.doshi import PRESETS, Doshi, last_rows
-from fedabm.learning.presets import choose, spread
+from fedabm.learning.doshi import Doshi, last_rows
+from fedabm.learning.natural import Data, owners_of, setting
+from fedabm.learning.presets import spread
 from fedabm.study import Study
 
 
 def run(
     study: Study,
     preset: Literal["quick", "paper"] = "quick",
-    data: Literal["auto", "mnist", "digits", "fashion_mnist", "cifar10"] = "auto",
+    data: Data = "auto",
     owners: tuple[int, ...] = (0,),
     subsidy: float = 2.0,
     seeds: int = 0,
@@ -31,12 +33,11 @@ def run(
     """The four protocols for each number of owners; `owners` and `seeds` = 0 take the preset's."""
     check_positive("subsidy", subsidy, zero=True)
     check_whole("seeds", seeds, 0)
-    chosen = PRESETS[preset]
+    chosen, dataset = setting(preset, data, study.note)
     counts = owners if any(owners) else {"quick": (5, 10, 20), "paper": (10, 25, 50, 75, 100)}[preset]
-    dataset = choose(data, study.note, chosen.data)
     for seed in range(study.seed, study.seed + (seeds or chosen.seeds)):
         for count in counts:
-            case = Doshi.of(chosen, dataset, seed, study.steps, owners=count)
+            case = Doshi.of(chosen, dataset, seed, study.steps, owners=count, partition=owners_of(data, count))
             for rule in case.protocols(subsidy):
                 study.simulate(case.scenario(rule), f"{rule.name}, {count}", seed)
     table = _table(study)
@@ -45,7 +46,7 @@ def run(
 
 
 def _table(study: Study) -> pd.DataFrame:
-    """One row per protocol and number of owners."""
+    """One row per number of owners and protocol."""
     frames = study.frames
     final = last_rows(frames).merge(frames.runs[["run", "label"]], on="run")
     runs = final.groupby(["label", "run"], sort=False).agg(
@@ -59,7 +60,7 @@ def _table(study: Study) -> pd.DataFrame:
         rows.append(
             row | {"per owner": welfare / int(count), "data used %": 100 * float((some["data"] / some["all"]).mean())}
         )
-    return pd.DataFrame(rows).sort_values(["protocol", "owners"], kind="stable")
+    return pd.DataFrame(rows).sort_values("owners", kind="stable")
 
 
 def _figure(table: pd.DataFrame, data: str) -> Figure:

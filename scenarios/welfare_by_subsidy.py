@@ -7,7 +7,8 @@ settle first; 2P-UPBReD pays the subsidy until everybody contributes everything,
 
 On frozen weights nothing an owner contributes changes its accuracy, so that in phase 1 only subsidy and cost count: an
 owner whose cost exceeds beta falls to one sample, the others rise to everything.  That makes the largest cost the
-threshold, as Lemma 1 says.  r_i = log(classes), which the paper leaves open.
+threshold, as Lemma 1 says.  r_i = log(classes), which the paper leaves open.  Owners are dealt random parts of
+CIFAR-10, MNIST, ... or Sent140, or they are the writers of FEMNIST or MNIST.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from matplotlib.figure import Figure
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
 from fedabm.cli import run_script
 from fedabm.errors import check_positive, check_whole
-from fedabm.learning.doshi import PRESETS, Doshi, last_rows
-from fedabm.learning.presets import choose, spread
+from fedabm.learning.doshi import Doshi, last_rows
+from fedabm.learning.natural import Data, owners_of, setting
+from fedabm.learning.presets import spread
 from fedabm.protocols import fed_avg, upbred
 from fedabm.study import Study
 
@@ -32,17 +34,16 @@ _FLAT = ("FedAvg", "UPBReD", "FedAvgStrategic")
 def run(
     study: Study,
     preset: Literal["quick", "paper"] = "quick",
-    data: Literal["auto", "mnist", "digits", "fashion_mnist", "cifar10"] = "auto",
+    data: Data = "auto",
     subsidies: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0),
     seeds: int = 0,
 ) -> None:
     """All protocols on the same owners, data and seeds; `seeds` = 0 takes the preset's number."""
     check_positive("subsidies", subsidies, zero=True)
     check_whole("seeds", seeds, 0)
-    chosen = PRESETS[preset]
-    dataset = choose(data, study.note, chosen.data)
+    chosen, dataset = setting(preset, data, study.note)
     for seed in range(study.seed, study.seed + (seeds or chosen.seeds)):
-        case = Doshi.of(chosen, dataset, seed, study.steps)
+        case = Doshi.of(chosen, dataset, seed, study.steps, partition=owners_of(data, chosen.size.owners))
         for rule in (fed_avg(), upbred(chosen.gamma), case.strategic()):
             study.simulate(case.scenario(rule), rule.name, seed)
         for beta in subsidies:
@@ -115,13 +116,14 @@ def _figure(table: pd.DataFrame, data: str) -> Figure:
     two = table[table["protocol"] == "2P-UPBReD"]
     for panel, column, width in ((left, "welfare", "+-"), (right, "data used %", None)):
         error = None if width is None else two[width].fillna(0.0)
-        panel.errorbar(two["subsidy"], two[column], error, marker="o", capsize=3, color=COLOURS[0], label="2P-UPBReD")
-        for turn, name in enumerate(_FLAT, start=1):
+        for turn, name in enumerate(_FLAT):
             row = table[table["protocol"] == name].iloc[0]
             panel.axhline(row[column], color=COLOURS[turn], linestyle=LINES[turn], label=name)
             if width is not None and np.isfinite(row[width]):
                 low, high = row[column] - row[width], row[column] + row[width]
                 panel.axhspan(low, high, color=COLOURS[turn], alpha=0.12, linewidth=0)
+        style = {"color": COLOURS[3], "linestyle": LINES[3], "marker": "o", "label": "2P-UPBReD"}
+        panel.errorbar(two["subsidy"], two[column], error, capsize=3, **style)
     seeds = int(table["seeds"].max())
     dress(left, f"welfare on {data} ({seeds} seeds, 95% intervals)", r"subsidy $\beta$ per sample", "sum of accuracies")
     dress(right, "data used in the last round", r"subsidy $\beta$ per sample", "% of all samples")

@@ -23,43 +23,31 @@ from matplotlib.figure import Figure
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
 from fedabm.cli import run_script
 from fedabm.errors import check_positive, check_whole
-from fedabm.learning.datasets import Dataset, load
-from fedabm.learning.doshi import PRESETS, Doshi, Preset
-from fedabm.learning.partitions import Natural
-from fedabm.learning.presets import choose, spread
+from fedabm.learning.doshi import Doshi
+from fedabm.learning.natural import Data, owners_of, setting
+from fedabm.learning.presets import spread
 from fedabm.study import Study
 
 #: rounds of training in `quick`: a path needs more of them than the end results that the other figures show
 _ROUNDS = 60
-#: sets whose owners are those of the data, and the networks of the paper for them
-_NATURAL = {
-    "femnist": "femnist_cnn",
-    "femnist_digits": "femnist_cnn",
-    "mnist_by_writer": "femnist_cnn",
-    "sent140": "sentiment_lstm",
-}
 
 
 def run(
     study: Study,
     preset: Literal["quick", "paper"] = "quick",
-    data: Literal[
-        "auto", "mnist", "digits", "cifar10", "femnist", "femnist_digits", "mnist_by_writer", "sent140"
-    ] = "auto",
+    data: Data = "auto",
     subsidy: float = 2.0,
     seeds: int = 0,
 ) -> None:
     """The four protocols on the same owners; `seeds` = 0 takes the preset's number."""
     check_positive("subsidy", subsidy, zero=True)
     check_whole("seeds", seeds, 0)
-    chosen = PRESETS[preset] if preset == "paper" else replace(PRESETS[preset], rounds=_ROUNDS)
-    dataset = load(data) if data in _NATURAL else choose(data, study.note, chosen.data)
-    if data in _NATURAL and (preset == "paper" or data == "sent140"):
-        gamma = 0.1 if preset == "paper" and data != "sent140" else chosen.gamma
-        chosen = replace(chosen, size=replace(chosen.size, network=_NATURAL[data]), gamma=gamma)
+    chosen, dataset = setting(preset, data, study.note)
+    if preset == "quick" and data != "sent140":
+        chosen = replace(chosen, rounds=_ROUNDS)
     rows = []
     for seed in range(study.seed, study.seed + (seeds or chosen.seeds)):
-        case = _case(study, chosen, dataset, seed, natural=data in _NATURAL)
+        case = Doshi.of(chosen, dataset, seed, study.steps, partition=owners_of(data, chosen.size.owners))
         for rule in case.protocols(subsidy):
             made = study.simulate(case.scenario(rule), rule.name, seed)
             kept = made.datacollector.model_vars
@@ -70,12 +58,6 @@ def run(
     table = pd.concat(rows, ignore_index=True)
     study.table(_summary(table), f"{dataset.name}, subsidy {subsidy:g}: end of the run, mean over seeds")
     study.picture(_figure(table, dataset.name), "welfare_by_time")
-
-
-def _case(study: Study, chosen: Preset, dataset: Dataset, seed: int, *, natural: bool) -> Doshi:
-    """Owners of the data as they are, those with most samples, or the data dealt at random."""
-    partition = Natural(owners=chosen.size.owners) if natural else None
-    return Doshi.of(chosen, dataset, seed, study.steps, partition=partition)
 
 
 def _summary(table: pd.DataFrame) -> pd.DataFrame:

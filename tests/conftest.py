@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import matplotlib as mpl
@@ -11,18 +13,17 @@ import pandas as pd
 import pytest
 from hypothesis import settings
 
+import fedabm.strategies
 from fedabm import Federation, Frames, Scenario, population
 from fedabm.accuracy import PowerLaw
 from fedabm.activation import Sequential
 from fedabm.mechanisms import ContributionSubsidy
+from fedabm.names import kinds
 from fedabm.strategies import (
     Attacker,
     BestResponse,
     FixedShare,
-    FreeRider,
     GradientResponse,
-    Honest,
-    Keep,
     Liar,
     MeasuredResponse,
     MultiplicativeShare,
@@ -36,21 +37,26 @@ mpl.use("Agg")
 settings.register_profile("fedabm", deadline=None, max_examples=25, derandomize=True)
 settings.load_profile("fedabm")
 
-#: one instance of every strategy; a test checks that none is missing
-STRATEGIES: dict[str, Strategy] = {
-    "Attacker": Attacker(BestResponse(), "noise", scale=0.1),
-    "BestResponse": BestResponse(0.5),
-    "FixedShare": FixedShare(0.37),
-    "FreeRider": FreeRider(),
-    "GradientResponse": GradientResponse(0.5),
-    "Honest": Honest(),
-    "Keep": Keep(),
-    "Liar": Liar(BestResponse(), cost_factor=3.0, size_factor=2.0, contribution_factor=1.5),
-    "MeasuredResponse": MeasuredResponse(0.5, least=0.1),
-    "MultiplicativeShare": MultiplicativeShare(goal=0.5, data=20.0),
-    "Quitter": Quitter(GradientResponse(1.0), tolerance=0.01),
-    "Random": Random(0.2, 0.8),
-}
+
+def one_of_each(package: ModuleType, *given: Any) -> dict[str, Any]:
+    """An instance of every class that a package exports: as given, else with its defaults."""
+    known = {type(one).__name__: one for one in given}
+    return {kind.__name__: known.get(kind.__name__) or kind() for kind in kinds(package).values()}
+
+
+#: one instance of every strategy
+STRATEGIES: dict[str, Strategy] = one_of_each(
+    fedabm.strategies,
+    Attacker(BestResponse(), "noise", scale=0.1),
+    BestResponse(0.5),
+    FixedShare(0.37),
+    GradientResponse(0.5),
+    Liar(BestResponse(), cost_factor=3.0, size_factor=2.0, contribution_factor=1.5),
+    MeasuredResponse(0.5, least=0.1),
+    MultiplicativeShare(goal=0.5, data=20.0),
+    Quitter(GradientResponse(1.0), tolerance=0.01),
+    Random(0.2, 0.8),
+)
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,23 @@ def assert_equal_frames(one: Frames, other: Frames) -> None:
         pd.testing.assert_frame_equal(getattr(one, name), getattr(other, name), check_exact=True)
     runs = [frames.runs.drop(columns="wall_time") for frames in (one, other)]
     pd.testing.assert_frame_equal(*runs, check_exact=True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With several processes (`make test`), tests that share what they have made go to the same one.
+
+    Those are the tests of a file, or of a folder whose own conftest makes things.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = Path(nodeid.partition("::")[0])
+            shared = len(file.parts) > 2 and (config.rootpath / file.parent / "conftest.py").exists()
+            return str(file.parent if shared else file)
+
+    return Together(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -43,7 +43,7 @@ MODEL = RECEIVED + UPDATE
 
 def sends(kind: str, rows=UPDATE, received=RECEIVED, seed: int = 0, **how) -> np.ndarray:
     """The update that reaches the server."""
-    return Attacker(Honest(), kind, **how).change(rows, received, owner_streams(seed, len(rows)))
+    return Attacker(Honest(), kind, **how)(rows, received, owner_streams(seed, len(rows)))
 
 
 def drawn(seed: int = 0) -> np.ndarray:
@@ -107,7 +107,7 @@ def test_an_attack_leaves_its_input_alone_and_each_row_to_its_owner(kind):
     np.testing.assert_array_equal(update, UPDATE)
     np.testing.assert_array_equal(received, RECEIVED)
     for i in range(2):
-        alone = Attacker(Honest(), kind).change(UPDATE[[i]], RECEIVED[[i]], owner_streams(0, 2).take([i]))
+        alone = Attacker(Honest(), kind)(UPDATE[[i]], RECEIVED[[i]], owner_streams(0, 2).take([i]))
         np.testing.assert_array_equal(alone[0], together[i])
 
 
@@ -115,14 +115,14 @@ def test_an_attack_leaves_its_input_alone_and_each_row_to_its_owner(kind):
 @pytest.mark.parametrize("full", [False, True])
 def test_attacks_pass_without_values(kind, full):
     rows = torch.empty(2, 3, device="meta")
-    sent = Attacker(Honest(), kind, full=full).change(rows, rows, owner_streams(0, 2))
+    sent = Attacker(Honest(), kind, full=full)(rows, rows, owner_streams(0, 2))
     assert (sent.device.type, tuple(sent.shape), sent.dtype) == ("meta", (2, 3), torch.float32)
 
 
 @every_kind
 def test_a_round_with_an_attacker_passes_through_the_meta_device(kind):
     ghost = Engine("logistic", digits(), device="meta")
-    attack = Tampering(np.array([1]), Attacker(Honest(), kind).change, owner_streams(0, 1))
+    attack = Tampering(np.array([1]), Attacker(Honest(), kind), owner_streams(0, 1))
     done = one_round(ghost, ghost.initial(0), np.full(4, 20.0), Recipe(), 0, 0, None, (attack,))
     assert done.model.device.type == "meta"
 

@@ -231,6 +231,7 @@ def test_an_interrupt_keeps_what_was_recorded_and_says_how_to_see_it(tmp_path, m
     said = capsys.readouterr().err
     assert f"fedabm.load({str(out)!r})" in said
     assert said.count("\n") == 1
+    assert "go on" not in said  # nothing was kept that could be gone on with
     frames = load(out)
     assert frames.runs["status"].iloc[-1] == "interrupted"
     assert frames.steps["step"].tolist() == [1, 2]
@@ -250,9 +251,15 @@ def test_an_interrupt_between_runs_keeps_the_finished_ones(tmp_path, monkeypatch
 
     monkeypatch.setattr(Study, "simulate", tired)
     out = tmp_path / "out"
-    assert main(["run", "free_riding", *SHORT, "--out", str(out)]) == 130
-    assert "fedabm.load" in capsys.readouterr().err
+    command = ["run", "free_riding", *SHORT, "--checkpoint", "1e-6", "--out", str(out)]
+    assert main(command) == 130
+    said = capsys.readouterr().err
+    assert "fedabm.load" in said
+    assert "repeat the command to go on" in said
     assert load(out).runs["label"].tolist() == ["no payments"]
+    assert main(command) == 0
+    assert main(["run", "free_riding", *SHORT, "--out", str(tmp_path / "whole")]) == 0
+    assert_equal_frames(load(out), load(tmp_path / "whole"))
 
 
 def test_an_interrupt_before_the_first_step_leaves_nothing(tmp_path, monkeypatch, capsys):

@@ -5,7 +5,7 @@ import pytest
 
 import fedabm
 from fedabm import Game, solve
-from fedabm.accuracy import Custom, GroupWeighted, PowerLaw
+from fedabm.accuracy import Custom, GroupWeighted, PacBound, PowerLaw
 from fedabm.best import best_response
 from fedabm.costs import Linear
 from fedabm.individual import individual_optimum
@@ -59,6 +59,25 @@ def test_screening_ends_at_the_corners_of_its_menu(capacity):
 def test_value_shaping_by_solver_and_by_closed_form():
     found = solve(Game(PowerLaw(), [0.1, 0.25], 1e9, ValueShaping()))
     assert found.profile == pytest.approx(shaped_equilibrium(PowerLaw(), Linear(np.array([0.1, 0.25]))), rel=1e-9)
+
+
+@pytest.mark.parametrize("costs", [[0.3, 0.35, 0.4, 0.5], [0.3, 0.3], [0.24, 0.9, 2.0]])
+def test_owners_who_would_do_nothing_alone_still_share_all_they_can_under_value_shaping(costs):
+    # v'(0) = 0.225: nobody begins alone, so that no offer has a kink until somebody contributes
+    accuracy, cost = PowerLaw(scale=0.9, offset=2.0), Linear(np.array(costs))
+    assert np.all(individual_optimum(accuracy, cost, np.full(len(costs), 10.0))[0] == 0)
+    found = solve(Game(accuracy, cost, 10.0, ValueShaping()))
+    assert found.converged
+    assert found.profile == pytest.approx(shaped_equilibrium(accuracy, cost, np.full(len(costs), 10.0)), rel=1e-8)
+    assert found.profile.sum() > 0
+
+
+def test_data_that_only_several_owners_together_make_viable_are_found():
+    accuracy = PacBound()
+    capacity = 0.8 * accuracy.viable
+    found = solve(Game(accuracy, [1e-3] * 8, capacity, ValueShaping()))
+    assert found.converged
+    assert found.profile == pytest.approx(np.full(8, capacity))
 
 
 def test_a_proof_that_needs_many_intervals_still_ends_within_the_tolerance():

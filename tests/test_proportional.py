@@ -16,6 +16,7 @@ from fedabm.best import best_response
 from fedabm.costs import Linear, stack
 from fedabm.errors import InputError
 from fedabm.individual import individual_optimum
+from fedabm.mechanisms import proportional_shapley
 from fedabm.mechanisms.mixed_merits import MixedMerits
 from fedabm.mechanisms.no_payments import NoPayments
 from fedabm.mechanisms.proportional import ProportionalData, ProportionalValue
@@ -152,6 +153,29 @@ def test_shapley_merits_by_quadrature_are_those_asked_for_one_by_one(accuracy):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-7)
     some = [3, 7]
     np.testing.assert_array_equal(merits.take(some).value(trial[some])[0], merits.value(trial)[0][some])
+
+
+def test_drawn_coalitions_stand_for_those_that_are_too_many_to_count(monkeypatch):
+    rng, accuracy = np.random.default_rng(3), PacBound(0.95, 0.3)
+    profile = np.round(rng.uniform(0, 40, 24), 0)[rng.integers(0, 6, 24)]
+    x = np.linspace(0, 60, 7) * np.ones((24, 1))
+    rule, reports = ProportionalShapley(1.0), told(profile, 60.0)
+    counted = rule.offers(accuracy, reports).received.value(x)
+    monkeypatch.setattr(proportional_shapley, "_TABLE", 1)
+    drawn = rule.offers(accuracy, reports).received.value(x)
+    assert not np.array_equal(drawn, counted)
+    assert drawn == pytest.approx(counted, rel=0.05, abs=0.01)
+
+
+def test_thirty_different_contributions_with_minimum_viability_are_rationed_in_order():
+    profile = np.random.default_rng(0).uniform(0, 90, 30)
+    profile[7] = profile[3]
+    offers = ProportionalShapley(0.7).offers(PacBound(), told(profile))
+    received, order = offers.received.value(profile), np.argsort(profile)
+    assert np.all(np.diff(received[order]) >= 0)
+    assert received[7] == received[3]
+    assert received.max() == offers.accuracy.value(profile).max()
+    assert np.all(np.diff(offers.received.value(np.linspace(0, 400, 60) * np.ones((30, 1))), axis=1) >= -1e-12)
 
 
 def test_closed_form_of_equal_others_with_the_sum_from_zero():

@@ -27,7 +27,7 @@ from fedabm.protocols import (
 from fedabm.rates import full_contribution_steps
 from fedabm.scenario import OwnerProfile
 from fedabm.shapley import shapley
-from fedabm.strategies import FreeRider, Honest, Keep, Liar, MeasuredResponse, Quitter, Random
+from fedabm.strategies import FreeRider, Honest, Keep, Liar, Quitter, Random
 from fedabm.treasury import net, within_budgets
 from fedabm.views import INFORMATION, SERVER, Transfers
 from tests.conftest import assert_equal_frames, run
@@ -78,14 +78,6 @@ def test_two_phases_keep_to_the_bound_and_then_learn_everything(start, subsidy):
     assert made.accuracy.model.error < 1e-9
     assert made.population.accuracy.sum() == pytest.approx(2.0)
     assert made.frames().owners.groupby("step")["payment"].sum().abs().max() < 1e-9
-
-
-def test_waiting_is_what_the_closed_form_knows_itself():
-    own = JointQuadratic(waits_for=(5.0, 5.0))
-    people = population(COSTS, 5.0, MeasuredResponse(0.25), 1.0)
-    known = run(Scenario(people, own, ContributionSubsidy(0.5), steps=400))
-    ours = run(two_phase_upbred(0.25, 0.5, least=0.0).scenario(JointQuadratic(), COSTS, 5.0, 1.0, steps=400))
-    np.testing.assert_array_equal(contributions(known), contributions(ours)[: len(contributions(known))])
 
 
 def test_a_subsidy_below_somebodys_cost_still_ends_the_first_phase():
@@ -316,5 +308,5 @@ def test_the_server_hands_on_what_it_got_but_keeps_to_its_own_part():
 
 
 def test_budgets_cannot_be_negative():
-    with pytest.raises(InputError, match="budget must not be negative"):
+    with pytest.raises(InputError, match="budget must"):
         OwnerProfile(Linear(0.1), 1.0, budget=-1.0)

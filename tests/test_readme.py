@@ -9,9 +9,13 @@ from pathlib import Path
 import matplotlib
 import pytest
 
+from fedabm import market, mechanisms
 from fedabm.cli import main
+from fedabm.library import find
+from fedabm.parsers import command_line
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
 
 
 def blocks() -> list[str]:
@@ -47,3 +51,22 @@ def test_commands_exist(line: str, capsys: pytest.CaptureFixture[str]) -> None:
         main([line.split()[1], "--help"])
     assert stop.value.code == 0
     assert "usage" in capsys.readouterr().out
+
+
+def test_scenarios_parameters_and_files_that_are_named_exist() -> None:
+    for name, settings in re.findall(r"fedabm run (\w+)((?: --\w+ \S+)*)", README):
+        find(name).parameters([word for word in settings.split() if "=" in word])
+    for link in re.findall(r"\]\((?!http)([^)]+)\)", README):
+        assert (ROOT / link).exists(), link
+
+
+def test_classes_named_beside_the_papers_exist() -> None:
+    table = README[README.index("| paper | in fedabm |") :].split("\n\n")[0]
+    names = set(re.findall(r"`(\w+)`", table))
+    assert len(names) >= 10
+    assert names <= {*dir(mechanisms), *dir(market)}
+
+
+def test_every_command_is_told() -> None:
+    (words,) = [part.choices for part in command_line()._actions if part.choices]
+    assert set(words) <= set(re.findall(r"^    fedabm ([a-z]+)", README, flags=re.MULTILINE))

@@ -17,18 +17,22 @@ import pytest
 import torch
 
 from fedabm import Federation, Scenario, checkpoint, load, population, resume
+from fedabm.accuracy import PowerLaw
 from fedabm.activation import RandomSubset
 from fedabm.cli import main
 from fedabm.errors import InputError
+from fedabm.learning import natural
 from fedabm.learning.datasets import load as load_data
 from fedabm.learning.doshi import PRESETS, Doshi
 from fedabm.learning.engine import Engine
 from fedabm.learning.federation import Recipe, one_round
+from fedabm.learning.optimisers import Adam
 from fedabm.learning.oracles import Learning, Measure, Rounds
 from fedabm.learning.partitions import SizeSkew
 from fedabm.learning.presets import Size, choose, doshi_facts, engine_for, over_guessing, spread
 from fedabm.mechanisms import ContributionSubsidy, ShapleyShare
 from fedabm.protocols import Protocol, fed_avg, fed_avg_strategic, fed_br_shap, two_phase_upbred, upbred
+from fedabm.scenarios import p_mean_table
 from fedabm.shapley import shapley
 from fedabm.strategies import FreeRider, Honest, Keep, Liar, MeasuredResponse
 from fedabm.study import Study
@@ -225,6 +229,37 @@ def test_protocols_go_on_from_a_checkpoint(what, tmp_path):
     assert_equal_frames(again.run().frames(), whole.run().frames())
 
 
+def test_runs_of_a_study_share_their_data_on_disk_and_restoring_trains_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "LARGE", 1000)
+    keepers = [checkpoint.Keeper(tmp_path / f"run-{number}.checkpoint", 0.0) for number in (1, 2)]
+    made = [run(rule.scenario(learning(2), COSTS, 60.0, 30.0, steps=2)) for rule in (fed_avg(), upbred(0.5))]
+    for keeper, model in zip(keepers, made, strict=True):
+        keeper.end(model)
+    saved = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+    data = engine().data
+    assert sorted(saved.values())[-1] >= data.x_train.nbytes
+    assert sum(size == data.x_train.nbytes for size in saved.values()) == 1
+    keepers[1].end(made[1])
+    assert {path.name: path.stat().st_size for path in tmp_path.iterdir()} == saved
+    monkeypatch.setattr(Engine, "train", None)
+    monkeypatch.setattr(Engine, "evaluate", None)
+    for keeper, model in zip(keepers, made, strict=True):
+        again = keeper.found()
+        assert_equal_frames(again.frames(), model.frames())
+    for path in tmp_path.glob("run-??*"):
+        path.unlink()
+    assert keepers[0].found() is None
+
+
+def test_runs_that_are_short_but_not_quickly_made_again_are_kept(tmp_path):
+    made = run(fed_avg().scenario(learning(1), COSTS, 60.0, steps=1))
+    now = time.monotonic()
+    for number, (age, kept) in enumerate([(2.0, False), (4.0, True), (90.0, True)]):
+        keeper = checkpoint.Keeper(tmp_path / f"run-{number}.checkpoint", 60.0, now - age)
+        keeper.end(made)
+        assert keeper.path.exists() == kept
+
+
 # Scenarios
 
 
@@ -248,7 +283,51 @@ def test_scenarios_on_embedded_data_give_the_same_frames_twice(name, tmp_path):
     assert_equal_frames(load(tmp_path / "a"), load(tmp_path / "b"))
     table = pd.read_csv(tmp_path / "a" / "summary.csv")
     assert len(table)
+    assert "form" not in table or set(table["form"]) == {"normalised", "unnormalised"}, "nothing is printed for digits"
+    assert "progress" not in table or table["progress"].notna().all()
     assert not (tmp_path / "a" / ".running").exists()
+
+
+@pytest.mark.parametrize(("data", "last"), [("mnist", 5.459), ("cifar10", 5.891)])
+def test_what_is_printed_stands_beside_ours(data, last):
+    rows = [(name, 0, p, 0.5, 5.0) for name in p_mean_table._NAMES for p in p_mean_table._POWERS]
+    ours = pd.DataFrame(rows, columns=["protocol", "seed", "p", "normalised", "unnormalised"])
+    table = p_mean_table._table(ours, p_mean_table._PRINTED[data])
+    assert table["form"].tolist() == ["normalised", "unnormalised", "printed"] * 4
+    assert float(table["p = 1"].iloc[-1]) == last
+
+
+WRITTEN = {
+    "welfare_by_owners": ["owners=3"],
+    "welfare_by_subsidy": ["subsidies=2"],
+    "payments_by_contribution": [],
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_writers_are_owners_as_they_are(name, tmp_path, monkeypatch):
+    digits = load_data("digits")
+    users = np.repeat(np.arange(12), np.arange(12) * 25 + 13)[: len(digits)]
+    monkeypatch.setattr(natural, "load", lambda _: replace(digits, users=users))
+    words = [word for setting in ("data=femnist", "seeds=1", *WRITTEN[name]) for word in ("--set", setting)]
+    assert main(["run", name, "--steps", "2", "--quiet", *words, "--out", str(tmp_path / "run")]) == 0
+    owners = load(tmp_path / "run").owners.query("run == 0 and step == 1")
+    largest = np.sort(np.bincount(users))[::-1][: len(owners)]
+    assert len(owners) == (3 if name == "welfare_by_owners" else 10)
+    np.testing.assert_array_equal(owners["capacity"], largest - np.rint(0.25 * largest))
+
+
+def test_the_papers_sets_have_its_networks_and_rates(monkeypatch):
+    monkeypatch.setattr(natural, "load", load_data)
+    monkeypatch.setattr(natural, "WRITERS", ("digits",))
+    written, dataset = natural.setting("paper", "digits", print)
+    assert (written.size.network, written.gamma, dataset.name) == ("femnist_cnn", 0.1, "digits")
+    assert natural.setting("quick", "digits", print)[0] == PRESETS["quick"]
+    monkeypatch.setattr(natural, "load", lambda _: dataset)
+    tweets, _ = natural.setting("paper", "sent140", print)
+    assert (tweets.size.network, tweets.gamma, tweets.rounds) == ("sentiment_lstm", 0.5, 50)
+    assert tweets.recipe.optimiser == Adam(0.00001)
+    assert natural.owners_of("sent140", 5) is None
 
 
 def test_a_set_that_is_not_there_is_replaced_only_by_saying_so(tmp_path, monkeypatch):
@@ -314,6 +393,28 @@ def test_an_unfinished_run_is_continued_by_its_own_command_only(tmp_path):
     ):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_an_interrupted_command_saved_makes_room_for_the_whole(tmp_path):
+    study, command = Study("x", quiet=True), "fedabm run a"
+
+    def interrupted() -> None:
+        with resume.unfinished(tmp_path, command, study, 1.0):
+            study.saved.write_text("half")
+            study.add(run(Scenario(population([0.1], 5.0, Honest()), PowerLaw())).frames())
+            study.save(tmp_path, command, complete=False)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        interrupted()
+    for another in ("fedabm run b", command):
+        assert (tmp_path / "manifest.json").exists()
+        resume.make_room(tmp_path, another)
+    assert [path.name for path in tmp_path.iterdir()] == [".running"]
+    study.save(tmp_path, command)
+    (tmp_path / "notes.txt").write_text("mine")
+    resume.make_room(tmp_path, command)
+    assert (tmp_path / "manifest.json").exists()
 
 
 def test_without_a_folder_the_same_command_finds_its_unfinished_run(tmp_path, monkeypatch):

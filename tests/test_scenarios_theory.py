@@ -10,8 +10,6 @@ from fedabm.library import find
 from fedabm.scenarios.no_equilibrium import ring
 from fedabm.study import Study
 
-SCENARIOS = ("no_equilibrium", "reciprocity_table", "step_size_region", "two_phase", "welfare_two_owners")
-
 
 @pytest.fixture
 def play(tmp_path):
@@ -28,12 +26,6 @@ def play(tmp_path):
 
     yield run
     plt.close("all")
-
-
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_runs_for_two_steps_and_asks_a_question(play, name):
-    assert find(name).question.endswith("?")
-    play(name, steps=2)
 
 
 def test_welfare_of_two_owners(play):

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedabm.accuracy.base import Exposure
 from fedabm.curves import Array, Rows
-from fedabm.errors import InputError, check_positive, finite_vector
+from fedabm.errors import InputError, check_number, check_positive, finite_vector
 
 __all__ = ["JointQuadratic"]
 
@@ -21,10 +21,8 @@ class JointQuadratic(Exposure):
 
     Doshi et al. 2025, Example 1.  Between two steps w is frozen and only the total matters.  `advance` takes one step
     of training, w <- w + rate * (1/n) sum_i grad_w a_i(w, s), eq. (4); together with `GradientResponse` and
-    simultaneous activation that is UPBReD, Algorithm 1.
-
-    With `waits_for`, the contributions (usually the capacities) that owners must have reached before the weights are
-    trained at all, it is 2P-UPBReD, Algorithm 2: phase 1 moves contributions only, phase 2 weights only.
+    simultaneous activation that is UPBReD, Algorithm 1.  Inside `Phased(..., full=capacities)`, which trains once
+    everybody contributes all it has, it is 2P-UPBReD, Algorithm 2: phase 1 moves contributions only, phase 2 weights.
 
     As the total goes to 0 the accuracy falls without bound unless w is the target.  Below `least` it continues along
     its tangent instead, so it stays finite, smooth and concave; without any data nothing is learned.
@@ -37,26 +35,17 @@ class JointQuadratic(Exposure):
     target: tuple[float, ...] = (1.0, 2.0)
     weights: tuple[float, ...] = (0.0, 0.0)
     rate: float = 0.25
-    waits_for: tuple[float, ...] | None = None
     least: float = 1e-6
     monotone = True
     concave = True
 
     def __post_init__(self) -> None:
-        for name in ("target", "weights", "waits_for"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, tuple(finite_vector(name, getattr(self, name)).tolist()))
+        for name in ("target", "weights"):
+            object.__setattr__(self, name, tuple(finite_vector(name, getattr(self, name)).tolist()))
         if len(self.weights) != len(self.target):
             raise InputError(f"{len(self.weights)} weights but a target of {len(self.target)}; give equally many")
-        check_positive("learning rate", self.rate)
+        check_number("learning rate", self.rate)
         check_positive("least total", self.least)
-        if self.waits_for is not None:
-            check_positive("contributions waited for", self.waits_for, zero=True)
-
-    @property
-    def owners(self) -> int | None:
-        """For how many owners this accuracy is defined; None: any number."""
-        return None if self.waits_for is None else len(self.waits_for)
 
     @property
     def error(self) -> float:
@@ -79,17 +68,15 @@ class JointQuadratic(Exposure):
     def advance(self, profile: Array) -> JointQuadratic:
         """One step of training on these contributions; itself once nothing changes any more."""
         profile = np.asarray(profile, dtype=float)
-        if profile.sum() <= 0 or (self.waits_for is not None and np.any(profile < self.waits_for)):
+        if profile.sum() <= 0:
             return self
         now = np.array(self.weights)
         trained = now + 2.0 * self.rate * self._stake(profile.sum()) * (np.array(self.target) - now)
         return self if np.array_equal(trained, now) else replace(self, weights=tuple(trained.tolist()))
 
     def restrict(self, rows: Rows) -> JointQuadratic:
-        """Only the total matters; fewer owners are waited for."""
-        if self.waits_for is None:
-            return self
-        return replace(self, waits_for=tuple(np.array(self.waits_for)[rows].tolist()))
+        """Only the total matters, so fewer owners change nothing."""
+        return self
 
     def _stake(self, exposure: Array) -> Array:
         """What a squared error of 1 costs: 1 / x, along the tangent below `least`."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedabm.accuracy.base import Exposure
 from fedabm.curves import Array, Rows
-from fedabm.errors import check_positive, check_range
+from fedabm.errors import MOST, check_number, check_positive, check_range
 
 __all__ = ["PacBound"]
 
@@ -36,8 +36,9 @@ class PacBound(Exposure):
 
     def __post_init__(self) -> None:
         check_positive("accuracy ceiling", self.ceiling)
-        check_range("accuracy ceiling", self.ceiling, 0.0, 1.0)
-        check_positive("complexity", self.complexity)
+        check_range("accuracy ceiling", self.ceiling, 1e-50, 1.0)
+        check_number("complexity", self.complexity)
+        check_range("complexity", self.complexity, 1.0 / MOST, MOST)
 
     @cached_property
     def viable(self) -> float:

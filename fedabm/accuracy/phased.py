@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fedabm.accuracy.base import Accuracy
 from fedabm.curves import Array, Curve, Rows
-from fedabm.errors import InputError, check_positive, check_whole, finite_vector
+from fedabm.errors import InputError, check_kind, check_positive, check_whole, finite_vector
 from fedabm.sending import Effort, Sending
 
 __all__ = ["Announced", "Phased", "Schedule", "Wrapping"]
@@ -22,6 +22,9 @@ class Wrapping(Accuracy):
     """Another accuracy, `model`, of which a subclass changes how it is trained or announced."""
 
     model: Accuracy
+
+    def __post_init__(self) -> None:
+        check_kind("the model", self.model, Accuracy)
 
     @property
     def owners(self) -> int | None:
@@ -90,6 +93,10 @@ class Announced(Wrapping):
 
     told: Accuracy
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_kind("what is told", self.told, Accuracy)
+
     @property
     def public(self) -> Accuracy:
         """What is told."""
@@ -116,10 +123,18 @@ class Phased(Wrapping):
     waited: int = 0
     begun: bool = False
 
+    @property
+    def owners(self) -> int | None:
+        """As the model, or as many as `full` has entries."""
+        return super().owners if self.full is None else len(self.full)
+
     def train(self, sending: Sending) -> tuple[Accuracy, NDArray[np.bool_]]:
         """Wait, or train the model."""
         if not (self.begun or self._over(sending)):
-            return replace(self, waited=self.waited + 1), np.zeros(len(sending.now.claimed), dtype=bool)
+            # Who waits for full data only waits for the owners to move, so that a run in which nobody does can end.
+            counts = self.tolerance is not None or self.at_most is not None
+            waiting = replace(self, waited=self.waited + 1) if counts else self
+            return waiting, np.zeros(len(sending.now.claimed), dtype=bool)
         work = replace(sending, now=sending.before) if self.early else sending
         trained, dropped = self.model.train(work)
         return (self if self.begun else replace(self, begun=True))._with(trained), dropped

@@ -10,7 +10,7 @@ import numpy as np
 from fedabm.accuracy.base import Exposure
 from fedabm.accuracy.table import Table
 from fedabm.curves import Array, Rows
-from fedabm.errors import InputError, check_positive
+from fedabm.errors import MOST, InputError, check_number, check_positive
 
 __all__ = ["GroupWeighted", "PowerLaw"]
 
@@ -37,10 +37,11 @@ class PowerLaw(Exposure):
     concave = True
 
     def __post_init__(self) -> None:
-        check_positive("accuracy scale", self.scale)
-        check_positive("accuracy exponent", self.exponent)
-        check_positive("accuracy offset", self.offset, zero=True)
-        check_positive("accuracy ceiling", self.ceiling)
+        for name in ("scale", "exponent", "offset", "ceiling"):
+            check_number(f"accuracy {name}", getattr(self, name), zero=name == "offset")
+        if not (np.log(self.scale) - np.log(self.ceiling)) / self.exponent < np.log(MOST):
+            got = f"exponent {self.exponent:g} and scale {self.scale:g}"
+            raise InputError(f"with accuracy {got} no data would do; give a larger exponent or a smaller scale")
 
     @property
     def viable(self) -> float:

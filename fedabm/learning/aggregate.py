@@ -1,6 +1,7 @@
 """The server's side of a round: which updates are sound, and how they are mixed.
 
-Nothing here pulls a value to the host, so that a round can run on a GPU without waiting.
+Nothing here pulls a value to the host, so that a round can run on a GPU without waiting.  What must be copied is copied
+piece by piece, so that a round needs little more memory than the updates themselves.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from fedabm.errors import InputError, check_positive
 
 __all__ = ["Mixed", "aggregate", "federated_average", "screen"]
 
+#: how many numbers are copied at once
+_PIECE = 1 << 24
+
 
 class Mixed(NamedTuple):
     """Mixed rows (m, P), and which owners' rows were sound enough to be used, (n,)."""
@@ -24,7 +28,12 @@ class Mixed(NamedTuple):
 
 def screen(updates: Tensor) -> Tensor:
     """Which rows hold finite numbers only, (n,): zero times anything else is not a number (much faster than asking)."""
-    return (updates * 0.0).sum(dim=1) == 0.0
+    return torch.stack([(part * 0.0).sum(dim=1) for part in _pieces(updates)]).sum(dim=0) == 0.0
+
+
+def _pieces(updates: Tensor) -> tuple[Tensor, ...]:
+    """All rows, some columns at a time."""
+    return updates.split(max(_PIECE // max(len(updates), 1), 1), dim=1)
 
 
 def aggregate(mixing: Tensor, updates: Tensor) -> Mixed:
@@ -45,7 +54,8 @@ def aggregate(mixing: Tensor, updates: Tensor) -> Mixed:
     sound = mixing * kept
     left = sound.sum(1, keepdim=True)
     scale = torch.where(left == 0, 0.0, mixing.sum(1, keepdim=True) / torch.where(left == 0, 1.0, left))
-    return Mixed((sound * scale) @ torch.where(kept.unsqueeze(1), updates, 0.0), kept)
+    weights, whose = sound * scale, kept.unsqueeze(1)
+    return Mixed(torch.cat([weights @ torch.where(whose, part, 0.0) for part in _pieces(updates)], dim=1), kept)
 
 
 def federated_average(start: Tensor, models: Tensor, contributions: Tensor, server_rate: float = 1.0) -> Mixed:

@@ -86,13 +86,13 @@ def error_signal(outputs: Tensor, y: Tensor, weights: Tensor) -> Tensor:
 
 
 def compile_network(network: nn.Module) -> Network | None:
-    """The network as batched layers, or None if it has a module that is not known here."""
+    """The network as batched layers, or None if it has a module that is not known here, or the same one twice."""
     if not isinstance(network, nn.Sequential):
         return None
     counters = {"parameters": 0, "dropouts": 0}
     layers = _sequence(network, counters)
     firsts = [layer for layer in layers or () if hasattr(layer, "index")]
-    if layers is None or not firsts:
+    if layers is None or not firsts or counters["parameters"] != len(list(network.parameters())):
         return None
     return Network(layers, isinstance(firsts[0], batched.Convolution))
 

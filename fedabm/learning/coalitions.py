@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedabm.errors import InputError, finite_vector
+from fedabm.errors import InputError, check_positive, finite_vector
 from fedabm.learning import workers
 from fedabm.learning.aggregate import screen
 from fedabm.learning.engine import Engine
@@ -56,6 +56,7 @@ class Coalitions:
         sound = screen(rows).unsqueeze(1)
         self._rows = torch.cat([engine.rows(start).unsqueeze(0), torch.where(sound, rows, engine.rows(start))])
         self._weights = finite_vector("contributions", contributions, len(rows))
+        check_positive("contributions", self._weights, zero=True)
         self._engine, self._measure = engine, measure
         self._samples, self._offsets = engine.part("test", judges)
         self.owners, self.judges = len(rows), len(self._offsets) - 1

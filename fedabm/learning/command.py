@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from fedabm.learning.datasets import Row, download, status
+from fedabm.learning.datasets import Row, download, load, status
 
 __all__ = ["fetch", "get", "list_rows", "show"]
 
@@ -33,7 +33,7 @@ def list_rows() -> list[Row]:
 
 
 def get(name: str, console: Console) -> Path:
-    """Download a set with a progress bar per file; the folder it is in."""
+    """Download a set with a progress bar per file and read it, so that damage shows now; the folder it is in."""
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console) as bars:
         tasks: dict[str, TaskID] = {}
@@ -44,5 +44,6 @@ def get(name: str, console: Console) -> Path:
             bars.update(tasks[file], completed=done, total=total)
 
         folder = download(name, progress=show)
-    console.print(f"{name} is ready" + (f" in {folder}" if tasks else ""), highlight=False)
+    samples = len(load(name, folder))
+    console.print(f"{name} is ready: {samples:,} samples" + (f" in {folder}" if tasks else ""), highlight=False)
     return folder

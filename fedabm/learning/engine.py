@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fedabm.errors import InputError, check_positive
+from fedabm.errors import InputError, check_positive, check_whole
 from fedabm.learning import workers
 from fedabm.learning.batched import Network, compile_network
 from fedabm.learning.blocks import SeededDropout
@@ -72,10 +72,21 @@ class Engine:
         self.path = choose_path(path, network, self.work, self.device)
         self.memory_limit = default_memory(self.device) if memory_limit is None else memory_limit
         check_positive("memory_limit", self.memory_limit)
+        if chunk is not None:
+            check_whole("chunk", chunk)
         self._chunk = chunk
         self._keyed = any(isinstance(module, SeededDropout) for module in network.modules())
         self._images = any(isinstance(module, nn.Conv2d) for module in network.modules())
         self._workers = torch.get_num_threads() if self.device.type == "cpu" else 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the tensors that are made from `data`: checkpoints would hold every sample twice."""
+        return {name: value for name, value in vars(self).items() if name not in ("_train", "_test")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        data = self.data
+        self._train, self._test = self._samples(data.x_train, data.y_train), self._samples(data.x_test, data.y_test)
 
     def _samples(self, x: np.ndarray, y: np.ndarray) -> Samples:
         inputs = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32 if x.dtype.kind == "f" else None))
@@ -177,7 +188,7 @@ class Engine:
 
     def width(self, samples: int) -> int:
         """How many samples to judge at once."""
-        return min(samples, 100 if self._images else 4096)
+        return max(min(samples, 100 if self._images else 4096), 1)
 
     def together(self, width: int, numbers: int | None = None) -> int:
         """How many models to judge at once on `width` samples, if each takes up so many numbers at a time.
@@ -228,7 +239,10 @@ class Engine:
         return rows[0] if rows.dim() == 2 and len(rows) == 1 else rows
 
     def _who(self, owners: Owners) -> np.ndarray:
-        who = np.arange(self.data.owners) if owners is None else np.asarray(owners, dtype=np.int64)
+        given = np.arange(self.data.owners) if owners is None else np.asarray(owners)
+        if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
+            raise InputError(f"owners must be a list of whole numbers, got {owners!r}; for instance [0, 2]")
+        who = given.astype(np.int64, copy=False)
         if len(who) and not 0 <= who.min() <= who.max() < self.data.owners:
             raise InputError(f"owners must lie in 0 .. {self.data.owners - 1}, got {who.min()} .. {who.max()}")
         return who

@@ -27,13 +27,19 @@ class Scores(NamedTuple):
 def judge(outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Loss and hit of every sample for outputs (models, batch, k).
 
-    A label is hit or not.  For a real target the "hit" is 1 - squared error, so that higher is better too.
+    A label is hit or not, and outputs that are no numbers hit nothing (else they would count as a guess of class 0).
+    For a real target the "hit" is 1 - squared error, so that higher is better too.
     """
     loss = losses(outputs, y)
-    return loss, (1.0 - loss) if y.is_floating_point() else (outputs.argmax(-1) == y).to(loss.dtype)
+    if y.is_floating_point():
+        return loss, 1.0 - loss
+    return loss, ((outputs.argmax(-1) == y) & ~loss.isnan()).to(loss.dtype)
 
 
 def by_owner(per_sample: Tensor, offsets: Tensor) -> Tensor:
-    """Means (models, owners) of samples (models, N) that stand owner by owner."""
-    sums = torch.nn.functional.pad(per_sample.to(torch.float64).cumsum(1), (1, 0))
-    return (sums[:, offsets[1:]] - sums[:, offsets[:-1]]) / (offsets[1:] - offsets[:-1])
+    """Means (models, owners) of samples (models, N) that stand owner by owner; each of its own samples only.
+
+    Differences of running sums would be as fast, but one owner's infinite loss would be everybody's after it.
+    """
+    samples = per_sample.T.to(torch.float64).contiguous()
+    return torch.segment_reduce(samples, "mean", offsets=offsets, axis=0).T

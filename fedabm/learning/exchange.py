@@ -43,8 +43,8 @@ class Sent:
     initial   (P,) the model that everybody began with in the first round
     size      (n,) how much data each owner says it has
     judge     losses (k, n) of k models (k, P) on each owner's own training data, as the owners themselves measure them
-    memory    what the mechanism asked to be reminded of in its last exchange, None in the first round and after owners
-              have come or gone, when its rows would belong to others
+    owners    (n,) the owners' numbers, by which a mechanism that remembers tells them apart when some come or go
+    memory    what the mechanism asked to be reminded of in its last exchange, None in the first round
     """
 
     models: Tensor
@@ -53,6 +53,7 @@ class Sent:
     initial: Tensor
     size: Array
     judge: Callable[[Tensor], Array]
+    owners: NDArray[np.intp]
     memory: Any = None
 
     def apart(self, distance: Distance) -> Array:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.errors import InputError, check_range, finite_vector
+from fedabm.errors import InputError, check_kind, check_range, finite_vector
 from fedabm.learning.datasets.base import Dataset
 from fedabm.learning.partitions.base import Partition
 from fedabm.learning.quality import Quality
-from fedabm.random import generator
+from fedabm.random import check_seed, generator
 
 __all__ = ["FederatedData", "from_partition"]
 
@@ -37,6 +37,11 @@ class FederatedData:
     test_offsets: np.ndarray
     classes: int | None
     tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        for part in ("train", "test"):
+            _check_codes(self.name, "labels", getattr(self, f"y_{part}"), self.classes)
+            _check_codes(self.name, "tokens", getattr(self, f"x_{part}"), self.tokens)
 
     @property
     def owners(self) -> int:
@@ -100,6 +105,13 @@ class FederatedData:
         return flat.reshape(self.owners, self.classes)
 
 
+def _check_codes(name: str, what: str, codes: np.ndarray, count: int | None) -> None:
+    """Raise unless all codes, if there are any, are below their number: a network would look beyond its end."""
+    if count is not None and codes.size and not 0 <= codes.min() <= codes.max() < count:
+        got = f"{codes.min()} .. {codes.max()}"
+        raise InputError(f"{name}: {what} must lie in 0 .. {count - 1}, got {got}; raise the number of {what}")
+
+
 def from_partition(
     dataset: Dataset,
     partition: Partition,
@@ -121,6 +133,8 @@ def from_partition(
     >>> data.capacities.tolist(), data.test_sizes.tolist()
     ([539, 539, 539], [60, 60, 60])
     """
+    check_kind("partition", partition, Partition)
+    check_seed(seed)
     if test_share is not None:
         check_range("test_share", test_share, 0, 1)
         dataset = dataset.train
@@ -164,18 +178,20 @@ def _held_out(owner: int, rows: np.ndarray, test_share: float | None, split: np.
 
 
 def _quality(quality: Qualities, owner: int, owners: int) -> Quality | None:
-    if quality is None:
-        return None
     if isinstance(quality, Mapping):
-        unknown = [key for key in quality if not 0 <= key < owners]
+        unknown = [key for key in quality if key not in range(owners)]
         if unknown:
             raise InputError(f"quality for owner {unknown[0]} but owners are 0 .. {owners - 1}; use those numbers")
-        return quality.get(owner)
-    if isinstance(quality, Sequence):
+        mine = quality.get(owner)
+    elif isinstance(quality, Sequence) and not isinstance(quality, str):
         if len(quality) != owners:
             raise InputError(f"{len(quality)} qualities but {owners} owners; give one per owner (None for good data)")
-        return quality[owner]
-    return quality
+        mine = quality[owner]
+    else:
+        mine = quality
+    if mine is not None and not hasattr(mine, "spoil"):
+        raise InputError(f"quality of owner {owner} must be a Quality, got {mine!r}; for instance LabelNoise(0.2)")
+    return mine
 
 
 def _check_classes(dataset: Dataset, labels: list[np.ndarray], one_class: str) -> None:

@@ -49,6 +49,8 @@ class Recipe:
         if self.epochs is None and self.steps is None:
             object.__setattr__(self, "epochs", 1)
         Plan(self.batch, self.epochs, self.steps)
+        if not isinstance(self.optimiser, Optimiser):
+            raise InputError(f"optimiser must be SGD or Adam, got {self.optimiser!r}; for instance SGD(0.1)")
         check_positive("proximal", self.proximal, zero=True)
         check_positive("server_rate", self.server_rate)
         if self.weighting not in ("data", "equal"):
@@ -56,15 +58,15 @@ class Recipe:
 
     def train(self, engine: Engine, start: Tensor, contributions: np.ndarray, seed: int, round: int) -> Tensor:
         """Everybody's update (n, P), zero for owners without data."""
-        updates = torch.zeros(engine.data.owners, engine.size, device=engine.device)
         who = np.flatnonzero(engine.data.counts(contributions))
-        if len(who):
-            held = Proximal(self.proximal, start) if self.proximal else None
-            how: dict[str, Any] = {"epochs": self.epochs, "steps": self.steps, "batch": self.batch, "proximal": held}
-            how |= {"optimiser": self.optimiser, "seed": seed, "round": round}
-            models = engine.train(start, contributions[who], owners=who, **how)
-            updates.index_copy_(0, torch.from_numpy(who).to(engine.device), models - start)
-        return updates
+        held = Proximal(self.proximal, start) if self.proximal else None
+        how: dict[str, Any] = {"epochs": self.epochs, "steps": self.steps, "batch": self.batch, "proximal": held}
+        how |= {"optimiser": self.optimiser, "seed": seed, "round": round}
+        moved = engine.train(start, contributions[who], owners=who, **how).sub_(start)
+        if len(who) == engine.data.owners:
+            return moved
+        updates = torch.zeros(engine.data.owners, engine.size, device=engine.device)
+        return updates.index_copy_(0, torch.from_numpy(who).to(engine.device), moved)
 
 
 class Round(NamedTuple):
@@ -121,7 +123,8 @@ def federate(
     model = engine.initial(seed)
     broken = torch.zeros(engine.data.owners, dtype=torch.bool, device=engine.device)
     for number in range(rounds):
-        model, _, kept = one_round(engine, model, contributions, recipe, seed, number, None, tampering)
+        # The updates are let go before the next round makes its own.
+        model, kept = one_round(engine, model, contributions, recipe, seed, number, None, tampering)[::2]
         broken |= ~kept
     return model, broken.cpu().numpy()
 

@@ -17,11 +17,14 @@ __all__ = ["Alone", "Mapped", "losses"]
 
 
 def losses(outputs: Tensor, y: Tensor) -> Tensor:
-    """The loss of every sample: cross-entropy for labels, squared error for targets; outputs (..., batch, k)."""
+    """The loss of every sample: cross-entropy for labels, squared error for targets; outputs (..., batch, k).
+
+    The largest output is taken off first (as `log_softmax` does): huge outputs, as of a poisoned model, would otherwise
+    cancel and look like a perfect guess.
+    """
     if y.is_floating_point():
         return (outputs.squeeze(-1) - y) ** 2
-    wanted = outputs.gather(-1, y.expand(outputs.shape[:-1]).unsqueeze(-1)).squeeze(-1)
-    return outputs.logsumexp(-1) - wanted
+    return -outputs.log_softmax(-1).gather(-1, y.expand(outputs.shape[:-1]).unsqueeze(-1)).squeeze(-1)
 
 
 class Mapped:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from fedabm.errors import InputError
 from fedabm.learning.blocks import Quadratic, keep
 from fedabm.learning.passes import Pass
 
@@ -58,6 +59,8 @@ class Linear(Layer):
     def forward(self, run: Pass, x: Tensor) -> Tensor:
         run.save(x)
         weight, bias = run.blocks[self.index], run.blocks[self.index + 1] if self.bias else None
+        if x.shape[-1] != weight.shape[-1]:
+            raise InputError('a linear layer acts on samples as they are; put nn.Flatten before it or use path="vmap"')
         if x.dim() == 2:
             y = torch.nn.functional.linear(x, weight.flatten(0, 1), None if bias is None else bias.flatten())
             return y.view(len(x), run.owners, -1).transpose(0, 1)
@@ -90,7 +93,10 @@ class Convolution(Layer):
     def forward(self, run: Pass, x: Tensor) -> Tensor:
         run.save(x)
         weight, bias = self._weights(run)
-        groups = self.groups if x.shape[1] == weight.shape[1] * self.groups else self.groups * run.owners
+        shared = run.owners > 1 and x.shape[1] == weight.shape[1] * self.groups
+        if shared and self.groups > 1:  # every model's filters look at all groups in turn, so each needs its own images
+            x = x.repeat(1, run.owners, 1, 1)
+        groups = 1 if shared and self.groups == 1 else self.groups * run.owners
         return torch.conv2d(x, weight, bias, self.stride, self.padding, self.dilation, groups)
 
     def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:

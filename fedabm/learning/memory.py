@@ -58,4 +58,4 @@ class Memory:
     def look_up(self, coalitions: np.ndarray) -> np.ndarray:
         """The values of known coalitions, (k, judges)."""
         found = [self._known[row.tobytes()] for row in np.packbits(coalitions, axis=1)]
-        return np.array(found).reshape(len(coalitions), -1)
+        return np.array(found).reshape(len(coalitions), *self._record["values"].shape)

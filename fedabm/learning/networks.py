@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
-from fedabm.errors import InputError, nearest
+from fedabm.errors import InputError, check_kind, nearest
 from fedabm.learning.blocks import LastState, Quadratic, Residual, SeededDropout, convolution
 
 __all__ = ["NETWORKS", "build", "check_fit", "count", "try_out"]
@@ -201,11 +202,13 @@ def count(network: nn.Module) -> int:
 
 def check_fit(network: nn.Module, shape: Shape, classes: int | None, dtype: torch.dtype) -> None:
     """Raise unless the network, on whatever device it is, maps samples of this shape to one output per class."""
-    if any(True for _ in network.buffers()):
-        raise InputError("the network keeps running statistics, which cannot be averaged; use group normalisation")
+    check_kind("network", network, nn.Module)
+    _check_modules(network)
     wanted = classes or 1
     try:
         out = try_out(network, shape, dtype, 2)
+    except InputError:
+        raise
     except (RuntimeError, ValueError, IndexError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"the network does not fit samples of shape {shape}: {reason}; choose another") from None
@@ -213,9 +216,26 @@ def check_fit(network: nn.Module, shape: Shape, classes: int | None, dtype: torc
         raise InputError(f"the network gives {tuple(out.shape[1:])} outputs but the data has {wanted}; rebuild it")
 
 
+def _check_modules(network: nn.Module) -> None:
+    """Raise unless a row of parameters, drawn afresh and wholly trained, is all that there is to a model."""
+    if any(True for _ in network.buffers()) or any(isinstance(part, _BatchNorm) for part in network.modules()):
+        raise InputError(
+            "the network takes or keeps statistics of batches, which cannot be averaged; use group normalisation"
+        )
+    if not count(network) or not all(parameter.requires_grad for parameter in network.parameters()):
+        raise InputError("the network has no parameters, or frozen ones; all are trained, so unfreeze or remove them")
+    for part in network.modules():
+        if list(part.parameters(recurse=False)) and not callable(getattr(part, "reset_parameters", None)):
+            raise InputError(f"{type(part).__name__} has parameters but no reset_parameters to draw them; write one")
+
+
 @torch.no_grad()
 def try_out(network: nn.Module, shape: Shape, dtype: torch.dtype, samples: int = 1) -> Tensor:
-    """The network's outputs for samples of zeros; whatever random numbers it draws are given back."""
+    """The network's outputs for samples of zeros; it may draw no random number, whose stream would be everybody's."""
     device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
     with torch.random.fork_rng(devices=[]):
-        return network(torch.zeros(samples, *shape, dtype=dtype, device=device))
+        before = torch.random.get_rng_state()
+        outputs = network(torch.zeros(samples, *shape, dtype=dtype, device=device))
+        if not torch.equal(torch.random.get_rng_state(), before):
+            raise InputError("the network draws random numbers, also when it is judged; use blocks.SeededDropout")
+    return outputs

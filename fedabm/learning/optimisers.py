@@ -7,7 +7,7 @@ of `torch.optim`, checked against it in the tests.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -20,6 +20,7 @@ Blocks = list[Tensor]
 State = list[list[Tensor]]
 
 
+@runtime_checkable
 class Optimiser(Protocol):
     """Turns gradients into updates; the state is a list of lists of tensors shaped like the blocks."""
 

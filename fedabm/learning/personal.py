@@ -57,13 +57,11 @@ class Judge:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What happened last: what was sent (n, P), from where, and whose was sound; whom the server last wrote to, and
-    what it wants to be reminded of."""
+    """What happened last: what was sent (n, P), from where, whose was sound, and what the server wants to remember."""
 
     models: Tensor
     start: Tensor
     sound: NDArray[np.bool_]
-    members: Table | None = None
     memory: Any = None
 
 
@@ -73,9 +71,9 @@ class Personal(Accuracy):
 
     Owners train on the data they contribute, as the last exchange says (in the first round from one initial model, held
     by nothing), and send the model; the mechanism mixes.  An owner that trains a second, personal model keeps that one.
-    Values are those of the models that owners keep, in this round and not in the best one.  What is sent may be
-    tampered with, as an update of the last model that the owner got from the server (see `tasks`); a model that holds
-    NaN or infinity is dropped, so that it reaches nobody.
+    Values are those of the models that owners keep, in this round and not in the best one.  Who joins later begins with
+    the initial model, too, since the server has not written to it yet.  What is sent may be tampered with (see `tasks`
+    for what updates are counted from); a model that holds NaN or infinity is dropped, so that it reaches nobody.
 
     recipe    how to train locally; mixing is up to the mechanism
     measure   `ClassMix` or `OwnPart`
@@ -158,7 +156,7 @@ class Personal(Accuracy):
         task = self.task or Training.free(self.models)
         trained = self._run(task, used)
         own = trained if self.personal is None else self._run(self.personal, used, 1)
-        models = _sent(task.received, trained, sending.tampering)
+        models = _sent(task, trained, sending.tampering)
         sound = screen(models).cpu().numpy()
         last = replace(self.last or _NOTHING, models=_sane(models, task.start), start=task.start, sound=sound)
         kept = _sane(own, self.models)
@@ -175,7 +173,6 @@ class Personal(Accuracy):
     def sent(self, rows: Rows, size: Array) -> Sent:
         """What reached the server from the owners in `rows`, who claim these data sizes."""
         last, rows = self._latest, np.asarray(rows)
-        known = last.members is not None and np.array_equal(last.members.array, rows)
         places = torch.from_numpy(rows).to(self.engine.device)
         return Sent(
             last.models[places],
@@ -184,31 +181,31 @@ class Personal(Accuracy):
             self.initial,
             size,
             Judge.of(self.engine, rows),
-            last.memory if known else None,
+            rows,
+            last.memory,
         )
 
     def deliver(self, rows: Rows, exchange: Exchange) -> Personal:
         """What owners in `rows` are to train on next; the others go on from their own models."""
-        members = Table(np.asarray(rows, dtype=np.intp))
-        known = members.array, self.models, self.initial
+        known = np.asarray(rows, dtype=np.intp), self.models, self.initial
         task = Training.of(exchange.task, *known)
         personal = None if exchange.personal is None else Training.of(exchange.personal, *known)
-        last = replace(self._latest, members=members, memory=exchange.memory)
-        return replace(self, task=task, personal=personal, last=last)
+        return replace(self, task=task, personal=personal, last=replace(self._latest, memory=exchange.memory))
 
 
 _NOTHING = Round(torch.empty(0), torch.empty(0), np.zeros(0, dtype=bool))
 
 
-def _sent(received: Tensor, trained: Tensor, tampering: tuple[Tampering, ...]) -> Tensor:
-    """The models (n, P) as sent: those trained, but for owners that tamper with their update of what they received."""
-    if not tampering:
-        return trained
-    updates = trained - received
+def _sent(task: Training, trained: Tensor, tampering: tuple[Tampering, ...]) -> Tensor:
+    """The models (n, P) as sent: those trained, but for owners that tamper with their update or with all of it."""
+    models = trained
     for attack in tampering:
-        tamper(updates, received, attack)
-    rows = torch.from_numpy(np.concatenate([attack.members for attack in tampering])).to(trained.device)
-    return trained.index_copy(0, rows, (received + updates).index_select(0, rows))
+        base = task.handed if attack.whole else task.origin
+        updates = trained - base
+        tamper(updates, base, attack)
+        rows = torch.from_numpy(attack.members).to(trained.device)
+        models = models.index_copy(0, rows, (base + updates).index_select(0, rows))
+    return models
 
 
 def _sane(models: Tensor, instead: Tensor) -> Tensor:

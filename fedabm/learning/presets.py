@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -13,11 +13,13 @@ from fedabm.errors import check_whole
 from fedabm.learning.datasets import Dataset, load, status
 from fedabm.learning.engine import Engine
 from fedabm.learning.federated import from_partition
+from fedabm.learning.federation import Recipe
 from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.partitions import IID, Natural, Partition
+from fedabm.mechanisms import ShapleyShare
 from fedabm.random import generator
 
-__all__ = ["Facts", "Size", "choose", "doshi_facts", "engine_for", "over_guessing", "spread"]
+__all__ = ["Facts", "Preset", "Size", "choose", "doshi_facts", "engine_for", "over_guessing", "spread"]
 
 
 def choose(name: str, note: Callable[[str], None], wanted: str = "mnist", spare: str = "digits") -> Dataset:
@@ -46,6 +48,35 @@ class Size:
     def __post_init__(self) -> None:
         for name in ("owners", "samples", "tests"):
             check_whole(name, getattr(self, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """What every preset says: how large, for how many rounds, how many seeds, how owners train.
+
+    `permutations` is the number of sampled orders for Shapley shares; None looks at all coalitions.
+    """
+
+    size: Size
+    rounds: int
+    seeds: int
+    recipe: Recipe = field(default_factory=Recipe)
+    permutations: int | None = None
+
+    def series(self, first: int, seeds: int) -> range:
+        """As many seeds as asked for, from the first one on; 0: as many as the preset has."""
+        check_whole("seeds", seeds, 0)
+        return range(first, first + (seeds or self.seeds))
+
+    def shortened(self, steps: int | None) -> int:
+        """The rounds, or fewer if a study is to take fewer steps."""
+        return min(self.rounds, steps or self.rounds)
+
+    def shares(self, seed: int) -> ShapleyShare:
+        """Shapley shares, exact or sampled."""
+        if self.permutations is None:
+            return ShapleyShare()
+        return ShapleyShare(method="monte_carlo", permutations=self.permutations, seed=seed)
 
 
 def engine_for(dataset: Dataset, size: Size, seed: int, partition: Partition | None = None) -> Engine:

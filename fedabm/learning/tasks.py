@@ -24,12 +24,12 @@ __all__ = ["Training"]
 class Training:
     """Everybody trains from `start` (n, P); to the loss of those `held` (n,) strength / 2 |w - pull|^2 is added.
 
-    `received` (n, P) is the last model that each owner got from the server: its start, or where it goes on from a model
-    of its own the initial one.  What an owner sends is an update of that.
+    What an owner sends is an update of `origin` (n, P): of the start that it got from the server, or where it goes on
+    from a model of its own, of the initial one, as distances are.
     """
 
     start: Tensor
-    received: Tensor
+    origin: Tensor
     pull: Tensor | None
     strength: float
     held: NDArray[np.bool_]
@@ -46,12 +46,20 @@ class Training:
         A row that is no number, for instance after mixing enormous models, leaves its owner with its own model.
         """
         start = own if task.start is None else _filled(own, rows, task.start)
-        received = initial.expand_as(own)
-        received = received if task.start is None else _filled(received, rows, task.start)
+        origin = initial.expand_as(own)
+        origin = origin if task.start is None else _filled(origin, rows, task.start)
         pull = None if task.pull is None or not task.strength else _filled(own, rows, task.pull)
         held = np.zeros(len(own), dtype=bool)
         held[rows] = pull is not None
-        return cls(start, received, pull, task.strength, held)
+        return cls(start, origin, pull, task.strength, held)
+
+    @property
+    def handed(self) -> Tensor:
+        """The last model (n, P) that each owner got from the server: what it is held to, or else the origin."""
+        if self.pull is None:
+            return self.origin
+        held = torch.from_numpy(self.held).to(self.pull.device)
+        return torch.where(held.unsqueeze(1), self.pull, self.origin)
 
     def run(self, engine: Engine, recipe: Recipe, contributions: np.ndarray, seed: int, *path: int) -> Tensor:
         """Everybody's model (n, P) after local training; who uses no data keeps its start."""

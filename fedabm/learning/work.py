@@ -95,7 +95,7 @@ def choose_path(path: str, network: nn.Module, work: Work, device: torch.device)
         return "batched"
     if large:
         return "serial"
-    alone = any(isinstance(module, nn.RNNBase | SeededDropout | nn.Dropout) for module in network.modules())
+    alone = any(isinstance(module, nn.RNNBase | SeededDropout) for module in network.modules())
     return "serial" if alone else "vmap"
 
 

@@ -3,7 +3,7 @@
 from fedabm.market.distances import Cosine, Distance, Euclidean, cluster_distances
 from fedabm.market.gains import Gain, LogarithmicGain, SquareRootGain
 from fedabm.market.given import GivenModels
-from fedabm.market.graphs import graph_measures, market_graph, money_table, owner_measures
+from fedabm.market.graphs import graph_measures, import_table, market_graph, money_table, owner_measures
 from fedabm.market.lies import Sybil, misreport
 from fedabm.market.model_market import ModelMarket
 from fedabm.market.optimum import best_graph
@@ -37,6 +37,7 @@ __all__ = [
     "cluster_distances",
     "difference",
     "graph_measures",
+    "import_table",
     "limits",
     "market_graph",
     "market_owners",

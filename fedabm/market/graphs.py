@@ -1,4 +1,4 @@
-"""The money graph of a market, and the measures a reader would ask for."""
+"""The money graph of a market, who imports whose model by its transfers, and the measures a reader would ask for."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from fedabm.curves import Array
+from fedabm.market.views import MODEL_IMPORT
 
-__all__ = ["graph_measures", "market_graph", "money_table", "owner_measures"]
+__all__ = ["graph_measures", "import_table", "market_graph", "money_table", "owner_measures"]
 
 
 def money_table(transfers: pd.DataFrame, owners: int, step: int | None = None) -> Array:
@@ -25,10 +26,21 @@ def money_table(transfers: pd.DataFrame, owners: int, step: int | None = None) -
     return table
 
 
+def import_table(transfers: pd.DataFrame, owners: int, step: int | None = None) -> Array:
+    """In how many steps each owner (row) imported each other's model (column), from the market's frame of transfers.
+
+    Every import of `ModelMarket` is paid for, above the giver's cost, so that transfers tell who imports what: in one
+    step 0 or 1, as `fedabm.analysis.figures.collaboration_graph` and `fedabm.ledger.import_graph` take it.  That fails
+    where payments are put off or budgets too small, and rules without payments leave no transfers at all.
+    """
+    paid = transfers[(transfers["reason"] == MODEL_IMPORT) & (transfers["amount"] > 0)]
+    return money_table(paid.assign(amount=1.0), owners, step)
+
+
 def market_graph(remittances: Array, roles: Sequence[str] | None = None) -> nx.DiGraph:
     """An edge from payer to payee with the `amount`; models flow the other way.  Every owner is a node, paid or not.
 
-    Models that are imported for nothing leave no edge.  `fedabm.ledger.write_graphml` writes it to a file.
+    `fedabm.ledger.write_graphml` writes it to a file.
     """
     graph = nx.DiGraph()
     for owner in range(len(remittances)):

@@ -68,6 +68,10 @@ class Sybil:
         claims what `share` says of the whole.
         """
         one = people[self.owner]
+        if one.capacity < self.accounts:
+            raise InputError(
+                f"owner {self.owner} has {one.capacity:g} samples for {self.accounts} accounts; choose one with more"
+            )
         parts = np.diff(np.linspace(0, one.capacity, self.accounts + 1).astype(int)).astype(float)
         told = self.share * one.capacity / parts
         own = [

@@ -14,7 +14,10 @@ from fedabm.curves import Array, Rows
 from fedabm.errors import InputError, check_positive, finite_vector
 from fedabm.views import Flags, Transfers
 
-__all__ = ["MarketOutcome", "MarketView", "Profiles"]
+__all__ = ["MODEL_IMPORT", "MarketOutcome", "MarketView", "Profiles"]
+
+#: why owners pay each other in a market, as the ledger says
+MODEL_IMPORT = "model import"
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class MarketOutcome:
     def transfers(self) -> Transfers:
         """One ledger entry per remittance; the server's account is not touched."""
         payer, payee = np.nonzero(self.remittances)
-        return Transfers(payer, payee, self.remittances[payer, payee], "model import")
+        return Transfers(payer, payee, self.remittances[payer, payee], MODEL_IMPORT)
 
     @property
     def imports(self) -> NDArray[np.intp]:

@@ -13,6 +13,7 @@ from fedabm.errors import check_whole
 from fedabm.mechanisms.base import Mechanism
 from fedabm.mechanisms.shapley_share import shape_of_shares
 from fedabm.offers import Offers
+from fedabm.random import check_seed
 from fedabm.shapley.curves import coalition_curve
 from fedabm.shapley.enumeration import EveryCoalition
 from fedabm.views import Reports
@@ -40,6 +41,7 @@ class BanzhafShare(Mechanism):
 
     def __post_init__(self) -> None:
         check_whole("subsets", self.subsets)
+        check_seed(self.seed)
 
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, and money up to the index."""

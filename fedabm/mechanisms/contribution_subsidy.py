@@ -8,7 +8,7 @@ import numpy as np
 
 from fedabm.accuracy.base import Accuracy
 from fedabm.curves import Array, Line
-from fedabm.errors import check_positive
+from fedabm.errors import check_number
 from fedabm.mechanisms.base import Mechanism, full_access_jacobian, mean_of_others
 from fedabm.offers import Offers, full_access
 from fedabm.views import Reports
@@ -27,7 +27,7 @@ class ContributionSubsidy(Mechanism):
     rate: float
 
     def __post_init__(self) -> None:
-        check_positive("subsidy rate", self.rate, zero=True)
+        check_number("subsidy rate", self.rate, zero=True)
 
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, and a payment that is linear in the own contribution."""

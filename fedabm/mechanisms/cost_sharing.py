@@ -25,7 +25,7 @@ def optimal_rate(unit_costs: Any) -> float:
 
     Murhekar et al. 2023, eq. (6).  With y = C/A its discriminant is A^2 (y - n^2) (y - (n-2)^2), where
     y - n^2 = n sum_i (c_i - mean)^2 / (c_i mean) is written without cancellation, so that equal costs give the double
-    root 1 - 1/n exactly.  An owner with cost 0 (A = 0) leaves beta* = 0.
+    root 1 - 1/n exactly.  An owner with cost 0 (or next to nothing: A = 0) leaves beta* = 0.
 
     >>> optimal_rate([1.0, 2.0]), optimal_rate([7.0] * 4)
     (0.3333333333333333, 0.75)
@@ -33,7 +33,7 @@ def optimal_rate(unit_costs: Any) -> float:
     costs = finite_vector("unit costs", unit_costs)
     check_positive("unit costs", costs, zero=True)
     n = len(costs)
-    if n == 1 or not np.all(costs > 0):
+    if n == 1 or not np.all(costs > 1e-100 * costs.max()):
         return 0.0
     # Relative to the first cost the mean of equal costs is exactly that cost.
     relative = costs / costs[0]

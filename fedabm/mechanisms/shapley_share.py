@@ -8,9 +8,10 @@ import numpy as np
 
 from fedabm.accuracy.base import Accuracy, Exposure
 from fedabm.curves import Array, Curve, Line
-from fedabm.errors import InputError, nearest
+from fedabm.errors import InputError, check_whole, nearest
 from fedabm.mechanisms.base import Mechanism
 from fedabm.offers import Offers, Shape
+from fedabm.random import check_seed
 from fedabm.shapley import METHODS, choose_method, shapley_curves, shapley_jacobian
 from fedabm.shapley.mixture import is_mixture
 from fedabm.views import Reports
@@ -37,8 +38,9 @@ class ShapleyBased(Mechanism):
     def __post_init__(self) -> None:
         if self.method not in ("auto", *METHODS):
             raise InputError(f"unknown Shapley method {self.method!r}; {nearest(self.method, ('auto', *METHODS))}")
-        if self.permutations is not None and self.permutations < 1:
-            raise InputError(f"permutations must be a positive number, got {self.permutations}; give at least 1")
+        if self.permutations is not None:
+            check_whole("permutations", self.permutations)
+        check_seed(self.seed)
         if self.method == "monte_carlo":
             object.__setattr__(self, "equal_treatment", False)
 

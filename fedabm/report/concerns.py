@@ -80,7 +80,10 @@ def _unread(source: Source) -> Iterator[Concern]:
 def _restless(source: Source) -> Iterator[Concern]:
     runs = source.done[~source.done["converged"].fillna(False).astype(bool)]
     if len(runs):
-        text = f"{len(runs)} of {_many(len(source.done), 'run')} did not converge: something still changed at the end."
+        text = (
+            f"{len(runs)} of {_many(len(source.done), 'run')} did not converge: contributions, reports or models still "
+            "changed when the steps were used up."
+        )
         yield Concern("warning", text, _names(runs, "gap"))
 
 
@@ -116,7 +119,7 @@ def _losses(source: Source) -> Iterator[Concern]:
         worst = losers.loc[losers["utility"].astype(float).idxmin()]
         text = (
             f"{len(losers)} of {_many(len(final), 'owner')} with negative utility at the end: better to stay away. "
-            f"The worst has {worst['utility']:.4g} (owner {worst['owner']}, {worst['strategy']})."
+            f"The worst has {worst['utility']:.4g} (run {worst['run']}, owner {worst['owner']}, {worst['strategy']})."
         )
         counts = losers["strategy"].astype(str).value_counts()
         yield Concern("warning", text, tuple(f"{count} x {name}" for name, count in counts.items()))

@@ -9,8 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from fedabm.errors import InputError
-from fedabm.library import find
+from fedabm import library
 from fedabm.report.source import Source
 from fedabm.report.tables import text
 
@@ -21,22 +20,18 @@ _TARGETS = {"script": "scenario", "function": "function", "model": "model"}
 
 def question(source: Source) -> str:
     """What the scenario asks, where it is one of the library."""
-    try:
-        return find(source.scenario).question
-    except InputError:
-        return ""
+    return library.question(source.scenario) if source.scenario in library.names() else ""
 
 
 def facts(source: Source) -> list[tuple[str, str]]:
     """Name and value of what was run: sizes, seeds, mechanisms, accuracy oracles, versions."""
     runs = source.frames.runs
-    seeds = sorted(set(runs["seed"].dropna().astype("int64")))
     found = [
         ("Kind", "one study" if source.kind == "run" else "sweep over a design of many runs"),
         ("Runs", _runs(source)),
         ("Owners" if source.federated else "Agents", _range(runs["owners"])),
         ("Steps", _range(runs["steps"])),
-        ("Seeds", _listed(seeds) if seeds else text(source.manifest.get("seed"))),
+        ("Seeds", _seeds(source)),
         ("Mechanisms", _listed(_distinct(runs["mechanism"]))),
         ("Accuracy", _listed(_distinct(runs["accuracy"])) if "accuracy" in runs else ""),
         ("Varied", ", ".join(name.removeprefix("parameter_") for name in source.varied)),
@@ -48,6 +43,16 @@ def facts(source: Source) -> list[tuple[str, str]]:
 def _runs(source: Source) -> str:
     good, lost = len(source.done), len(source.failed)
     return f"{good:,}" + (f", and {lost:,} failed" if lost else "")
+
+
+def _seeds(source: Source) -> str:
+    """The seeds, or of a sweep that drew them, how many from which root."""
+    given = source.manifest.get("seeds")
+    if isinstance(given, Mapping) and "count" in given:
+        alike = "the same in every cell" if given.get("paired") else "new ones in every cell"
+        return f"{given['count']}, {alike} (drawn from root {given.get('root', 0)})"
+    seeds = sorted(set(source.frames.runs["seed"].dropna().astype("int64")))
+    return _listed(seeds) if seeds else text(source.manifest.get("seed"))
 
 
 def _range(values: pd.Series) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import matplotlib.pyplot as plt
@@ -15,10 +16,14 @@ from fedabm.analysis.looks import kind_of
 from fedabm.analysis.rows import UNITS, how_many, last_step
 from fedabm.report.images import Inline, from_figure
 from fedabm.report.source import Source
+from fedabm.report.tables import text
 
 __all__ = ["gallery"]
 
 _MOST_PARAMETERS = 4
+_MOST_PANELS = 4
+#: a column for the settings of the parameters that a figure does not have on its axis
+_REST = "all other parameters"
 
 
 def gallery(source: Source) -> Iterator[Inline]:
@@ -59,8 +64,15 @@ def _compared(source: Source) -> Inline:
         figures.mechanism_bars(source.frames, column, source.by, ax=panel)
     words = "; ".join(f"mean {column}: {_values(source, steps, column)}" for column in columns)
     alt = f"Three bar charts, one bar per {_named(source)}, at the last step. {words}."
-    caption = "Bars are means over runs, whiskers standard deviations, dots single runs."
-    return from_figure(figure, f"Outcomes by {_named(source)}", alt, caption)
+    return from_figure(figure, f"Outcomes by {_named(source)}", alt, _bars(source, groups))
+
+
+def _bars(source: Source, groups: int) -> str:
+    """What bars stand for: single runs, or means over runs that may differ in more than their seeds."""
+    if groups == source.frames.steps["run"].nunique():
+        return "Every bar is one run at its last step."
+    spread = "; runs of all cells together, so the spread is not chance alone" if source.varied else ""
+    return f"Bars are means over runs, whiskers standard deviations, dots single runs{spread}."
 
 
 def _short(source: Source) -> object:
@@ -74,16 +86,31 @@ def _row(count: int, width: float = 3.4, height: float = 3.3) -> Figure:
 
 
 def _parameters(source: Source) -> Iterator[Inline]:
-    """One figure per parameter of a sweep that holds numbers."""
+    """One figure per parameter of a sweep that holds numbers, with a panel for each setting of the others if few."""
     runs = source.frames.runs
     numeric = [name for name in source.varied if pd.api.types.is_numeric_dtype(runs[name])]
     for name in numeric[:_MOST_PARAMETERS]:
-        panel = figures.welfare_against(source.frames, name, by="mechanism")
-        low, high = runs[name].min(), runs[name].max()
-        shown = name.removeprefix("parameter_")
-        alt = f"Line chart of welfare at the last step against {shown}, from {low:.4g} to {high:.4g}, by mechanism."
-        caption = "Lines are means, bands 95% confidence intervals over all runs with that value, whatever else varied."
-        yield from_figure(panel, f"Welfare against {shown}", alt, caption)
+        rest = _others(source, name)
+        shown, apart = name.removeprefix("parameter_"), 1 < rest.nunique() <= _MOST_PANELS
+        draw = partial(figures.welfare_against, parameter=name, by="mechanism")
+        frames = replace(source.frames, runs=runs.assign(**{_REST: rest}))
+        drawn = figures.side_by_side(frames, draw, _REST) if apart else draw(source.frames)
+        alt = f"Line chart of welfare at the last step against {shown}, from {runs[name].min():.4g} to "
+        alt += f"{runs[name].max():.4g}, by mechanism{', one panel per setting of the rest' if apart else ''}."
+        mixed = ", whatever else varied, so the band is not chance alone" if rest.nunique() > _MOST_PANELS else ""
+        caption = f"Lines are means over runs with that value, bands their 95% confidence intervals{mixed}."
+        yield from_figure(drawn, f"Welfare against {shown}", alt, caption)
+
+
+def _others(source: Source, name: str) -> pd.Series:
+    """The values of all varied parameters but one, as words, run by run."""
+    runs = source.frames.runs
+    parts = [
+        runs[other].map(lambda value, other=other: f"{other.removeprefix('parameter_')} = {text(value)}")
+        for other in source.varied
+        if other != name
+    ]
+    return pd.concat(parts, axis=1).agg(", ".join, axis=1) if parts else pd.Series("", runs.index)
 
 
 def _over_time(source: Source) -> Iterator[Inline]:
@@ -107,7 +134,10 @@ def _over_time(source: Source) -> Iterator[Inline]:
 def _against_contribution(source: Source) -> Inline:
     figure = figures.side_by_side(source.frames, figures.against_contribution, source.by)
     alt = f"Scatter plots of utility against contribution at the last step, {how_many(source.frames.owners)}."
-    caption = f"Every mark is an owner. {UNITS['utility'].capitalize()}; below zero an owner loses by taking part."
+    caption = (
+        f"Every mark is an owner; some may lie on each other. {UNITS['utility'].capitalize()}; below zero an owner "
+        "loses by taking part."
+    )
     return from_figure(figure, "Utility against contribution", alt, caption)
 
 
@@ -136,7 +166,7 @@ def _money(source: Source) -> Iterator[Inline]:
         return
     run = sums.idxmax()
     part = figures.of_runs(source.frames, [run])
-    panel = figures.money_graph(part.transfers, part.owners)
+    panel = figures.money_graph(part.transfers, _by_role(part.owners))
     label = part.runs["label"].iloc[0]
     alt = f"Graph of payments in run {run}, {label}: {len(part.transfers)} transfers, {sums[run]:.4g} in all."
     caption = (
@@ -145,13 +175,22 @@ def _money(source: Source) -> Iterator[Inline]:
     yield from_figure(panel, "Who pays whom", alt, caption)
 
 
+def _by_role(owners: pd.DataFrame) -> pd.DataFrame:
+    """Owners under the names of their roles, where these tell them apart, as in a market."""
+    return owners.assign(strategy=owners["role"]) if "role" in owners and owners["role"].nunique() > 1 else owners
+
+
 def _rest(source: Source) -> Iterator[Inline]:
     if source.frames.steps["step"].nunique() < 2 or "moved" not in source.frames.steps:
         return
     panel = figures.convergence(source.frames, source.by)
     good = int(source.done["converged"].fillna(False).astype(bool).sum())
     alt = f"Line chart of the largest move per step on a logarithmic axis; {good} of {len(source.done)} runs converged."
-    yield from_figure(panel, "Coming to rest", alt, "One line per run; crosses are the certified gaps at the end.")
+    caption = (
+        "What owners do and say, one line per run (a model may still learn when that rests); crosses are the certified "
+        "gaps at the end."
+    )
+    yield from_figure(panel, "Coming to rest", alt, caption)
 
 
 def _other_models(source: Source) -> Iterator[Inline]:

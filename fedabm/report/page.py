@@ -76,8 +76,9 @@ def _template() -> Template:
 
 
 def _own_tables(source: Source) -> list[Shown]:
-    """What the scenario printed, under the names of the files."""
-    return [shown(frame, _words(name), most=_OWN_ROWS) for name, frame in source.tables.items() if len(frame.columns)]
+    """What the scenario printed, in its order and under its titles."""
+    filled = {name: frame for name, frame in source.tables.items() if len(frame.columns)}
+    return [shown(filled[name], source.title(name), most=_OWN_ROWS) for name in source.in_order(filled)]
 
 
 def _own_pictures(source: Source) -> tuple[list[Inline], list[str]]:

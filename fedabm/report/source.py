@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -59,6 +60,21 @@ class Source:
         if self.kind == "sweep":
             return str(self.manifest.get("target", {}).get("name", "sweep"))
         return str(self.manifest.get("scenario") or next(iter(self.frames.runs["scenario"]), "") or self.folder.name)
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """What the scenario called its own tables, in the order in which it printed them."""
+        given = self.manifest.get("tables")
+        return {str(name): str(title) for name, title in given.items()} if isinstance(given, dict) else {}
+
+    def title(self, table: str) -> str:
+        """The title of a table; its name where nothing is known."""
+        return self.titles.get(table) or table.replace("_", " ")
+
+    def in_order(self, tables: Iterable[str]) -> list[str]:
+        """Names of tables as they were printed, those of unknown origin at the end."""
+        known = list(self.titles)
+        return sorted(tables, key=lambda name: known.index(name) if name in known else len(known))
 
     @property
     def by(self) -> str:

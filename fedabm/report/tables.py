@@ -106,7 +106,12 @@ def _spread(values: pd.Series) -> str:
     known = values.dropna().astype(float)
     if known.empty:
         return "–"
-    return text(float(known.mean())) + (f" ± {known.std(ddof=1):.2g}" if len(known) > 1 else "")
+    return text(float(known.mean())) + (f" ± {_rounded(known.std(ddof=1))}" if len(known) > 1 else "")
+
+
+def _rounded(value: float) -> str:
+    """Two digits that count, without an exponent where it can be: 1.1e+02 is 110."""
+    return text(float(f"{value:.2g}")) if np.isfinite(value) else text(value)
 
 
 def _other_models(source: Source) -> Shown:
@@ -134,4 +139,5 @@ def by_strategy(source: Source) -> Shown | None:
     table.insert(table.columns.get_loc("contribution"), "owners", groups.size().to_numpy())
     table["negative utility"] = groups["utility"].agg(lambda u: int((u < 0).sum())).to_numpy()
     name = "run" if source.by == "label" else "mechanism"
-    return shown(table.rename(columns={"group": name}), "Means over owners by strategy, last step")
+    title = f"Means over owners by strategy, last step{', all cells together' if source.varied else ''}"
+    return shown(table.rename(columns={"group": name}), title)

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from fedabm import Federation, Scenario, population
-from fedabm.accuracy import Custom, JointQuadratic
+from fedabm.accuracy import Custom, JointQuadratic, Phased
 from fedabm.costs import Quadratic
 from fedabm.curves import Array
 from fedabm.equilibrium import solve
@@ -133,7 +133,7 @@ def theorem_2(budget: Budget) -> Finding:
     found = trials(budget, excess, 0.0, share=0.5)
     capacities = (0.5, 10.0)
     people = population(_COSTS, capacities, GradientResponse(0.25), (0.25, 5.0))
-    model = JointQuadratic(waits_for=capacities)
+    model = Phased(JointQuadratic(), full=capacities)
     worst = Federation(Scenario(people, model, ContributionSubsidy(2.0), steps=3000)).run().population.utility.min()
     note = f"not individually rational: an owner with capacity 0.5 of (0.5, 10) ends with utility {worst:.4g}"
     return holds(f"kappa + T_0 suffice: {found}", found.holds and agree(worst, -18.02, 2), note)
@@ -218,7 +218,8 @@ def region(budget: Budget) -> Finding:
     "D18",
     "Tables 1-3: parameter counts of the three networks",
     published="FEMNIST 6,497,162 (text 6,603,710), CIFAR 1,250,858, Twitter 120,255,086",
-    preset="python -c 'from fedabm.learning.networks import build'",
+    preset='python -c "from fedabm.learning.networks import build, count; '
+    "print(count(build('cifar_cnn', (3, 32, 32), 10, device='meta')))\"",
 )
 def parameters(budget: Budget) -> Finding:
     """Networks without storage, counted."""

@@ -200,7 +200,6 @@ _LANGUAGE = "accuracies need fine-tuning Llama-2-7B on a GPU with data that are 
     "P17",
     "Table 1, finance: utilities (closed form), accuracies (large language model)",
     published="FedAvg 45.9 +- 0.0, iPFL 96.5 +- 0.0",
-    preset="fedabm run market_comparison --set preset=paper",
     kind="c,t",
 )
 def finance(budget: Budget) -> Finding:
@@ -217,7 +216,6 @@ def finance(budget: Budget) -> Finding:
     "P18",
     "Table 1, finance and code",
     published="FedAvg 58.2 +- 150.4, iPFL 208.1 +- 131.1",
-    preset="fedabm run market_comparison --set preset=paper",
     kind="c,t",
 )
 def finance_and_code(budget: Budget) -> Finding:

@@ -24,7 +24,7 @@ from fedabm.scenarios.no_equilibrium import ring
 from fedabm.views import Reports
 
 
-@row("M01", "Theorem 3.1: an equilibrium exists for concave payoffs and convex costs", preset="fedabm solve SPEC.toml")
+@row("M01", "Theorem 3.1: an equilibrium exists for concave payoffs and convex costs", preset="fedabm solve game.toml")
 def theorem_3_1(budget: Budget) -> Finding:
     """Certified equilibria of random games."""
     found = trials(budget, lambda rng: solve(convex(rng, NoPayments())).gap)

@@ -19,7 +19,8 @@ from fedabm.reproduction.rows import Budget, Finding, corrected, holds, row
 from fedabm.reproduction.trials import agree, convex, numbers, random_game, trials
 from fedabm.shapley import shapley
 
-_TWO = "fedabm solve SPEC.toml --mechanism "
+#: the game of the README, whose owners are those of Examples 3, 4 and 7
+_TWO = "fedabm solve game.toml --mechanism "
 
 
 def _two(mechanism: NoPayments | ShapleyShare | ValueShaping) -> Game:
@@ -250,8 +251,12 @@ def theorem_4_9_accuracy(budget: Budget) -> Finding:
 
 @row("R22", "Appendix E: n log n permutations suffice", published="102 permutations for n = 30; spread at most 0.1")
 def permutations(budget: Budget) -> Finding:
-    """What sampled shares do to single shares, and to what owners contribute: weights and costs as in Appendix E."""
+    """What sampled shares do to single shares, and to what owners contribute: weights and costs as in Appendix E.
+
+    There everybody gives all it has, whatever the sample; so also with costs at which nobody wants to move.
+    """
     errors: list[float] = []
+    undecided: list[float] = []
 
     def moved(rng: np.random.Generator) -> float:
         accuracy = GroupWeighted(10.0 ** rng.uniform(-4, -2.2, (3, 3)), np.repeat(np.arange(3), 10))
@@ -260,10 +265,23 @@ def permutations(budget: Budget) -> Finding:
         sampled = shapley(accuracy, profile, "monte_carlo", permutations=102, rng=rng)
         errors.append(float(np.sqrt(np.mean((sampled / exact - 1) ** 2))))
         drawn = ShapleyShare(method="monte_carlo", permutations=102, seed=int(rng.integers(2**31)))
-        replies = [Game(accuracy, costs, 100, one).best_responses(profile) for one in (ShapleyShare(), drawn)]
-        return float(np.mean(np.abs(replies[0] - replies[1]))) / 100
+        margins = Game(accuracy, costs, 100, ShapleyShare()).slopes(profile) + costs
+        undecided.append(_shift(accuracy, margins, profile, drawn))
+        return _shift(accuracy, costs, profile, drawn)
 
-    found = trials(budget, moved, 0.1, share=0.25)
-    ours = f"best responses move by at most {max(found.violations):.2g} of the capacity on average"
-    note = f"single Shapley shares are off by {np.mean(errors):.1%}, in the worst instance by {max(errors):.1%}"
-    return holds(f"{ours} ({found.good} of {len(found.violations)} instances)", found.holds, note)
+    found = trials(budget, moved, 0.1, share=0.15)
+    ours = (
+        f"best responses move by at most {max(found.violations):.2g} of the capacity on average ({found.good} of "
+        f"{len(found.violations)} instances); by up to {max(undecided):.2g} where costs equal marginal shares"
+    )
+    reason = (
+        "at the paper's costs everybody gives all it has, whatever is sampled, so a small spread says nothing; single "
+        f"Shapley shares are off by {np.mean(errors):.1%}, in the worst instance by {max(errors):.1%}"
+    )
+    return corrected(ours, found.holds, reason, as_printed=max(undecided) <= 0.1)
+
+
+def _shift(accuracy: Accuracy, costs: np.ndarray, profile: np.ndarray, drawn: ShapleyShare) -> float:
+    """How far sampled shares move best responses from those to exact ones, as a share of the capacity of 100."""
+    exact, sampled = (Game(accuracy, costs, 100, rule).best_responses(profile) for rule in (ShapleyShare(), drawn))
+    return float(np.mean(np.abs(exact - sampled))) / 100

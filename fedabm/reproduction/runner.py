@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 
 from fedabm.errors import InputError, nearest
-from fedabm.library import names
 from fedabm.reproduction.rows import PAPERS, Budget, Finding, Paper, Result, Row, rows_of
 from fedabm.reproduction.training import ahead
 from fedabm.reproduction.trials import play
@@ -74,11 +73,9 @@ def _run(one: Row, budget: Budget) -> Result:
         finding = Finding("", "FAILED", f"broke off with {type(error).__name__}: {' '.join(str(error).split())}")
     seconds = round(time.perf_counter() - start, 3)
     texts = (one.id, one.claim, one.published, finding.ours)
-    return Result(*texts, finding.verdict, finding.reason, _shown_by(one.preset), seconds)
+    return Result(*texts, finding.verdict, finding.reason, one.preset or _by_itself(one.id), seconds)
 
 
-def _shown_by(preset: str) -> str:
-    """The preset, with a word of warning while its scenario does not exist."""
-    words = preset.split()
-    missing = words[:2] == ["fedabm", "run"] and words[2] not in names()
-    return f"{preset} (not implemented yet)" if missing else preset
+def _by_itself(id: str) -> str:
+    """The command for a row that no scenario shows."""
+    return next((f"fedabm reproduce {paper.name}" for paper in PAPERS if paper.letter == id[0]), "")

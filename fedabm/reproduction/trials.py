@@ -18,7 +18,7 @@ from fedabm.mechanisms import Mechanism
 from fedabm.reproduction.rows import Budget
 from fedabm.study import Study
 
-__all__ = ["Tally", "agree", "close", "convex", "numbers", "play", "random_game", "training", "trials"]
+__all__ = ["Tally", "agree", "close", "convex", "numbers", "play", "random_game", "trials"]
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,6 @@ def play(name: str, seed: int = 0, **parameters: Any) -> dict[str, pd.DataFrame]
     for number in set(plt.get_fignums()) - before:
         plt.close(number)
     return study.tables
-
-
-def training(scenario: str) -> str:
-    """How to run what needs training at the paper's size."""
-    return f"need training, hours of it at the paper's size: fedabm run {scenario} --set preset=paper"
 
 
 def numbers(values: Any, digits: int = 6) -> str:

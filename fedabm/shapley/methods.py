@@ -9,7 +9,7 @@ import numpy as np
 from fedabm.accuracy.base import Accuracy
 from fedabm.accuracy.random_discovery import RandomDiscovery
 from fedabm.curves import Array, Curve, Line
-from fedabm.errors import InputError, check_positive, finite_vector, nearest
+from fedabm.errors import InputError, check_kind, check_positive, check_range, finite_vector, nearest
 from fedabm.shapley import counting, enumeration, quadrature
 from fedabm.shapley.curves import coalition_curve, mixture_curve
 from fedabm.shapley.groups import is_total
@@ -143,12 +143,19 @@ def _applies(method: str, accuracy: Accuracy, profile: Array) -> bool:
 def _read(options: Options, owners: int) -> tuple[Orders, float]:
     """The orders that Monte Carlo would draw, and the precision of the quadrature."""
     known = {**options}
+    unknown = [name for name in known if name not in Options.__annotations__]
+    if unknown:
+        raise InputError(
+            f"Shapley shares have no option {unknown[0]!r}; {nearest(unknown[0], Options.__annotations__)}"
+        )
     precision = float(known.pop("precision", 1e-15))  # type: ignore[arg-type]
+    check_range("precision", precision, 1e-100, 0.1)
     return Orders(owners, **known), precision  # type: ignore[arg-type]
 
 
 def _checked(accuracy: Accuracy, profile: Array, method: str) -> tuple[Array, str]:
     """A valid profile and a method that applies to it."""
+    check_kind("accuracy", accuracy, Accuracy)
     profile = finite_vector("contributions", profile)
     check_positive("contributions", profile, zero=True)
     known = getattr(accuracy, "owners", None)

@@ -132,14 +132,19 @@ class Attacker(Strategy):
     def act(self, view: OwnerView) -> Action:
         """The wrapped strategy's deed and story, with another model."""
         action = self.truth.act(view)
-        tamper: Tamper = self.change if action.tamper is None else partial(_both, action.tamper, self.change)
+        tamper: Tamper = self if action.tamper is None else partial(_both, action.tamper, self)
         contribution = action.contribution if self.trains else np.zeros_like(action.contribution)
         return replace(action, contribution=contribution, tamper=tamper)
 
-    def change(self, update: Any, received: Any, rng: Streams) -> Any:
+    @property
+    def whole(self) -> bool:
+        """Whether it replaces full parameters."""
+        return self.full or self.kind in _WHOLE
+
+    def __call__(self, update: Any, received: Any, rng: Streams) -> Any:
         """What it sends instead of its updates (k, P), having received these models (k, P)."""
         attack, scale = ATTACKS[self.kind][0], self.scale or 0.0
-        if self.full or self.kind in _WHOLE:
+        if self.whole:
             return attack(received + update, received, scale, rng) - received
         return attack(update, received, scale, rng)
 

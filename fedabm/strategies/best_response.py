@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.errors import check_positive, check_range
+from fedabm.errors import check_number, check_positive, check_range
 from fedabm.strategies.base import Strategy
 from fedabm.views import Action, OwnerView
 
@@ -48,7 +48,7 @@ class GradientResponse(Strategy):
     step: float
 
     def __post_init__(self) -> None:
-        check_positive("gradient step", self.step)
+        check_number("gradient step", self.step)
 
     def act(self, view: OwnerView) -> Action:
         """One step uphill."""

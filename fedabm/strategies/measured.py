@@ -58,8 +58,10 @@ class MultiplicativeShare(Strategy):
         s_i <- min(capacity, s_i * data / total * (1 if a_i < goal else 1 / factor))
 
     MW-FedAvg of Blum et al. 2021 (called MWFed by Murhekar et al. 2023): all owners together use `data` samples per
-    step, and shares move from owners that are satisfied to those that are not.  `total` is the one announced, so that
-    shares are normalised one step late; what an owner lacks at its capacity nobody else makes up for.
+    step, and shares move from owners that are satisfied to those that are not.  Blum's code multiplies the weights of
+    the latter by 4 and renormalises, which gives the same shares with factor=4.  `total` is the one announced, so that
+    shares are normalised one step late: all together use between data / factor (if all are satisfied) and data.  What
+    an owner lacks at its capacity nobody else makes up for, and who starts with nothing stays there.
     """
 
     goal: float
@@ -69,6 +71,7 @@ class MultiplicativeShare(Strategy):
     def __post_init__(self) -> None:
         check_range("accuracy goal", self.goal, -1e100, 1e100)
         check_positive("data per step", self.data)
+        check_positive("factor", self.factor)
         if not self.factor > 1:
             raise InputError(f"factor must be above 1, got {self.factor}; give for instance 1.1")
 

@@ -3,6 +3,8 @@
 >>> from fedabm.sweep import Grid, Sweep
 >>> len(Sweep("free_riding", Grid(rate=[0.01, 0.02], owners=[5, 10]), seeds=20).jobs)
 80
+
+They need signals and locks of files as POSIX has them: Linux, macOS, or the Linux inside Windows (WSL).
 """
 
 from fedabm.sweep.designs import Cell, Cells, Design, Grid, OneAtATime

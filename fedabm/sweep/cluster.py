@@ -5,6 +5,7 @@ Repeating what was lost is left to the sweep, so that it is counted in one place
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -34,6 +35,8 @@ class RayExecutor(Workers):
         self._remote = self._ray.remote(_call).options(num_cpus=1, num_gpus=gpus, max_retries=0)
 
     def _connect(self, workers: int | None, address: str | None) -> None:
+        if address:
+            check_reachable(address)
         given: dict[str, Any] = {"address": address} if address else {"num_cpus": workers}
         try:
             self._ray.init(**given, log_to_driver=False, logging_level="error", include_dashboard=False)
@@ -85,6 +88,18 @@ class RayExecutor(Workers):
                 self._ray.cancel(reference, force=True)
         if self._own:
             self._ray.shutdown()
+
+
+def check_reachable(address: str, seconds: float = 10.0) -> None:
+    """Raise unless somebody listens at host:port; Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdigit():  # Ray's own words, such as auto
+        return
+    try:
+        socket.create_connection((host, int(port)), seconds).close()
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"cannot reach Ray at {address}: {reason}; check --address and whether it runs") from None
 
 
 def _call(fn: Callable[..., Any], args: Any, kwargs: Any) -> tuple[bool, Any]:

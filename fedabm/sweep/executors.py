@@ -6,13 +6,15 @@ A worker that dies is replaced; the future of what it was doing raises WorkerDie
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import multiprocessing.connection
+import multiprocessing.resource_tracker
 import os
 import queue
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
 
@@ -22,6 +24,7 @@ __all__ = ["LocalExecutor", "SerialExecutor", "WorkerDied", "Workers", "executor
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 _STARTING = threading.Lock()
+_FRESH = multiprocessing.get_context("spawn")
 
 
 class WorkerDied(Exception):
@@ -126,10 +129,9 @@ class _Hand:
 
     def _start(self) -> None:
         self._retire()
-        context = multiprocessing.get_context("spawn")
-        self._line, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        with _STARTING, _environment(_ONE_THREAD):
+        self._line, theirs = _FRESH.Pipe()
+        process = _FRESH.Process(target=_serve, args=(theirs,), daemon=True)
+        with _STARTING, _environment(_ONE_THREAD), _deaf():
             process.start()
         self.process = process
         theirs.close()
@@ -160,22 +162,30 @@ class _Hand:
         self.process = self._line = None
 
 
-class _environment:
+@contextlib.contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
     """Environment variables for a process that is being started."""
-
-    def __init__(self, values: dict[str, str]) -> None:
-        self._values = values
-
-    def __enter__(self) -> None:
-        self._before = {name: os.environ.get(name) for name in self._values}
-        os.environ.update(self._values)
-
-    def __exit__(self, *_: object) -> None:
-        for name, value in self._before.items():
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """A process that is started here does not hear Ctrl-C, also before it can say so itself."""
+    multiprocessing.resource_tracker.ensure_running()  # would listen again for the thread that starts it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(line: Any) -> None:

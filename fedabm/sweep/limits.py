@@ -11,6 +11,7 @@ import contextlib
 import faulthandler
 import resource
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,21 +55,30 @@ def time_limit(seconds: float | None, trace: Path | None = None) -> Iterator[Non
 
 @contextlib.contextmanager
 def memory_limit(size: int | None) -> Iterator[None]:
-    """Raise MemoryError in the body once the process holds so many bytes more than now (Linux).
+    """Raise MemoryError in the body once the process holds so many bytes more than now.
 
-    What counts is memory in use.  A single request far beyond the limit is refused at once, by a limit on addresses; it
-    leaves room, as libraries reserve addresses that they never use.
+    What counts is memory in use.  On Linux a single request far beyond the limit is also refused at once, by a limit on
+    addresses; it leaves room, as libraries reserve addresses that they never use.  Elsewhere (macOS) only the most that
+    the process ever held is known, so that a run may fill what an earlier run of its worker has given back.
     """
-    if size is None or not _STATUS.exists():
+    if size is None:
+        yield
+        return
+    with _addresses(size), _watched(_held() + size, f"the run took more than {size / 2**20:.0f} MiB of memory"):
+        yield
+
+
+@contextlib.contextmanager
+def _addresses(size: int) -> Iterator[None]:
+    """Refuse requests for far more than so many further bytes, where that is known to work."""
+    if not _STATUS.exists():
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    addresses, held = _memory()
-    wanted = addresses + size + ROOM
+    wanted = _pages(0) + size + ROOM
     resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
     try:
-        with _watched(held + size, f"the run took more than {size / 2**20:.0f} MiB of memory"):
-            yield
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
@@ -85,7 +95,7 @@ def _watched(most: int, words: str) -> Iterator[None]:
 
     def watch() -> None:
         while not ended.wait(WATCH):
-            if _memory()[1] > most:
+            if _held() > most:
                 signal.pthread_kill(body, signal.SIGUSR2)
                 ended.wait(GRACE)
 
@@ -101,7 +111,13 @@ def _watched(most: int, words: str) -> Iterator[None]:
         signal.signal(signal.SIGUSR2, before)
 
 
-def _memory() -> tuple[int, int]:
-    """Bytes of addresses, and of memory held."""
-    addresses, held = _STATUS.read_text().split()[:2]
-    return int(addresses) * resource.getpagesize(), int(held) * resource.getpagesize()
+def _held() -> int:
+    """Bytes of memory that the process holds, or the most it ever held where nothing else is known."""
+    if _STATUS.exists():
+        return _pages(1)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _pages(column: int) -> int:
+    """Bytes of addresses (0) or of memory held (1)."""
+    return int(_STATUS.read_text().split()[column]) * resource.getpagesize()

@@ -10,32 +10,42 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from fedabm.sweep.folder import MANIFEST
+from fedabm.sweep.folder import MANIFEST, check_target
 from fedabm.sweep.jobs import do
 from fedabm.sweep.limits import TimeLimit, time_limit
 from fedabm.sweep.plan import Sweep
-from fedabm.sweep.reading import states
+from fedabm.sweep.reading import State, states
 
 __all__ = ["preview"]
 
 #: how many cells are shown, and how many runs are tried
 _SHOWN, _TRIED = 20, 3
+#: seconds that a run which is tried may take
+PATIENCE = 30.0
 
 
-def preview(sweep: Sweep, folder: Path, workers: int, limit: float | None = None) -> None:
+def preview(sweep: Sweep, folder: Path, workers: int, limit: float | None = None, retry_failed: bool = False) -> None:
     """Print the design, what the folder holds of it, and an estimate."""
     console = Console()
     for line in (f"{sweep.what.name}: {len(sweep.cells)} cells, {len(sweep.jobs)} runs", _cells(sweep)):
         console.print(line, highlight=False)
-    known = states(folder) if (folder / MANIFEST).exists() else {}
+    known = _known(sweep, folder)
     found = [known[job.key] for job in sweep.jobs if job.key in known]
-    left = len(sweep.jobs) - len(found)
+    lost = sum(state.failed for state in found)
+    left = len(sweep.jobs) - len(found) + (lost if retry_failed else 0)
     if found:
-        lost = sum(state.failed for state in found)
         console.print(f"Found {len(found) - lost} runs done and {lost} failed in {folder}.", highlight=False)
     seconds = [state.seconds for state in found if not state.failed]
     words = _estimate(left, workers, seconds) if seconds or not left else _trial(sweep, left, workers, limit)
     console.print(words, highlight=False, markup=False, soft_wrap=True)
+
+
+def _known(sweep: Sweep, folder: Path) -> dict[str, State]:
+    """What the folder holds, if it holds a sweep of the same target."""
+    if not (folder / MANIFEST).exists():
+        return {}
+    check_target(folder, sweep.describe()["target"])
+    return states(folder)
 
 
 def _cells(sweep: Sweep) -> Table:
@@ -50,13 +60,16 @@ def _cells(sweep: Sweep) -> Table:
 
 def _trial(sweep: Sweep, left: int, workers: int, limit: float | None) -> str:
     """An estimate from some runs that lie far apart in the design; their results are not kept."""
-    seconds = []
+    seconds: list[float] = []
     for place in sorted({round(place) for place in np.linspace(0, len(sweep.jobs) - 1, _TRIED)}):
         job, began = sweep.jobs[place], time.perf_counter()
+        patience = PATIENCE if limit is None else min(PATIENCE, limit)
         try:
-            with time_limit(limit):
+            with time_limit(patience):
                 do(job)
-        except (Exception, SystemExit, TimeLimit) as error:
+        except TimeLimit:
+            return f"No estimate: the run {job.cell!r} takes longer than {patience:g} s; the sweep itself says more."
+        except (Exception, SystemExit) as error:
             return f"No estimate: the run {job.cell!r} fails with {type(error).__name__}: {error}"
         seconds.append(time.perf_counter() - began)
     return _estimate(left, workers, seconds)

@@ -63,12 +63,15 @@ def load_sweep(folder: Path, columns: Columns | None = None, runs: Sequence[int]
     table = stack(plain) if plain else pa.table({name: [] for name in ("key", *_INTERNAL, *_EDGE)})
     frame = _ordered(_with_reasons(table), design)
     chosen = choose_runs(frame, runs)
-    known = {"runs": [name for name in frame if name != "_row"], **dict.fromkeys(_CHILDREN, ()), **nested}
+    usual = {name: [] if files else list(COLUMNS[name]) for name in _CHILDREN}  # what will be there, before any run is
+    known = {"runs": [name for name in frame if name != "_row"], **usual, **nested}
     wanted = choose_columns(known, columns)
     frames: dict[str, pd.DataFrame] = {}
     for name in dict.fromkeys([*_CHILDREN, *nested]):
         picked = wanted.get(name, [])
-        frames[name] = _child(folder, files, name, picked, chosen) if picked else _empty(name, columns)
+        frames[name] = (
+            _child(folder, files, name, picked, chosen) if picked else _empty(name, None if columns is None else [])
+        )
     kept = [name for name in chosen.columns if name in wanted["runs"] or name == "run"]
     tables = {name.removeprefix("table:"): frames[name] for name in nested if name.startswith("table:")}
     picked_frames = {name: frames[name] for name in _CHILDREN}
@@ -184,6 +187,6 @@ def _framed(name: str, columns: list[str], flat: pa.Table, runs: np.ndarray) -> 
     return frame
 
 
-def _empty(name: str, columns: Any) -> pd.DataFrame:
+def _empty(name: str, columns: Sequence[str] | None) -> pd.DataFrame:
     usual = list(COLUMNS.get(name, {"run": ""}))
-    return pd.DataFrame({column: [] for column in (usual if columns is None else ["run"])})
+    return pd.DataFrame({column: [] for column in (usual if columns is None else ["run", *columns])})

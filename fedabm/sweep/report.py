@@ -47,7 +47,9 @@ class Report:
     def progress(self, count: Count) -> Iterator[Callable[[Count], None]]:
         """A bar with done, failed, left and the time left; gives the function that moves it."""
         columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-        shown = Progress(*columns, console=self._console, disable=self._quiet or not self._console.is_terminal)
+        silent = self._quiet or not self._console.is_terminal
+        # the pace is that of the whole sweep: in a shorter time perhaps not one of its runs ends
+        shown = Progress(*columns, console=self._console, disable=silent, speed_estimate_period=float("inf"))
         with shown as bar:
             task = bar.add_task(_words(count), total=count.left)
             first = count.left

@@ -37,6 +37,8 @@ class Span:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise InputError(f"a span must rise, got {self.low!r} to {self.high!r}; give low < high")
+        if self.whole and (self.low % 1 or self.high % 1):
+            raise InputError(f"a whole span needs whole ends, got {self.low!r} to {self.high!r}; give whole numbers")
         if self.log and self.low <= 0:
             raise InputError(f"a logarithmic span must be positive, got low = {self.low!r}; give low > 0")
 

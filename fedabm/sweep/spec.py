@@ -12,29 +12,25 @@
 Random designs take `count` and `seed` beside the kind, and beside lists also spans such as
 `rate = { low = 0.001, high = 0.1, log = true }`; `cells` takes one table per named cell; `one_at_a_time` takes a table
 `baseline`.  Where a parameter is annotated as mechanism, strategy or accuracy, its values are names in snake_case, or
-tables with a `kind`.
+tables with a `kind`; the `kind` of an attacker itself is written as its `attack`.
 """
 
 from __future__ import annotations
 
 import sys
 import tomllib
-import typing
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fedabm import accuracy, mechanisms, strategies
-from fedabm.accuracy.base import Accuracy
 from fedabm.errors import InputError, nearest
-from fedabm.mechanisms import Mechanism
-from fedabm.names import build, find, kinds
-from fedabm.strategies import Strategy
+from fedabm.names import build
 from fedabm.sweep.designs import Cells, Design, Grid, OneAtATime
 from fedabm.sweep.plan import Sweep
-from fedabm.sweep.sampling import LatinHypercube, RandomDesign, Sobol, Span
+from fedabm.sweep.sampling import LatinHypercube, RandomDesign, Sobol
 from fedabm.sweep.seeds import Seeds
 from fedabm.sweep.targets import Target, target_of
+from fedabm.sweep.values import Reader
 
 __all__ = ["read_sweep", "sweep_of"]
 
@@ -42,7 +38,6 @@ _TARGETS = ("scenario", "function", "model")
 _KEYS = (*_TARGETS, "seeds", "steps", "fixed", "design")
 _SAMPLED: dict[str, Callable[..., Design]] = {"random": RandomDesign, "latin_hypercube": LatinHypercube, "sobol": Sobol}
 _DESIGNS = ("grid", "cells", "one_at_a_time", *_SAMPLED)
-_PARTS: dict[Any, Any] = {Mechanism: mechanisms, Strategy: strategies, Accuracy: accuracy}
 
 
 def read_sweep(path: str | Path) -> Sweep:
@@ -68,7 +63,7 @@ def sweep_of(table: Mapping[str, Any]) -> Sweep:
     """
     _check_keys(table, _KEYS, "the sweep")
     target = _target(table)
-    read = _Reader(target)
+    read = Reader(target)
     fixed = read.setting(_table("fixed", table.get("fixed", {})))
     design = _design(_table("design", table.get("design", {})), read)
     return Sweep(target, design, _seeds(table.get("seeds", 1)), fixed, table.get("steps"))
@@ -89,68 +84,13 @@ def _target(table: Mapping[str, Any]) -> Target:
     return target
 
 
-class _Reader:
-    """Reads the values of parameters as the target's annotations want them."""
-
-    def __init__(self, target: Target) -> None:
-        self.target, self.hints = target, target.hints()
-
-    def setting(self, table: Mapping[str, Any]) -> dict[str, Any]:
-        """One value per parameter."""
-        return {name: self.value(name, given) for name, given in table.items()}
-
-    def axes(self, table: Mapping[str, Any], *, spans: bool = False) -> dict[str, Any]:
-        """A list of values (or a span) per parameter."""
-        return {name: self._axis(name, given, spans) for name, given in table.items()}
-
-    def _axis(self, name: str, given: Any, spans: bool) -> Any:
-        self._check(name)
-        if spans and isinstance(given, Mapping) and {"low", "high"} <= set(given):
-            whole = {"whole": True} if self.hints.get(name) is int else {}
-            return build(Span, {**whole, **given}, f"the span of {name}")
-        if not isinstance(given, list):
-            wanted = "a list or a span { low = ..., high = ... }" if spans else "a list"
-            raise InputError(f"the values of {name} must be {wanted}, got {given!r}; write {name} = [...]")
-        return [self.value(name, one) for one in given]
-
-    def value(self, name: str, given: Any) -> Any:
-        """One value, checked against the annotation if there is a simple one."""
-        self._check(name)
-        hint = self.hints.get(name)
-        for kind, package in _PARTS.items():
-            if isinstance(hint, type) and issubclass(hint, kind):
-                return _part(name, given, kinds(package))
-        if isinstance(given, list) and typing.get_origin(hint) is tuple:
-            return tuple(given)
-        if hint in (int, float, bool, str):
-            _check_type(self.target.name, name, given, hint)
-        return float(given) if hint is float else given
-
-    def _check(self, name: str) -> None:
-        if not self.target.takes(name):
-            raise InputError(f"{self.target.name} has no parameter {name!r}; {nearest(name, self.target.parameters())}")
-
-
-def _part(name: str, given: Any, choices: Mapping[str, Any]) -> Any:
-    values = dict(given) if isinstance(given, Mapping) else {"kind": given}
-    kind = values.pop("kind", None)
-    nested = {key: _part(key, value, kinds(strategies)) if key == "truth" else value for key, value in values.items()}
-    return build(find(kind, choices, name), nested, f"{name} {kind!r}")
-
-
-def _check_type(what: str, name: str, given: Any, hint: type) -> None:
-    number = isinstance(given, int | float) and not isinstance(given, bool)
-    good = {int: number and int(given) == given, float: number}.get(hint, isinstance(given, hint))
-    if not good:
-        wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[hint]
-        raise InputError(f"{name} of {what} must be {wanted}, got {given!r}; give {wanted}")
-
-
-def _design(table: Mapping[str, Any], read: _Reader) -> Design:
+def _design(table: Mapping[str, Any], read: Reader) -> Design:
     rest = dict(table)
     kind = rest.pop("kind", "grid")
+    if not isinstance(kind, str):
+        raise InputError(f"the kind of a design must be a name, got {kind!r}; set a parameter called kind in cells")
     if kind not in _DESIGNS:
-        raise InputError(f"unknown kind of design {kind!r}; {nearest(str(kind), _DESIGNS)}")
+        raise InputError(f"unknown kind of design {kind!r}; {nearest(kind, _DESIGNS)}")
     if kind == "cells":
         return Cells({name: read.setting(_table(f"cell {name}", given)) for name, given in rest.items()})
     if kind == "one_at_a_time":

@@ -88,6 +88,17 @@ def test_first_convolutions_are_mixed_whatever_follows(name: str, device: str, m
     np.testing.assert_allclose(coalitions.values(EVERY), plain_scores(network, data, models)[0], atol=1e-5)
 
 
+def test_a_first_convolution_in_groups_is_everybodys_own() -> None:
+    data = random_data((2, 8, 8), tests=(4, 3, 5))
+    network = nn.Sequential(nn.Conv2d(2, 4, 3, groups=2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 3))
+    engine = Engine(network, data, device="cpu", path="batched")
+    rows = torch.stack([engine.initial(seed) for seed in range(4)])
+    coalitions = Coalitions(engine, rows[0], rows[1:], WEIGHTS, measure="loss")
+    assert coalitions._first is not None
+    models = torch.from_numpy(coalitions.mixing(EVERY)).float() @ rows
+    np.testing.assert_allclose(coalitions.values(EVERY), plain_scores(network, data, models)[0], atol=1e-5)
+
+
 def grouped(first: FirstLayer, mixing: torch.Tensor, members: Members, rest: list[torch.Tensor]) -> torch.Tensor:
     return first.together(first.mixed(mixing, members), rest)
 
@@ -171,6 +182,7 @@ def test_shares_of_trained_models_add_up() -> None:
 
 def test_bad_coalitions_are_told(tmp_path: Path) -> None:
     coalitions, _ = game("logistic")
+    assert coalitions.values(np.zeros((0, 3), bool)).shape == (0, 3)
     with pytest.raises(InputError, match="3 columns"):
         coalitions.values(np.ones((2, 4), bool))
     with pytest.raises(InputError, match="measure must be"):

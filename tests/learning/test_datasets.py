@@ -325,6 +325,9 @@ def test_sent140_by_user(tmp_path):
     write(tmp_path / "sent140/tweets.csv", "user,label\nu1,2\n")
     with pytest.raises(InputError, match="expected the columns user, text, label, found user, label"):
         load("sent140", tmp_path)
+    write(tmp_path / "sent140/tweets.csv", "user,text,label\n")
+    with pytest.raises(InputError, match="expected rows below the header, found none"):
+        load("sent140", tmp_path)
 
 
 def test_financial_sentiment_joins_its_sources(tmp_path):
@@ -337,6 +340,9 @@ def test_financial_sentiment_joins_its_sources(tmp_path):
     data = load("financial_sentiment", tmp_path)
     assert data.y.tolist() == [2, 0, 1, 2, 0, 2, 1, 0, 1]
     assert data.users.tolist() == [0, 1, 1, 1, 2, 2, 2, 3, 3]
+    assert len(load("financial_sentiment", tmp_path, sources=("tfns",))) == 3
+    write(folder / "tfns_valid.csv.gz", gzip.compress(b"text,label\nc,2\n"))
+    write(folder / "tfns_test.csv.part", "text,la")
     assert len(load("financial_sentiment", tmp_path, sources=("tfns",))) == 3
     with pytest.raises(InputError, match="did you mean 'tfns'"):
         load("financial_sentiment", tmp_path, sources=("tfn",))
@@ -426,6 +432,10 @@ def test_tables_of_pictures_vectors_and_texts():
     assert (texts.x.shape, texts.y.tolist(), texts.tokens) == ((2, 3), [0, 1], 20_000)
     with pytest.raises(InputError, match="different shapes"):
         from_table("v", [{"x": [[1.0], [1.0, 2.0]], "y": [0, 1]}], "x", "y")
+    with pytest.raises(InputError, match="v has no column 'labels'; did you mean 'label'"):
+        from_table("v", [{"x": [[1.0]], "label": [0]}], "x", "labels")
+    with pytest.raises(InputError, match="remove samples without a label"):
+        from_table("v", [{"x": [[1.0], [2.0]], "y": [0, None]}], "x", "y")
 
 
 def test_partitions_of_flower_become_users():
@@ -447,6 +457,9 @@ def test_hub_splits_and_absence(monkeypatch):
     fake.load_dataset = lambda path: parts
     monkeypatch.setitem(sys.modules, "datasets", fake)
     assert from_hub("some/set", "x", "label").split.tolist() == [False, False, True]
+    fake.load_dataset = lambda path: Path("/nowhere", path).read_bytes()
+    with pytest.raises(InputError, match=r"cannot load some/set from the hub: .*No such file"):
+        from_hub("some/set", "x", "label")
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(InputError, match="pip install"):
         from_hub("some/set", "x", "label")

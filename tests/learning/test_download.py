@@ -146,6 +146,9 @@ def test_without_a_network_it_says_what_to_put_where(tmp_path):
     with pytest.raises(InputError, match=r"femnist has no public download .* put LEAF's femnist/train/"):
         download("femnist", tmp_path, opener=offline)
     assert download("digits", tmp_path, opener=offline) == tmp_path
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"cannot use .*Not a directory; choose another folder"):
+        download("mnist", tmp_path / "file", opener=offline)
 
 
 def archive(*names: str) -> bytes:
@@ -182,16 +185,27 @@ def test_get_fetches_only_what_is_missing(server, tmp_path, monkeypatch):
         handler.files[f"/{file}"] = gzip.compress(file.encode())
         body = handler.files[f"/{file}"]
         remotes.append(Remote(f"mnist/{file}", (f"{site}/{file}",), hashlib.md5(body).hexdigest()))
-    spec = replace(registry._SPECS["mnist"], remotes=tuple(remotes))
+    spec = replace(registry._SPECS["mnist"], remotes=tuple(remotes), read=lambda folder: range(1_000))
     monkeypatch.setitem(registry._SPECS, "mnist", spec)
     monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
     console = Console(file=io.StringIO(), width=200)
     assert command.get("mnist", console) == tmp_path
     assert [path for path, _ in handler.asked] == [f"/{file}" for file in files[1:]]
-    assert f"mnist is ready in {tmp_path}" in console.file.getvalue()
+    assert f"mnist is ready: 1,000 samples in {tmp_path}" in console.file.getvalue()
     assert {row.name: row.state for row in command.list_rows()}["mnist"] == "present"
     assert command.get("mnist", console) == tmp_path
     assert len(handler.asked) == 3
+
+
+def test_what_is_there_but_damaged_is_not_ready(tmp_path, monkeypatch):
+    (tmp_path / "mnist").mkdir()
+    for file in registry._MNIST_GZ:
+        (tmp_path / "mnist" / file.removesuffix(".gz")).write_bytes(b"half a file")
+    monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
+    console = Console(file=io.StringIO())
+    with pytest.raises(InputError, match=r"is damaged: .*; delete it and get it again"):
+        command.get("mnist", console)
+    assert "ready" not in console.file.getvalue()
 
 
 def test_every_download_has_a_checksum_and_an_address():

@@ -151,6 +151,15 @@ def test_a_network_of_other_layers_is_mapped() -> None:
     torch.testing.assert_close(ours, plain, **CLOSE)
 
 
+def test_a_layer_that_is_used_twice_is_mapped_too() -> None:
+    twice = nn.Linear(6, 6)
+    network = nn.Sequential(twice, nn.ReLU(), twice, nn.ReLU(), nn.Linear(6, 3))
+    assert compile_network(network) is None
+    data = random_data((6,))
+    plain, ours = plain_and_engine(network, data, data.capacities, "auto", batch=4, epochs=2)
+    torch.testing.assert_close(ours, plain, **CLOSE)
+
+
 def test_an_owner_does_not_depend_on_the_others() -> None:
     data = random_data((6,), sizes=(9, 4, 12, 5), tests=(1, 1, 1, 1))
     engine = Engine("mlp", data, device="cpu")
@@ -249,6 +258,7 @@ def test_results_do_not_depend_on_the_number_of_threads(name: str, path: str) ->
         ({"batch": 0}, "batch must be a whole number"),
         ({"start": torch.zeros(5)}, "numbers each"),
         ({"owners": [0, 1, 7]}, "owners must lie in 0 .. 2"),
+        ({"owners": [0, 1, 1.5]}, "owners must be a list of whole numbers"),
     ],
 )
 def test_bad_input_is_told(change: dict, message: str) -> None:
@@ -264,11 +274,25 @@ def test_bad_engines_are_told() -> None:
         Engine("mlp", data, device="cuda:99")
     with pytest.raises(InputError, match="path must be one of"):
         Engine("mlp", data, path="fast")
+    for chunk in (0, -1, 2.5):
+        with pytest.raises(InputError, match="chunk must be a whole number"):
+            Engine("mlp", data, device="cpu", chunk=chunk)
     with pytest.raises(InputError, match="cannot be batched"):
         Engine(nn.Sequential(nn.Linear(6, 3), nn.Tanh()), data, path="batched")
+    rowwise = nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Flatten(), nn.Linear(30, 3))
+    engine = Engine(rowwise, random_data((6, 4)), device="cpu")
+    with pytest.raises(InputError, match=r"put nn.Flatten before it or use path=\"vmap\""):
+        engine.train(engine.initial(0), [1, 1, 1], epochs=1)
     engine = Engine("mlp", data, device="cpu", memory_limit=10_000)
     with pytest.raises(InputError, match="raise memory_limit"):
         engine.train(engine.initial(0), [1, 1, 1], epochs=1)
+
+
+def test_nobody_trains_and_nobody_judges() -> None:
+    engine = Engine("mlp", random_data((6,)), device="cpu")
+    start = engine.initial(0)
+    assert engine.train(start, [], epochs=1, owners=[]).shape == (0, engine.size)
+    assert engine.evaluate(start, owners=[]).loss.shape == (1, 0)
 
 
 def test_digits_reach_what_a_plain_loop_reaches() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
+import fedabm.learning.aggregate as aggregate_module
 from fedabm.errors import InputError
 from fedabm.learning.aggregate import aggregate, federated_average, screen
 from fedabm.learning.engine import Engine
+from fedabm.learning.evaluate import by_owner, judge
 from tests.learning.plain import plain_scores, random_data
 
 CASES = {
@@ -49,6 +53,38 @@ def test_training_parts_can_be_judged_too() -> None:
         engine.evaluate(engine.initial(0), part="all")
 
 
+def test_one_owners_broken_sample_is_its_own_affair() -> None:
+    data = random_data((6,), sizes=(2, 2, 2), tests=(4, 3, 5))
+    engine = Engine("logistic", data, device="cpu")
+    sound = engine.evaluate(engine.initial(0)).numpy()
+    x = data.x_test.copy()
+    x[5] = np.inf
+    loss, accuracy = Engine("logistic", replace(data, x_test=x), device="cpu").evaluate(engine.initial(0)).numpy()
+    assert not np.isfinite(loss[0, 1])
+    for found, before in zip((loss, accuracy), sound, strict=True):
+        np.testing.assert_array_equal(found[:, [0, 2]], before[:, [0, 2]])
+
+
+def test_outputs_that_are_no_numbers_hit_nothing() -> None:
+    outputs = torch.tensor([[[float("nan")] * 3, [2.0, 1.0, 0.0]]])
+    loss, hit = judge(outputs, torch.tensor([0, 0]))
+    assert hit.tolist() == [[0.0, 1.0]]
+    assert loss.isnan().tolist() == [[True, False]]
+
+
+def test_huge_outputs_lose_as_much_as_small_ones() -> None:
+    """Three equal outputs are a guess among three, however large they are: ln 3; and a wrong one costs the distance."""
+    outputs = torch.tensor([[[1e37] * 3, [1e6, 1e6 - 2.0, 0.0]]])
+    loss, _ = judge(outputs, torch.tensor([1, 1]))
+    np.testing.assert_allclose(loss.numpy(), [[np.log(3), 2 + np.log1p(np.exp(-2))]], rtol=1e-6)
+
+
+def test_means_are_taken_owner_by_owner() -> None:
+    found = by_owner(torch.tensor([[1.0, 2.0, 6.0], [0.0, 4.0, 4.0]]), torch.tensor([0, 1, 3]))
+    assert found.tolist() == [[1.0, 4.0], [0.0, 4.0]]
+    assert found.dtype == torch.float64
+
+
 def test_broken_updates_are_dropped_and_named() -> None:
     updates = torch.tensor([[1.0, 2.0], [float("nan"), 0.0], [3.0, 4.0], [float("inf"), 1.0]])
     assert screen(updates).tolist() == [True, False, True, False]
@@ -57,6 +93,17 @@ def test_broken_updates_are_dropped_and_named() -> None:
     torch.testing.assert_close(mixed.rows, torch.tensor([[2.0, 3.0], [0.0, 0.0], [1.8, 2.8]]))
     with pytest.raises(InputError, match="cannot mix"):
         aggregate(torch.ones(1, 3), updates)
+
+
+def test_pieces_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    updates = torch.randn(4, 11, generator=torch.Generator().manual_seed(0))
+    updates[1, 7], updates[2, 10] = float("nan"), -float("inf")
+    mixing = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.5, 0.5, 0.0, 0.0]])
+    whole = aggregate(mixing, updates)
+    for size in (1, 8, 20):
+        monkeypatch.setattr(aggregate_module, "_PIECE", size)
+        assert screen(updates).tolist() == [True, False, False, True]
+        torch.testing.assert_close(aggregate(mixing, updates).rows, whole.rows, rtol=0.0, atol=1e-7)
 
 
 def test_federated_average_weighs_by_contributions_and_keeps_the_start_if_nobody_is_left() -> None:

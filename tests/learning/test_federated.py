@@ -1,6 +1,7 @@
 """Owners' data: parts are disjoint, contributions nested, owners independent of each other."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -131,6 +132,25 @@ def test_bad_input_says_what_to_do():
         from_partition(numbered(4), IID(4))
     with pytest.raises(InputError, match="test_share must lie between 0 and 1"):
         from_partition(numbered(), IID(2), test_share=1.5)
+    with pytest.raises(InputError, match="partition must be a Partition, got 2"):
+        from_partition(numbered(), 2)
+    with pytest.raises(InputError, match="seed must be a whole number"):
+        from_partition(numbered(), IID(2), seed=-1)
+    for wrong in ("label_noise", {1: 0.5}, [None, "label_noise"]):
+        with pytest.raises(InputError, match="must be a Quality, got"):
+            from_partition(numbered(), IID(2), quality=wrong)
+    with pytest.raises(InputError, match="quality for owner 0 but"):
+        from_partition(numbered(), IID(2), quality={"0": None})
+
+
+def test_labels_and_tokens_beyond_their_number_are_refused():
+    """Otherwise a network would fail in the middle of a training, or on a GPU read what is not its own."""
+    texts = Dataset("texts", np.full((20, 3), 7, np.int32), np.arange(20) % 2, classes=2, tokens=7)
+    with pytest.raises(InputError, match=r"texts: tokens must lie in 0 .. 6, got 7 .. 7"):
+        from_partition(texts, IID(2))
+    data = from_partition(numbered(), IID(2))
+    with pytest.raises(InputError, match=r"labels must lie in 0 .. 0"):
+        replace(data, classes=1)
 
 
 def test_contributions_beyond_capacity_are_refused():

@@ -91,10 +91,27 @@ def test_owners_stay_in_the_market_and_leave_averaging(tmp_path):
     assert frames.steps.query("run == 0")["present"].tolist() == [9] * 4 + [12] * 8
 
 
+def test_a_free_rider_that_returns_its_centre_beneath_noise_sells_at_the_papers_weight(tmp_path):
+    """A weakness of the market: the centre lies near the models of those whom the free-rider imports."""
+    settings = ("attacks=free_ride", "scale=0.01", "rules=iPFL", "seeds=1")
+    found = {
+        weight: study(tmp_path / str(weight), "market_attacks", f"similarity_weight={weight}", *settings)[0]
+        for weight in (2, 4)
+    }
+    assert found[2]["attacker exports"].item() > 12
+    assert found[2]["attacker utility"].item() > found[2]["utility"].item()
+    assert found[4]["attacker exports"].item() == 0
+
+
+def test_the_paper_has_no_study_of_digits(tmp_path, capsys):
+    wanted = ["--set", "preset=paper", "--set", "data=digits"]
+    assert main(["run", "market_comparison", "--quiet", "--out", str(tmp_path / "out"), *wanted]) == 2
+    assert "data=cifar10" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "setting", "words"),
     [
-        ("market_comparison", "preset=paper", "data=cifar10"),
         ("market_comparison", "splits=iid", "no partition is called 'iid'"),
         ("market_attacks", "attacks=flip", "no attack is called 'flip'"),
         ("market_attacks", "rules=fedavg", "did you mean 'FedAvg'"),

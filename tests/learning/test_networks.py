@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from fedabm.errors import InputError
-from fedabm.learning.blocks import keep
+from fedabm.learning.blocks import LastState, keep
 from fedabm.learning.networks import NETWORKS, build, check_fit, count
 from fedabm.learning.work import measure
 
@@ -82,11 +82,47 @@ def test_running_statistics_and_wrong_heads_are_refused() -> None:
         check_fit(nn.Linear(3, 2), (3,), 4, torch.float32)
 
 
+class Own(nn.Module):
+    """A module that does not say how its parameters are drawn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(6, 3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x @ self.weight
+
+
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [
+        (nn.Sequential(nn.Linear(6, 5), nn.BatchNorm1d(5, track_running_stats=False), nn.Linear(5, 3)), "statistics"),
+        (nn.Sequential(nn.Linear(6, 5), nn.Linear(5, 3).requires_grad_(False)), "frozen"),
+        (nn.Flatten(), "no parameters"),
+        (Own(), "Own has parameters but no reset_parameters"),
+        (nn.Sequential(nn.Linear(6, 5), nn.Dropout(0.5), nn.Linear(5, 3)), "^the network draws .*; use blocks.Seeded"),
+        ("mlp", "network must be a Module, got 'mlp'"),
+    ],
+)
+def test_what_is_more_than_a_row_of_parameters_is_refused(network: nn.Module, message: str) -> None:
+    """Judged together or twice, such models would give other numbers; drawn afresh, they would hold anything."""
+    with pytest.raises(InputError, match=message):
+        check_fit(network, (6,), 3, torch.float32)
+
+
+def test_dropout_inside_a_recurrent_network_is_refused_too() -> None:
+    reader = LastState(nn.LSTM(4, 5, num_layers=2, batch_first=True, dropout=0.5))
+    network = nn.Sequential(nn.Embedding(7, 4), reader, nn.Linear(5, 3))
+    with pytest.raises(InputError, match="draws random numbers"):
+        check_fit(network, (6,), 3, torch.int32)
+    check_fit(network.eval(), (6,), 3, torch.int32)
+
+
 def test_trying_out_leaves_the_network_and_the_random_numbers_alone() -> None:
     network = nn.Sequential(nn.Linear(6, 3), nn.Dropout(0.5))
     before = torch.random.get_rng_state()
-    check_fit(network, (6,), 3, torch.float32)
-    measure(network, (6,), torch.float32)
+    with pytest.raises(InputError, match="draws random numbers"):
+        measure(network, (6,), torch.float32)
     assert torch.equal(torch.random.get_rng_state(), before)
     assert network.training
     assert not any(module._forward_hooks for module in network.modules())

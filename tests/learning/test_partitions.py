@@ -237,7 +237,13 @@ def test_flowers_real_partitioners():
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda: IID(0), "at least one owner"),
+        (lambda: IID(0), "owners must be a whole number from 1 on, got 0"),
+        (lambda: IID(2.5), "owners must be a whole number"),
+        (lambda: Dirichlet(10, minimum=-1), "minimum must be a whole number"),
+        (lambda: Clusters(9, groups=2.5), "groups must be a whole number"),
+        (lambda: Shards(10, 0), "per_owner must be a whole number"),
+        (lambda: Natural(0), "owners must be a whole number"),
+        (lambda: Natural(parts_each=0), "parts_each must be a whole number"),
         (lambda: IID(4000), "too few for 4000 owners"),
         (lambda: Dirichlet(10, -1), "alpha must be a positive number"),
         (lambda: Dirichlet(10, rule="other"), "choose one of: plain, ipfl"),
@@ -267,3 +273,12 @@ def test_labels_and_users_must_be_there():
         Natural().split(LABELS, np.random.default_rng(0))
     with pytest.raises(InputError, match="no samples"):
         IID(2).split(np.zeros(0, int), np.random.default_rng(0))
+    with pytest.raises(InputError, match="one label per sample"):
+        IID(2).split(np.zeros((5, 2)), np.random.default_rng(0))
+    with pytest.raises(InputError, match=f"{len(LABELS)} labels but 3 users"):
+        Natural().split(LABELS, np.random.default_rng(0), USERS[:3])
+
+
+def test_any_width_of_sizes_leaves_everybody_its_minimum():
+    sizes = [len(part) for part in SizeSkew(5, sigma=1e6, minimum=3).split(LABELS, np.random.default_rng(0))]
+    assert sorted(sizes) == [3, 3, 3, 3, len(LABELS) - 12]

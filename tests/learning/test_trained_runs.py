@@ -21,7 +21,7 @@ from fedabm.learning.oracles import Curve, Learning, Measure, Recipe, Trained
 from fedabm.learning.partitions import IID
 from fedabm.mechanisms import CostSharing, NoPayments
 from fedabm.random import Streams
-from fedabm.strategies import BestResponse, FixedShare, FreeRider, Honest, Liar, Quitter, Random, Strategy
+from fedabm.strategies import Attacker, BestResponse, FixedShare, FreeRider, Honest, Liar, Quitter, Random, Strategy
 from fedabm.views import Action, OwnerView
 from tests.conftest import STRATEGIES, assert_equal_frames, run
 from tests.test_mechanisms import EXAMPLES
@@ -50,8 +50,8 @@ def scenario(strategies: Strategy | list[Strategy], accuracy=None, samples: int 
 
 
 @dataclass(frozen=True)
-class Attacker(Strategy):
-    """Does what `truth` does and multiplies its updates, from step `first` to step `last`."""
+class Multiplier(Strategy):
+    """Does what `truth` does and multiplies its updates by any number, from step `first` to step `last`."""
 
     truth: Strategy
     factor: float
@@ -66,17 +66,7 @@ class Attacker(Strategy):
         return self.factor * rows
 
 
-@dataclass(frozen=True)
-class Noisy(Strategy):
-    """Sends noise from its own stream instead of an update."""
-
-    truth: Strategy
-
-    def act(self, view: OwnerView) -> Action:
-        return replace(self.truth.act(view), tamper=self.change)
-
-    def change(self, rows: torch.Tensor, received: torch.Tensor, rng: Streams) -> torch.Tensor:
-        return torch.from_numpy(rng.normal()).to(rows)[:, None].expand_as(rows)
+NOISY = Attacker(Honest(), "gaussian")
 
 
 def accuracies(model: Federation) -> np.ndarray:
@@ -185,7 +175,7 @@ def test_owners_that_leave_train_no_more():
 
 
 def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path):
-    made = Federation(scenario([Noisy(Honest()), Random(), Honest(), BestResponse()]), 4)
+    made = Federation(scenario([NOISY, Random(), Honest(), BestResponse()]), 4)
     made.step()
     made.step()
     again = checkpoint.restore(checkpoint.save(made, tmp_path / "run"))
@@ -211,7 +201,7 @@ def test_views_show_no_data_of_a_federation_in_training():
 
 def test_a_broken_update_is_dropped_recorded_and_hurts_nobody():
     for number in (np.nan, np.inf):
-        attacked = run(scenario([Honest(), Attacker(Honest(), number), Honest(), Honest()]))
+        attacked = run(scenario([Honest(), Multiplier(Honest(), number), Honest(), Honest()]))
         without = run(scenario([Honest(), FreeRider(), Honest(), Honest()]))
         np.testing.assert_allclose(accuracies(attacked), accuracies(without), atol=1e-12)
         assert torch.isfinite(attacked.accuracy.weights).all()
@@ -220,12 +210,12 @@ def test_a_broken_update_is_dropped_recorded_and_hurts_nobody():
 
 
 def test_the_record_is_of_the_step_in_which_it_happened():
-    attacked = run(scenario([Honest(), Attacker(Honest(), np.nan, first=2, last=3), Honest(), Honest()]))
+    attacked = run(scenario([Honest(), Multiplier(Honest(), np.nan, first=2, last=3), Honest(), Honest()]))
     assert flags(attacked)[:, 1].tolist() == [False, True, True, False]
 
 
 def test_owners_that_do_not_act_go_on_as_before():
-    people = [Attacker(Honest(), np.nan) for _ in range(4)]
+    people = [Multiplier(Honest(), np.nan) for _ in range(4)]
     attacked = run(scenario(people, activation=RandomSubset(1), steps=3))
     assert [sorted(row) for row in flags(attacked).tolist()] != [[False, False, False, True]] * 3
     assert np.all(np.diff(flags(attacked).sum(axis=1)) >= 0)
@@ -246,24 +236,24 @@ def test_broken_data_make_a_broken_update_only_for_their_owner():
 
 def test_a_flipped_update_pulls_the_model_back():
     honest = run(scenario(Honest()))
-    flipped = run(scenario([Attacker(Honest(), -3.0), Honest(), Honest(), Honest()]))
+    flipped = run(scenario([Multiplier(Honest(), -3.0), Honest(), Honest(), Honest()]))
     assert accuracies(flipped)[-1].mean() < accuracies(honest)[-1].mean() - 0.1
     assert not flags(flipped).any()
     start, full = engine().initial(0), np.full(4, 80.0)
     sent = one_round(engine(), start, full, Recipe(), 0, 0).updates
-    once = run(scenario([Attacker(Honest(), -3.0), Honest(), Honest(), Honest()], steps=1)).accuracy.weights
+    once = run(scenario([Multiplier(Honest(), -3.0), Honest(), Honest(), Honest()], steps=1)).accuracy.weights
     torch.testing.assert_close(once, start + (sent[1] + sent[2] + sent[3] - 3 * sent[0]) / 4)
 
 
 def test_huge_updates_leave_the_model_finite():
-    made = run(scenario([Attacker(Honest(), 1e38), Honest(), Honest(), Honest()]))
+    made = run(scenario([Multiplier(Honest(), 1e38), Honest(), Honest(), Honest()]))
     assert torch.isfinite(made.accuracy.weights).all()
     assert np.all(np.isfinite(accuracies(made)))
 
 
 def test_tampering_changes_nobody_elses_draws():
     quiet = run(scenario([Honest(), Random(), Random(), Honest()]))
-    noisy = run(scenario([Noisy(Honest()), Random(), Random(), Honest()]))
+    noisy = run(scenario([NOISY, Random(), Random(), Honest()]))
     drawn = [one.frames().owners.query("owner in (1, 2)")["contribution"].to_numpy() for one in (quiet, noisy)]
     np.testing.assert_array_equal(*drawn)
     assert np.any(accuracies(quiet) != accuracies(noisy))
@@ -272,12 +262,12 @@ def test_tampering_changes_nobody_elses_draws():
 
 def test_trained_oracles_are_tampered_with_too_but_the_server_does_not_know():
     oracle, mechanism = Trained(engine(), rounds=3), NoPayments()
-    people = [Attacker(Honest(), -3.0), Honest(), Honest(), Honest()]
+    people = [Multiplier(Honest(), -3.0), Honest(), Honest(), Honest()]
     attacked = run(scenario(people, oracle, mechanism=mechanism, steps=2))
     clean = oracle.values(np.full((1, 4), 80.0))[0]
     assert attacked.population.accuracy.mean() < clean.mean() - 0.1
     assert attacked.accuracy.public is oracle.public
-    broken = run(scenario([Attacker(Honest(), np.nan), Honest(), Honest(), Honest()], oracle, steps=2))
+    broken = run(scenario([Multiplier(Honest(), np.nan), Honest(), Honest(), Honest()], oracle, steps=2))
     without = oracle.values(np.array([[0.0, 80.0, 80.0, 80.0]]))[0]
     np.testing.assert_allclose(broken.population.accuracy, without, atol=1e-12)
     assert flags(broken).tolist() == [[True, False, False, False]] * 2

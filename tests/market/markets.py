@@ -1,13 +1,27 @@
-"""Markets for the tests: random ones, small ones with known answers, and Algorithm 2 written out as printed."""
+"""Markets for the tests: random ones, small ones with known answers, Algorithm 2 as printed, federations of models."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
 
-from fedabm.market import MarketView, Profiles, SquareRootGain, thresholds
+from fedabm import Federation, Scenario
+from fedabm.market import (
+    GivenModels,
+    ImportGain,
+    MarketView,
+    ModelMarket,
+    Profiles,
+    SquareRootGain,
+    market_owners,
+    thresholds,
+)
+from fedabm.strategies import Strategy
 
 GAIN = SquareRootGain()
+MARKET = ModelMarket(1.0)
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -49,3 +63,26 @@ def algorithm_2(view: MarketView, price: np.ndarray, *, stop: bool) -> np.ndarra
             elif stop:
                 break
     return adjacency
+
+
+def truth(owners: int = 6, seed: int = 3) -> Profiles:
+    rng = np.random.default_rng(seed)
+    return Profiles(np.rint(rng.uniform(100.0, 900.0, owners)), rng.uniform(0.1, 1.0, owners), 5e4)
+
+
+def apart(owners: int = 6, seed: int = 3) -> np.ndarray:
+    return random_distances(np.random.default_rng(seed), owners, closest=0.05)
+
+
+def federation(
+    profiles: Profiles, distances: np.ndarray, strategies: dict[int, Strategy] | None = None, **changes: object
+) -> Scenario:
+    owners = market_owners(["trader"] * len(profiles), profiles, strategies)
+    steps = changes.pop("steps", 3)
+    base = Scenario(owners, GivenModels(distances), MARKET, steps=steps, valuation=ImportGain(GAIN))  # type: ignore[arg-type]
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def utility(model: Federation) -> np.ndarray:
+    """(steps, owners)."""
+    return model.frames().owners.pivot(index="step", columns="owner", values="utility").to_numpy()

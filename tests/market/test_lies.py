@@ -12,6 +12,7 @@ from fedabm.market import (
     Profiles,
     Sybil,
     cluster_distances,
+    market_owners,
     misreport,
     pooled,
     role_profiles,
@@ -77,6 +78,12 @@ def test_accounts_of_one_owner_gain_nothing_from_each_other():
     outcome = MARKET.clear(sybil.enter(MarketView(truth, np.zeros((1, 1)))))
     assert outcome.adjacency.any()
     assert utilities(GAIN, truth, outcome, sybil.persons(1)) == pytest.approx([0.0], abs=1e-12)
+
+
+def test_more_accounts_than_samples_are_refused():
+    people = market_owners(["trader"] * 2, Profiles(np.array([2.0, 50.0]), 1.0, 10.0))
+    with pytest.raises(InputError, match="2 samples for 3 accounts"):
+        Sybil(0, accounts=3).accounts_of(people)
 
 
 def test_two_sellers_gain_if_one_of_them_steps_back():

@@ -6,8 +6,6 @@ import os
 import time
 from dataclasses import dataclass, replace
 
-import torch
-
 from fedabm import Scenario, population
 from fedabm.accuracy import PowerLaw
 from fedabm.activation import RandomSubset
@@ -18,9 +16,7 @@ from fedabm.learning.optimisers import SGD
 from fedabm.learning.oracles import Curve, Learning, Recipe
 from fedabm.learning.partitions import IID
 from fedabm.mechanisms import CostSharing
-from fedabm.random import Streams
-from fedabm.strategies import BestResponse, Liar, Random, Strategy
-from fedabm.views import Action, OwnerView
+from fedabm.strategies import Attacker, BestResponse, Liar, Random
 from tests.sweep.targets import build
 
 #: the file that gets one letter per step
@@ -51,19 +47,6 @@ class NotedLearning(Learning):
         return super().train(sending)
 
 
-@dataclass(frozen=True)
-class Noisy(Strategy):
-    """Adds noise from its own stream to its update."""
-
-    truth: Strategy
-
-    def act(self, view: OwnerView) -> Action:
-        return replace(self.truth.act(view), tamper=self.change)
-
-    def change(self, rows: torch.Tensor, received: torch.Tensor, rng: Streams) -> torch.Tensor:
-        return rows + 0.01 * torch.from_numpy(rng.normal()).to(rows)[:, None]
-
-
 def closed(seed: int, steps: int = 40) -> Scenario:
     """Many steps on a closed form."""
     return replace(build(seed), steps=steps, tolerance=0.0, accuracy=Noted())
@@ -74,6 +57,11 @@ def trained(seed: int, steps: int = 40) -> Scenario:
     engine = Engine("logistic", from_partition(load("digits"), IID(4), seed=seed, test_share=0.2), device="cpu")
     curve = Curve([0, 100, 400, 1500], [0.1, 0.6, 0.8, 0.9])
     accuracy = NotedLearning(engine, Recipe(steps=2, optimiser=SGD(0.1, momentum=0.5)), announced=curve)
-    strategies = [Noisy(Random()), Random(), Liar(BestResponse(), contribution_factor=2.0), BestResponse()]
+    strategies = [
+        Attacker(Random(), "noise", 0.01),
+        Random(),
+        Liar(BestResponse(), contribution_factor=2.0),
+        BestResponse(),
+    ]
     people = population([0.0005, 0.001, 0.0002, 0.0001], engine.data.capacities, strategies)
     return Scenario(people, accuracy, CostSharing(0.3), RandomSubset(2), steps, tolerance=0.0)

@@ -28,6 +28,11 @@ def build(
     return Scenario(people, PowerLaw(), mechanism, activation=Sequential(), steps=3)
 
 
+def perhaps(seed: int, mechanism: Mechanism | None = None) -> Scenario:
+    """With a mechanism or without."""
+    return build(seed, mechanism=mechanism or NOTHING)
+
+
 #: seconds that `slow` takes; no parameter, so that frames can be compared with those of a quick run
 PAUSE = "FEDABM_TEST_PAUSE"
 

@@ -136,6 +136,7 @@ def test_cells_take_tables_and_scenarios():
         (lambda: Seeds.of("many"), "seeds must be"),
         (lambda: Span(1.0, 0.0), "must rise"),
         (lambda: Span(0.0, 1.0, log=True), "must be positive"),
+        (lambda: Span(2.5, 5, whole=True), "needs whole ends"),
         (lambda: Sobol({}, 4), "no parameters"),
         (lambda: OneAtATime({"a": 1}, b=[2]), "baseline has no 'b'"),
     ],

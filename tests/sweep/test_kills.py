@@ -2,13 +2,16 @@
 
 import contextlib
 import multiprocessing
+import multiprocessing.forkserver
 import os
 import random
 import signal
 import threading
 
+import pytest
+
 from fedabm import load
-from fedabm.sweep import Grid, Sweep, runner
+from fedabm.sweep import Grid, Sweep, executors, runner
 from fedabm.sweep.executors import LocalExecutor
 from tests.sweep.helpers import assert_same_frames
 from tests.sweep.targets import PAUSE, Walk, slow
@@ -16,6 +19,14 @@ from tests.sweep.targets import PAUSE, Walk, slow
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["fedabm.sweep.plan", "tests.sweep.targets"])
 SWEEP = Sweep(slow, Grid(rate=[0.1, 0.2, 0.3]), 30)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server():
+    """Starts children that have imported everything already, and in which slow runs take their time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(PAUSE, "0.2")
+        multiprocessing.forkserver.ensure_running()
 
 
 def lead(folder, pause, executor, workers=None):
@@ -82,15 +93,17 @@ def killing(pool, folder, most):
 
 
 def test_workers_killed_at_random_moments_lose_nothing(tmp_path, monkeypatch):
-    """A run that was hit too often is a failed row, and done when it is tried again."""
+    """A run that was hit too often is a failed row, and done when it is tried again.
+
+    The workers are copies of the server, so that a new one is there at once.
+    """
     monkeypatch.setattr(runner, "BATCH_SECONDS", 0.05)
-    monkeypatch.setenv(PAUSE, "0.1")
+    monkeypatch.setattr(executors, "_FRESH", SERVER)
     folder, left = tmp_path / "killed", True
     with LocalExecutor(2) as pool, killing(pool, folder, most=21) as killed:
         while left:
             left = SWEEP.run(folder, pool, retry_failed=True, quiet=True).failed
     assert len(killed) >= 20
-    monkeypatch.delenv(PAUSE)
     SWEEP.run(tmp_path / "whole", "serial", quiet=True)
     assert_same_frames(folder, tmp_path / "whole")
 

@@ -1,5 +1,6 @@
 """Ray for real: one node, and two nodes of which one is killed in the middle."""
 
+import socket
 import threading
 import time
 
@@ -8,6 +9,7 @@ import pytest
 from fedabm import InputError, load
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.sweep import Grid, Seeds, Sweep, runner
+from fedabm.sweep.cluster import check_reachable
 from fedabm.sweep.executors import executor_of
 from tests.sweep.helpers import assert_same_frames
 from tests.sweep.targets import PAUSE, build, slow, trouble
@@ -89,6 +91,15 @@ def test_gpus_are_shared_by_fraction(cluster):
     assert 1 <= executor.workers <= 3
     assert executor.submit(resources).result(60) == {"CPU": 1.0, "GPU": 0.25}
     assert executor_of("ray", gpus=1.0).workers == 1
+
+
+def test_a_wrong_address_is_told_at_once():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        there = f"127.0.0.1:{server.getsockname()[1]}"
+        for address in (there, f"ray://{there}", "auto"):
+            check_reachable(address)
+    with pytest.raises(InputError, match=f"cannot reach Ray at {there}: .*; check --address"):
+        check_reachable(there)
 
 
 def test_only_ray_shares_gpus_and_has_an_address():

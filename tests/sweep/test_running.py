@@ -7,11 +7,13 @@ import pytest
 
 from fedabm import Federation, InputError, load
 from fedabm.errors import Interrupted
+from fedabm.frames import COLUMNS
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.strategies import BestResponse, FreeRider
 from fedabm.study import Study
 from fedabm.sweep import Cells, Grid, Seeds, Sweep, jobs, parts, runner, split
 from fedabm.sweep.executors import LocalExecutor, SerialExecutor
+from fedabm.sweep.folder import claim, locked, write_design
 from scenarios import free_riding
 from tests.sweep.helpers import assert_same_frames
 from tests.sweep.targets import Walk, build, trouble
@@ -85,17 +87,17 @@ def test_another_design_is_kept_apart(tmp_path):
 def test_failures_are_rows_that_say_why(tmp_path, pool):
     kinds = ["raise", "hang", "none", "memory", "more and more memory", "kill", "exit", "hang for good"]
     sweep = Sweep(trouble, Grid(kind=kinds), 1)
-    count = sweep.run(tmp_path, pool, time_limit=2.0, memory_limit=2**28, **QUIET)
+    count = sweep.run(tmp_path, pool, time_limit=4.0, memory_limit=2**27, **QUIET)
     assert (count.done, count.failed, count.left) == (1, 7, 0)
     runs = load(tmp_path).runs.set_index("kind")
     assert runs.loc["none", "status"] == "stopped"
     assert (runs.drop("none")["status"] == "failed").all()
     for kind, words in {
         "raise": "ValueError: no such market",
-        "hang": "TimeLimit: the run took longer than 2 s",
-        "hang for good": "TimeLimit: the run took longer than 2 s",
+        "hang": "TimeLimit: the run took longer than 4 s",
+        "hang for good": "TimeLimit: the run took longer than 4 s",
         "memory": "MemoryError",
-        "more and more memory": "MemoryError: the run took more than 256 MiB of memory",
+        "more and more memory": "MemoryError: the run took more than 128 MiB of memory",
         "kill": "SIGKILL",
         "exit": "SystemExit: 3",
     }.items():
@@ -177,6 +179,15 @@ def test_columns_and_runs_on_demand(tmp_path, small_batches):
     for wrong, message in wrong_ones:
         with pytest.raises(InputError, match=message):
             load(tmp_path, **wrong)
+
+
+def test_a_sweep_that_has_only_begun_can_be_read(tmp_path):
+    sweep = Sweep(build, Grid(rate=[0.1, 0.2]))
+    write_design(claim(tmp_path), sweep.jobs, sweep.describe())
+    found, some = load(tmp_path), load(tmp_path, columns=["utility", "rate"])
+    assert [len(frame) for frame in (found.runs, found.steps, found.owners, found.transfers)] == [0] * 4
+    assert list(found.owners) == list(COLUMNS["owners"])
+    assert (list(some.runs), list(some.owners), list(some.steps)) == (["run", "rate"], ["run", "utility"], ["run"])
 
 
 def test_parts_are_merged_and_nothing_is_lost(tmp_path, small_batches):
@@ -269,7 +280,5 @@ def test_a_full_or_read_only_disk_gets_one_line(tmp_path, monkeypatch):
 
 
 def test_two_leaders_do_not_share_a_folder(tmp_path):
-    from fedabm.sweep.folder import claim, locked
-
     with locked(claim(tmp_path)), pytest.raises(InputError, match="another sweep is at work"):
         Sweep(build, Grid(rate=[0.1])).run(tmp_path, "serial", **QUIET)

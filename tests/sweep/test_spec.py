@@ -9,6 +9,7 @@ from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.parsers import command_line
 from fedabm.scenarios import mechanism_by_population
 from fedabm.strategies import Attacker, BestResponse, Liar
+from fedabm.study import Study
 from fedabm.sweep import Seeds, read_sweep
 from fedabm.sweep import command as commands
 
@@ -74,6 +75,19 @@ def test_the_spec_in_the_docstring_is_the_study_of_the_script(tmp_path):
         steps=steps, **{key: chosen[key] for key in ("owners", "shares", "seeds", "slow")}
     )
     assert {job.key for job in ours.jobs} < {job.key for job in spec.jobs}
+
+
+def test_a_study_that_is_kept_in_a_folder_is_only_drawn_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(mechanism_by_population, "MECHANISMS", mechanism_by_population.MECHANISMS[:2])
+    sizes = {"owners": (3,), "shares": (0.5,), "seeds": 1, "steps": 1}
+    mechanism_by_population.study_of(**sizes).run(tmp_path, "serial", quiet=True)
+    monkeypatch.setattr("fedabm.sweep.plan.executor_of", None)  # nothing is left, so that nobody is asked to work
+    study = Study("mechanism_by_population", quiet=True)
+    mechanism_by_population.run(study, **sizes, folder=str(tmp_path))
+    assert len(study.frames.runs) == len(load(tmp_path).runs) == 6
+    assert list(study._pictures) == ["data", "welfare"]
+    with pytest.raises(InputError, match="did you mean 'free_rider'"):
+        mechanism_by_population.market(0, odd="free_rder")
 
 
 @pytest.mark.parametrize(
@@ -151,7 +165,7 @@ def test_the_command_runs_resumes_and_shows(tmp_path, capsys):
 
 def test_the_command_tells_of_failures(tmp_path, capsys):
     spec = write(tmp_path, 'function = "tests.sweep.targets:trouble"\n[design]\nkind_ = ["x"]'.replace("kind_", "kind"))
-    with pytest.raises(InputError, match="unknown kind of design"):
+    with pytest.raises(InputError, match="set a parameter called kind in cells"):
         command(spec, "--out", tmp_path / "out")
     spec = write(
         tmp_path, 'function = "tests.sweep.targets:trouble"\n[fixed]\nkind = "raise"\n[design]\nkind = "cells"\na = {}'

@@ -51,7 +51,10 @@ def fetch(remote: Remote, folder: Path, opener: Callable[[urllib.request.Request
     """Fetch one file into `folder`; every mirror gets two chances, each going on where the last one stopped."""
     target = folder / remote.path
     part = target.with_name(target.name + ".part")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot use {target.parent}: {error.strerror}; choose another folder (FEDABM_DATA)") from None
     reasons: dict[str, str] = {}
     for url in remote.urls * 2:
         try:

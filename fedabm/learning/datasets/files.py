@@ -30,9 +30,17 @@ def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
 
 
 def matches(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
-    """The files of one layout, sorted; empty unless every pattern finds at least one that has arrived completely."""
-    found = [sorted(path for path in folder.glob(pattern) if path.suffix != ".part") for pattern in patterns]
+    """The files of one layout, sorted; empty unless every pattern finds at least one that has arrived completely.
+
+    Of a file that lies there plain and zipped, the plain one counts.
+    """
+    found = [_arrived(set(folder.glob(pattern))) for pattern in patterns]
     return [path for paths in found for path in paths] if all(found) else []
+
+
+def _arrived(paths: set[Path]) -> list[Path]:
+    twice = {path for path in paths if path.suffix == ".gz" and path.with_suffix("") in paths}
+    return sorted(path for path in paths - twice if path.suffix != ".part")
 
 
 def lookup(folder: Path, *patterns: str) -> Path | None:
@@ -68,6 +76,8 @@ def table(path: Path, *needed: str) -> pd.DataFrame:
     missing = [column for column in needed if column not in frame]
     if missing:
         raise damaged(path, f"the columns {', '.join(needed)}", f"{', '.join(map(str, frame.columns))}")
+    if frame.empty:
+        raise damaged(path, "rows below the header", "none")
     return frame
 
 

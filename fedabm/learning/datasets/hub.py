@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.errors import InputError
+from fedabm.errors import InputError, nearest
 from fedabm.learning.datasets.base import Dataset
 from fedabm.learning.datasets.text import words
 
@@ -20,7 +20,11 @@ def from_hub(path: str, x: str, y: str, user: str | None = None, length: int = 4
         hub = importlib.import_module("datasets")
     except ImportError:
         raise InputError("the hub needs the package datasets; run pip install 'fedabm[hub]'") from None
-    loaded = hub.load_dataset(path, **options)
+    try:
+        loaded = hub.load_dataset(path, **options)
+    except (OSError, ValueError) as error:  # no network, no such set, no such split
+        reason = " ".join(str(error).split())
+        raise InputError(f"cannot load {path} from the hub: {reason}; check its name and the network") from None
     if not hasattr(loaded, "keys"):
         return from_table(path, [loaded], x, y, user, length=length)
     parts = {name: loaded[name] for name in loaded}
@@ -43,13 +47,22 @@ def from_table(
     name: str, parts: list[Any], x: str, y: str, user: str | None = None, tokens: int = 20_000, length: int = 40
 ) -> Dataset:
     """Samples from tables with columns of pictures, vectors or texts, as the package `datasets` gives them."""
-    samples, is_text = _samples(name, [value for part in parts for value in part[x]], tokens, length)
-    labels, classes = _labels([value for part in parts for value in part[y]])
+    samples, is_text = _samples(name, _column(name, parts, x), tokens, length)
+    labels, classes = _labels(name, _column(name, parts, y))
     classes = _declared(parts[0], y) or classes
     users = None
     if user is not None:
-        users = np.unique([str(value) for part in parts for value in part[user]], return_inverse=True)[1].reshape(-1)
+        users = np.unique([str(value) for value in _column(name, parts, user)], return_inverse=True)[1].reshape(-1)
     return Dataset(name, samples, labels, classes, users, None, tokens if is_text else None)
+
+
+def _column(name: str, parts: list[Any], column: str) -> list[Any]:
+    """One column of all parts."""
+    try:
+        return [value for part in parts for value in part[column]]
+    except KeyError:
+        known = getattr(parts[0], "column_names", None) or list(parts[0])
+        raise InputError(f"{name} has no column {column!r}; {nearest(column, map(str, known))}") from None
 
 
 def _samples(name: str, values: list[Any], tokens: int, length: int) -> tuple[np.ndarray, bool]:
@@ -67,9 +80,11 @@ def _samples(name: str, values: list[Any], tokens: int, length: int) -> tuple[np
     return (stacked[:, None] if stacked.ndim == 3 else stacked.transpose(0, 3, 1, 2)), False
 
 
-def _labels(values: list[Any]) -> tuple[np.ndarray, int | None]:
+def _labels(name: str, values: list[Any]) -> tuple[np.ndarray, int | None]:
     """Labels as numbers and how many there are; floats are targets of a regression."""
     found = np.asarray(values)
+    if found.ndim != 1 or found.dtype.kind not in "fiubUS":
+        raise InputError(f"{name}: labels must be one number or name per sample; remove samples without a label")
     if found.dtype.kind == "f":
         return found.astype(np.float32), None
     if found.dtype.kind in "iub":

@@ -9,7 +9,7 @@ import pandas as pd
 
 from fedabm.errors import InputError, nearest
 from fedabm.learning.datasets.base import Dataset
-from fedabm.learning.datasets.files import damaged, json_lines, lookup, table
+from fedabm.learning.datasets.files import damaged, json_lines, lookup, matches, table
 from fedabm.learning.datasets.leaf import is_leaf, sent140_json, shakespeare_json
 from fedabm.learning.datasets.text import CHARACTERS, characters, words
 
@@ -108,7 +108,7 @@ def _source(folder: Path, name: str) -> tuple[list[str], np.ndarray]:
     texts: list[str] = []
     labels: list[np.ndarray] = []
     _need(folder, f"financial_sentiment/{pattern}")
-    for path in sorted(folder.glob(f"financial_sentiment/{pattern}")):
+    for path in matches(folder, (f"financial_sentiment/{pattern}",)):
         frame = table(path, text, label)
         texts += frame[text].astype(str).tolist()
         labels.append(_codes(path, frame[label].astype(str), moods) if moods else _graded(path, frame[label]))

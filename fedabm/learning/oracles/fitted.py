@@ -80,6 +80,8 @@ def measure_groups(oracle: Trained, groups: Sequence[int], points: int, rng: np.
     members, capacities = np.asarray(groups), oracle.engine.data.capacities
     if members.shape != capacities.shape:
         raise InputError(f"groups of {len(members)} owners but {len(capacities)} owners; give the group of each owner")
+    if members.dtype.kind not in "iu" or members.min() < 0:
+        raise InputError(f"groups must be whole numbers from 0 on, got {members.tolist()}; number them")
     kinds = np.arange(members.max() + 1)
     belongs = (members[:, None] == kinds).astype(float)
     if not np.all(belongs.any(axis=0)):

@@ -78,6 +78,8 @@ class Trained(Answering):
         """Whole samples that owners train on for profiles (k, n)."""
         profiles = np.asarray(profiles, dtype=float)
         check_width(profiles, self.owners)
+        if np.isnan(profiles).any():
+            raise InputError("contributions must be numbers to train on them, got NaN; remove it")
         return np.rint(np.clip(profiles, 0.0, self.engine.data.capacities)).astype(np.int64)
 
     def result(self, counts: Counts) -> Result:

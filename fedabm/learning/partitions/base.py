@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from fedabm.errors import InputError
+from fedabm.errors import InputError, check_whole
 from fedabm.learning.datasets.base import Dataset
 
 __all__ = ["Partition", "check_owners", "consecutive", "deal", "label_rows"]
@@ -22,8 +22,10 @@ class Partition(ABC):
         labels = data.y if isinstance(data, Dataset) else np.asarray(data)
         if users is None and isinstance(data, Dataset):
             users = data.users
-        if not len(labels):
-            raise InputError("no samples to divide among owners; give a set that has some")
+        if labels.ndim != 1 or not len(labels):
+            raise InputError(f"no samples to divide, labels have shape {labels.shape}; give one label per sample")
+        if users is not None and len(users) != len(labels):
+            raise InputError(f"{len(labels)} labels but {len(users)} users; give one per sample")
         return [np.sort(part) for part in self.parts(labels, users, rng)]
 
     @abstractmethod
@@ -37,8 +39,8 @@ class Partition(ABC):
 
 def check_owners(owners: int, samples: int, minimum: int = 1) -> None:
     """Raise unless every owner can have `minimum` samples."""
-    if owners < 1:
-        raise InputError(f"need at least one owner, got {owners}; give a positive number")
+    check_whole("owners", owners)
+    check_whole("minimum", minimum, 0)
     if owners * minimum > samples:
         raise InputError(
             f"{samples} samples are too few for {owners} owners with at least {minimum} each; "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.errors import InputError, check_positive
+from fedabm.errors import InputError, check_positive, check_whole
 from fedabm.learning.partitions.base import Partition, check_owners, consecutive, deal, label_rows
 
 __all__ = ["Clusters", "Dirichlet"]
@@ -56,6 +56,7 @@ class Clusters(Partition):
     def __post_init__(self) -> None:
         check_positive("between and within", [self.between, self.within])
         _check_rule(self.rule)
+        check_whole("groups", self.groups)
         if not 1 <= self.groups <= self.owners:
             raise InputError(f"{self.groups} groups of {self.owners} owners; give at least one owner per group")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.errors import InputError, check_positive
+from fedabm.errors import InputError, check_positive, check_whole
 from fedabm.learning.partitions.base import Partition, check_owners
 
 __all__ = ["IID", "Natural", "SizeSkew"]
@@ -47,7 +47,8 @@ class SizeSkew(Partition):
         if self.exponent is not None:
             weights = np.arange(1, self.owners + 1) ** -float(self.exponent)
         else:
-            weights = rng.lognormal(sigma=self.sigma or 0.0, size=self.owners)
+            logs = (self.sigma or 0.0) * rng.standard_normal(self.owners)
+            weights = np.exp(logs - logs.max())
         exact = weights / weights.sum() * (len(labels) - self.owners * self.minimum)
         sizes = np.floor(exact).astype(int)
         largest = np.argsort(sizes - exact, kind="stable")
@@ -67,6 +68,10 @@ class Natural(Partition):
     minimum: int = 1
     parts_each: int = 1
 
+    def __post_init__(self) -> None:
+        check_whole("minimum", self.minimum, 0)
+        check_whole("parts_each", self.parts_each)
+
     def parts(self, labels: np.ndarray, users: np.ndarray | None, rng: np.random.Generator) -> list[np.ndarray]:
         if users is None:
             raise InputError("a natural partition needs the user of every sample; choose a set with users, or IID")
@@ -84,6 +89,7 @@ class Natural(Partition):
         return [part for user in large[:wanted] for part in np.array_split(rows[user], self.parts_each)]
 
     def _users_wanted(self, owners: int) -> int:
-        if owners < 1 or self.parts_each < 1 or owners % self.parts_each:
+        check_whole("owners", owners)
+        if owners % self.parts_each:
             raise InputError(f"{owners} owners cannot share users in {self.parts_each} parts each; take a multiple")
         return owners // self.parts_each

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.errors import InputError
+from fedabm.errors import InputError, check_whole
 from fedabm.learning.partitions.base import Partition, check_owners, consecutive, deal, label_rows
 
 __all__ = ["ClassSkew", "LabelMix", "Shards"]
@@ -56,6 +56,9 @@ class Shards(Partition):
 
     owners: int
     per_owner: int = 2
+
+    def __post_init__(self) -> None:
+        check_whole("per_owner", self.per_owner)
 
     def parts(self, labels: np.ndarray, users: np.ndarray | None, rng: np.random.Generator) -> list[np.ndarray]:
         check_owners(self.owners, len(labels), self.per_owner)

@@ -16,7 +16,8 @@ class Ditto(Personalised):
     """FedAvg, while every owner trains a second model that it keeps: min_v L_i(v) + strength / 2 |v - w|^2.
 
     w is the mean model that the owner received; v goes on from where it was and never reaches the server.  Li et al.
-    2021 (Ditto), Algorithm 1; strength (lambda) 1 as in iPFL 2025.
+    2021 (Ditto), Algorithm 1; strength (lambda) 1 as in iPFL 2025.  In the first round, before the server has said
+    anything, both are one model and held by nothing.
     """
 
     strength: float = 1.0

@@ -26,7 +26,8 @@ class FedFomo(Personalised):
 
     over its own model and the `models` others with the largest v_ij; it stays at its start if no model has less loss.
     Zhang et al. 2021 (FedFomo), Section 3.  There owners judge only the M models that they download, chosen by past
-    weights; here they judge all of them, so that nothing has to be remembered.  Data sizes play no part.
+    weights, and on data held out for that; here they judge all of them, so that nothing has to be remembered, on their
+    training data, to which their own model is fitted already.  Data sizes play no part.
     """
 
     models: int = 6

@@ -15,7 +15,8 @@ __all__ = ["FedProx"]
 class FedProx(Personalised):
     """FedAvg with mu / 2 |w_i - w|^2 added to every owner's loss, w being the mean model that it starts from.
 
-    Li et al. 2020 (FedProx), eq. (2); iPFL 2025 takes mu from 0.01 to 0.1.
+    Li et al. 2020 (FedProx), eq. (2); iPFL 2025 takes mu from 0.01 to 0.1.  The first round, before the server has said
+    anything, is held by nothing.
     """
 
     mu: float = 0.01

@@ -1,0 +1,92 @@
+"""Settings of market studies: the paper's numbers, data that follow from the preset, natural owners, divided owners."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from fedabm import Federation, InputError
+from fedabm.learning import market_setting as settings
+from fedabm.learning.datasets import Dataset, load
+from fedabm.learning.federated import FederatedData, from_partition
+from fedabm.learning.market_setting import honest_owners, market_rules, market_setting, split_owner
+from fedabm.learning.optimisers import SGD
+from fedabm.learning.partitions import Clusters
+from scenarios import inclusive_market, market_liars
+
+
+@cache
+def data() -> FederatedData:
+    return from_partition(load("digits"), Clusters(6, 2), seed=1, test_share=0.8, one_class="allow")
+
+
+def test_an_owner_may_be_divided_into_accounts():
+    twice = split_owner(data(), 2, 3)
+    assert twice.owners == 8
+    assert twice.capacities[2:5].sum() == data().capacities[2]
+    assert twice.test_sizes[2:5].sum() == data().test_sizes[2]
+    np.testing.assert_array_equal(np.delete(twice.capacities, [2, 3, 4]), np.delete(data().capacities, 2))
+    with pytest.raises(InputError, match="cannot be divided"):
+        split_owner(data(), 6)
+
+
+def test_the_papers_setting_is_the_papers():
+    setting = market_setting("paper", "cifar10", 10, "niid")
+    assert (setting.rounds, setting.recipe.steps, setting.recipe.batch) == (50, 200, 64)
+    assert setting.recipe.optimiser == SGD(0.01, momentum=0.9, weight_decay=1e-5)
+    assert (setting.rule.similarity_weight, setting.rule.step, setting.unit_cost) == (2.0, 5.0, 1.0)
+    assert setting.eagerness(np.array([5000.0])) == 5e5
+    with pytest.raises(InputError, match="data=cifar10"):
+        market_setting("paper", "digits", 10, "niid")
+
+
+def test_what_the_paper_sets_for_single_figures():
+    market = inclusive_market._setting(market_setting("paper", "auto", 12, "cluster", rounds=20))
+    assert (market.owners, market.rounds, market.recipe.steps) == (12, 20, 500)
+    assert (market.rule.similarity_weight, market.rule.step) == (2.0, 10.0)
+    owners, split, factors = market_liars.PRESETS["paper"]
+    assert (owners, split) == (10, "niid")
+    assert {0.1, 0.5, 10.0, 2.0, 5.0} == set(factors)
+
+
+@pytest.mark.parametrize(
+    ("preset", "split", "data"),
+    [
+        ("quick", "niid", "digits"),
+        ("quick", "natural", "femnist_digits"),
+        ("paper", "cluster", "cifar10"),
+        ("paper", "natural", "femnist"),
+    ],
+)
+def test_data_follow_from_the_preset(preset, split, data):
+    assert market_setting(preset, "auto", 9, split).data == data
+    assert market_setting(preset, "fashion_mnist", 9, split).data == "fashion_mnist"
+
+
+def test_clusters_have_equal_sizes():
+    assert [market_setting("quick", "auto", n, "cluster").owners for n in (2, 3, 9, 10, 11, 12)] == [2, 3, 9, 9, 9, 12]
+    assert market_setting("quick", "auto", 10, "skew").owners == 10
+
+
+def writers(samples: int = 60) -> Dataset:
+    """Five writers with little ink on much white paper; writer k has 10 k samples less than the first."""
+    known, rng = load("digits"), np.random.default_rng(0)
+    rows = rng.permutation(len(known.y))[: 5 * samples]
+    ink = np.where(known.x[rows] > 0.7 * known.x.max(), 0, 255).astype(np.uint8)
+    ink = np.pad(ink, ((0, 0), (0, 0), (10, 10), (10, 10)), constant_values=255)
+    users = np.repeat(np.arange(5), samples)
+    kept = np.concatenate([np.flatnonzero(users == k)[: samples - 10 * k] for k in range(5)])
+    return Dataset("writers", ink[kept], known.y[rows][kept], classes=10, users=users[kept])
+
+
+def test_natural_owners_are_the_largest_writers_and_learn(monkeypatch):
+    monkeypatch.setattr(settings, "load", lambda name: writers())
+    setting = market_setting("quick", "auto", 3, "natural", rounds=3)
+    owned = setting.federated(0)
+    assert (owned.capacities + owned.test_sizes).tolist() == [60, 50, 40]
+    accuracy = setting.accuracy(owned)
+    for rule in market_rules(setting).values():
+        made = Federation(setting.scenario(honest_owners(setting, owned), accuracy, rule)).run()
+        assert made.frames().steps["accuracy"].iloc[-1] > 0.35

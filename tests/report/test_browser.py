@@ -1,0 +1,57 @@
+"""Headless Chromium shows every report whole, and the page asks for nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.browser import CHROMIUM, Browser
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed; on Debian: apt-get install chromium")
+def test_chromium_shows_everything_and_asks_for_nothing(pages: dict[str, str], tmp_path: Path) -> None:
+    """Figures are visible, tables filled, no request leaves the page, nothing is logged; on wide and narrow screens."""
+    with Browser() as browser:
+        for name, text in pages.items():
+            file = tmp_path / f"{name}.html"
+            file.write_text(text, encoding="utf-8")
+            for width in (1280, 375):
+                browser.resize(width)
+                browser.open(file)
+                seen = browser.run(_LOOK)
+                assert len(seen["images"]) == text.count("<img ") > 0
+                assert all(natural > 100 and seen_ > 100 and high > 50 for natural, seen_, high in seen["images"])
+                assert all(0 < frame <= width for frame in seen["frames"])
+                assert seen["tables"]
+                assert [(rows > 0, blank) for rows, blank in seen["tables"]] == [(True, [])] * len(seen["tables"])
+                assert seen["width"] <= width
+                browser.screenshot(tmp_path / f"{name}-{width}.png")
+        browser.open(tmp_path / "run.html")  # on the narrow screen: panels side by side scroll, they do not shrink
+        assert browser.run("document.querySelector('figure.wide img').getBoundingClientRect().width") > 600
+        assert browser.complaints == []
+        asked = [url for url in browser.requests if not url.startswith("data:image/png;base64,")]
+        assert set(asked) == {(tmp_path / f"{name}.html").as_uri() for name in pages}
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed; on Debian: apt-get install chromium")
+def test_the_browser_notices_pages_that_are_not_self_contained(tmp_path: Path) -> None:
+    file = tmp_path / "bad.html"
+    file.write_text("<html><img src='http://elsewhere.invalid/x.png'><script>console.error('oh'); no()</script></html>")
+    with Browser() as browser:
+        browser.open(file)
+        assert "http://elsewhere.invalid/x.png" in browser.requests
+        assert any("oh" in one for one in browser.complaints)
+        assert any("is not defined" in one for one in browser.complaints)
+
+
+_LOOK = """(() => {
+  const size = image => [image.naturalWidth, image.getBoundingClientRect().width, image.getBoundingClientRect().height];
+  const cells = table => [...table.querySelectorAll('th, td')];
+  const blank = table => cells(table).filter(cell => !cell.innerText).map(cell => cell.outerHTML);
+  const open = [...document.querySelectorAll('table')].filter(table => !table.closest('details:not([open])'));
+  const tables = open.map(table => [table.tBodies[0].rows.length, blank(table)]);
+  const frames = [...document.images].map(image => image.closest('.scroll').getBoundingClientRect().width);
+  const width = document.documentElement.scrollWidth;
+  return {images: [...document.images].map(size), frames: frames, tables: tables, width: width};
+})()"""

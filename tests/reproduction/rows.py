@@ -1,0 +1,21 @@
+"""What the tests of the ledger share: ids, a small budget, and some rows run with it."""
+
+from __future__ import annotations
+
+from fedabm.reproduction.rows import Budget, Result
+from fedabm.reproduction.runner import ledger, reproduce
+
+TINY = Budget("quick", 4, trains=False)
+#: how many artefacts each paper has; ids run from 01
+ARTEFACTS = {"D": 20, "M": 13, "R": 24, "K": 22, "P": 28}
+IDS = [f"{letter}{number:02d}" for letter, count in ARTEFACTS.items() for number in range(1, count + 1)]
+TRAINED = [*range(7, 17), 19]
+
+
+def run(*ids: str) -> dict[str, Result]:
+    """These rows with few random instances."""
+    return {result.id: result for result in reproduce([one for one in ledger() if one.id in ids], TINY)}
+
+
+def verdicts(*ids: str) -> dict[str, str]:
+    return {id: result.verdict for id, result in run(*ids).items()}

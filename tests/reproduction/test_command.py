@@ -1,0 +1,113 @@
+"""`fedabm reproduce`: tables, JSON, the page in Markdown, exit codes, and wrong words."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from fedabm.accuracy import PowerLaw
+from fedabm.errors import InputError
+from fedabm.parsers import command_line
+from fedabm.reproduction import command
+from fedabm.reproduction.render import counts, markdown, show
+from fedabm.reproduction.rows import PAPERS, VERDICTS, Result, find_paper
+from fedabm.reproduction.runner import BUDGETS, ledger
+from tests.reproduction.rows import ARTEFACTS, IDS, TINY
+
+FIELDS = ["id", "claim", "published", "ours", "verdict", "reason", "preset", "seconds"]
+
+
+def results_of_each_kind() -> list[Result]:
+    return [
+        Result(f"K{place:02d}", "a | b", "m*", "v_1 < [2]", verdict, "why", "fedabm run gpt3", 0.5)
+        for place, verdict in enumerate(VERDICTS)
+    ]
+
+
+def test_markdown_has_a_line_per_row_and_keeps_signs() -> None:
+    results = results_of_each_kind()
+    page = markdown(results, TINY, dict.fromkeys((result.id for result in results), "c"))
+    lines = [line for line in page.splitlines() if line.startswith("| K0")]
+    assert len(lines) == 5
+    assert r"| K00 | a \| b | m\* | v\_1 \< [2] | **reproduced** | why | `fedabm run gpt3` | quick |" in lines
+    assert "| FAILED | 1 |" in page
+    assert "## 003 Karimireddy" in page
+    assert "Doshi" not in page
+
+
+def test_console_shows_every_row_and_counts() -> None:
+    results, console = results_of_each_kind(), Console(width=200, file=StringIO())
+    show(results, console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert all(result.id in text for result in results)
+    assert "v_1 < [2]" in text
+    assert text.count("fedabm run gpt3") == 5
+    each = ", ".join(f"1 {verdict}" for verdict in VERDICTS)
+    assert f"5 rows in 2 s: {each}" in text
+    assert "FAILED" not in counts(results[:1])
+
+
+def reproduce_command(*words: str) -> int:
+    return command.run(command_line().parse_args(["reproduce", *words]))
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Only three fast rows, with few instances."""
+    chosen = [one for one in ledger() if one.id in ("R02", "K13", "P28")]
+    monkeypatch.setattr(
+        command, "ledger", lambda papers: [one for one in chosen if one.id[0] in {p.letter for p in papers}]
+    )
+    monkeypatch.setitem(BUDGETS, "quick", TINY)
+
+
+def test_json_is_a_list_of_objects_with_the_agreed_fields(few, capsys) -> None:
+    assert reproduce_command("--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [list(one) for one in found] == [FIELDS] * 3
+    assert [one["id"] for one in found] == ["R02", "K13", "P28"]
+    assert all(isinstance(one["seconds"], float) for one in found)
+
+
+def test_failed_rows_give_exit_code_1(few, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(PowerLaw, "curve_slope", lambda self, x: 0 * x + 0.1)
+    assert reproduce_command("murhekar2025") == 1
+    assert "1 FAILED" in capsys.readouterr().out
+
+
+def test_the_page_is_written(few, capsys, tmp_path) -> None:
+    assert reproduce_command("--write", str(tmp_path / "page.md")) == 0
+    page = (tmp_path / "page.md").read_text()
+    assert all(f"| {id} |" in page for id in ("R02", "K13", "P28"))
+    assert "3 rows" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("karimiredy2022",), "unknown paper 'karimiredy2022'; did you mean 'karimireddy2022'"),
+        (("--budget", "quik"), "unknown budget 'quik'; did you mean 'quick'"),
+        (("003", "--write", "page.md"), "leave the paper out"),
+        (("--write", "no/such/folder/page.md"), "cannot write"),
+    ],
+)
+def test_wrong_words_are_refused_before_any_work(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        reproduce_command(*words)
+
+
+def test_papers_are_found_by_number_and_by_name() -> None:
+    assert (
+        [find_paper(paper.number) for paper in PAPERS] == [find_paper(paper.name) for paper in PAPERS] == list(PAPERS)
+    )
+
+
+def test_the_page_of_the_project_is_complete_and_without_failures() -> None:
+    page = (Path(__file__).parents[2] / "analysis" / "REPRODUCTION.md").read_text()
+    lines = [line.split(" | ") for line in page.splitlines() if line[:3] in {f"| {letter}" for letter in ARTEFACTS}]
+    assert [cells[0].removeprefix("| ") for cells in lines] == IDS
+    assert "FAILED**" not in page

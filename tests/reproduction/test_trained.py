@@ -1,0 +1,201 @@
+"""Rows that need training: what is played for them, and which verdict may follow from it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from fedabm.library import find
+from fedabm.reproduction import reciprocity
+from fedabm.reproduction.learned import ordered, reciprocal, rising, welfare
+from fedabm.reproduction.markets import attacked, best_of_all, inclusive, lying, rational
+from fedabm.reproduction.rows import Budget, Play, Row
+from fedabm.reproduction.runner import ledger, reproduce
+from fedabm.reproduction.training import tables
+from tests.reproduction.rows import TINY, TRAINED
+
+
+def test_rows_that_need_training_say_so_and_how() -> None:
+    waiting = [one for one in ledger() if one.kind == "t"]
+    assert [one.id for one in waiting if one.id[0] == "D"] == [f"D{number:02d}" for number in TRAINED]
+    results = reproduce(waiting, TINY)
+    assert {result.verdict for result in results} == {"not run here"}
+    assert all("fedabm run " in result.reason and result.preset.startswith("fedabm run ") for result in results)
+
+
+def test_every_play_is_one_that_its_scenario_takes() -> None:
+    plays = {play for one in ledger() for play in one.plays}
+    assert len(plays) >= 10
+    for play in plays:
+        words = play.command.split()
+        assert words[:3] == ["fedabm", "run", play.scenario]
+        assert find(play.scenario).parameters(words[4::2]) == {**find(play.scenario).defaults, **dict(play.parameters)}
+        assert dict(play.parameters).get("preset", "quick") == "quick"
+
+
+def test_every_command_for_the_size_of_the_paper_is_one_that_its_scenario_takes() -> None:
+    reasons = [one.reason for one in reproduce([one for one in ledger() if one.kind == "t"], TINY)]
+    for reason in reasons:
+        words = reason.partition("fedabm run ")[2].split()
+        settings = [word for word in words[1:] if "=" in word]
+        assert find(words[0]).parameters(settings)["preset"] == "paper"
+
+
+def test_absent_data_are_named_and_nothing_is_played(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
+    waiting = [one for one in ledger() if one.kind == "t" and any(play.data for play in one.plays) and one.id != "R19"]
+    results = reproduce(waiting, Budget("quick", 4))
+    assert {one.id for one in results} >= {"D07", "M12", "M13", "R23", "P08", "P11", "P15", "P21"}
+    assert {one.verdict for one in results} == {"not run here"}
+    assert all("fedabm data list" in one.reason and "FEDABM_DATA" in one.reason for one in results)
+
+
+def test_a_play_is_trained_in_another_process_and_judged(monkeypatch) -> None:
+    small = Play.of("inclusive_market", attack="gaussian")
+    told: list[str] = []
+    row_ = Row("X1", "t", "", "", "", lambda budget: inclusive(tables(small), "paper's command"), (small,))
+    (found,) = reproduce([row_], Budget("quick", 4), workers=1, told=told.append)
+    assert (found.verdict, "12 owners" in found.ours) == ("reproduced", True), found
+    assert told == ["trained: fedabm run inclusive_market --set attack=gaussian"]
+
+
+def comparison(utility: float, accuracy: float) -> dict[str, pd.DataFrame]:
+    rows = [
+        ("cluster", "Local", 2, 0.5, 0.0),
+        ("cluster", "FedAvg", 2, 0.7, 3.0),
+        ("cluster", "iPFL", 2, accuracy, utility),
+    ]
+    return {"summary": pd.DataFrame(rows, columns=["split", "label", "seeds", "accuracy", "utility"])}
+
+
+@pytest.mark.parametrize(
+    ("utility", "accuracy", "decides", "verdict"),
+    [
+        (4.0, 0.72, True, "reproduced"),
+        (4.0, 0.695, True, "reproduced"),
+        (4.0, 0.68, True, "not run here"),
+        (2.0, 0.72, True, "not run here"),
+        (4.0, 0.72, False, "not run here"),
+    ],
+)
+def test_figure_2_needs_the_highest_utility_and_comparable_accuracy(
+    utility: float, accuracy: float, decides: bool, verdict: str
+) -> None:
+    found = best_of_all(comparison(utility, accuracy), "Some set", "Cluster", "fedabm run x", decides)
+    assert (found.verdict, "FedAvg 70.0 %" not in found.ours) == (verdict, False)
+    assert (verdict == "reproduced") != ("at the paper's size: fedabm run x" in found.reason)
+
+
+@pytest.mark.parametrize(
+    ("least", "median", "verdict"), [(0.5, 2.0, "reproduced"), (0.0, 1.0, "reproduced"), (-0.1, 1.0, "not run here")]
+)
+def test_figure_3_allows_no_loser(least: float, median: float, verdict: str) -> None:
+    columns = ["label", "owners", "least", "median", "most", "lose"]
+    rows = [("Local", 9, 0, 0, 0, 0), ("FedAvg", 9, -4, 1, 3, 0.5), ("iPFL", 9, least, median, 9, float(least < 0))]
+    assert rational({"summary": pd.DataFrame(rows, columns=columns)}, "Some set", "", True).verdict == verdict
+
+
+def attacks(points: float, worst: float, villain: float) -> dict[str, pd.DataFrame]:
+    names = ["points", "worst seed", "utility", "attacker utility", "attacker exports"]
+    rows = [("iPFL", "shuffle", points, worst, 20.0, villain, 0.0), ("Ditto", "shuffle", -9.0, -9.0, 0.0, 0.0, 8.0)]
+    return {"summary": pd.DataFrame(rows, columns=["rule", "attack", *names])}
+
+
+def test_figure_4_must_hold_with_the_papers_weight_of_similarity() -> None:
+    good, bad, rich = attacks(-0.1, -0.4, 0.0), attacks(-0.5, -2.0, 0.0), attacks(0.0, 0.0, 30.0)
+    assert attacked(good, good, "shuffle", "").verdict == "reproduced"
+    only_strong = attacked(good, bad, "shuffle", "")
+    assert (only_strong.verdict, "not with the paper's lambda=2" in only_strong.reason) == ("not run here", True)
+    assert [attacked(bad, bad, "shuffle", "").verdict, attacked(rich, rich, "shuffle", "").verdict] == [
+        "not run here"
+    ] * 2
+
+
+def test_a_lie_that_pays_in_a_seed_is_not_called_reproduced() -> None:
+    def lies(change: float, paid: int) -> dict[str, pd.DataFrame]:
+        names = ["who", "lie", "factor", "honest", "change", "paid in seeds"]
+        rows = [("alone", "cost", 2.0, 9.0, -1.0, 0), ("alone", "cost", 5.0, 9.0, change, paid)]
+        return {"summary": pd.DataFrame(rows, columns=names)}
+
+    cases = [lying(lies(*case), "cost", (2.0, 5.0), "").verdict for case in ((-2.0, 0), (0.0, 0), (-2.0, 1), (2.0, 3))]
+    assert cases == ["reproduced", "reproduced", "not run here", "not run here"]
+
+
+@pytest.mark.parametrize(("sold", "bought", "verdict"), [(0.0, 0.8, "reproduced"), (0.5, 0.8, "x"), (0.0, 0.6, "x")])
+def test_figure_5_needs_an_isolated_attacker_and_better_buyers(sold: float, bought: float, verdict: str) -> None:
+    names = ["role", "alone", "accuracy", "payment", "utility", "exports a round"]
+    rows = [("buyer", 0.7, bought, -5.0, 1.0, 0.0), ("seller", 0.7, 0.7, 5.0, 5.0, 1.0)]
+    rows += [("trader", 0.7, 0.75, 0.0, 1.0, 1.0), ("attacker", 0.7, 0.1, 0.0, 0.0, sold)]
+    found = inclusive({"summary": pd.DataFrame(rows, columns=names)}, "")
+    assert found.verdict == ("reproduced" if verdict == "reproduced" else "not run here")
+
+
+def test_the_order_of_protocols_must_exceed_the_spread() -> None:
+    def order(pair: str, mw: float) -> dict[str, pd.DataFrame]:
+        names = ["FedBR-BG >= FedBR", "FedBR >= MWFed", "FedBR >= FedAvg"]
+        means = {
+            "protocol": ["FedAvg", "MWFed", "FedBR", "FedBR-BG"],
+            "utility": [1.0, mw, 3.0, 4.0],
+            "data used %": 5.0,
+        }
+        return {"order": pd.DataFrame([["holds", pair, "holds"]], columns=names), "details": pd.DataFrame(means)}
+
+    assert ordered(order("holds", 2.0), "mnist", "", "").verdict == "reproduced"
+    within = ordered(order("holds on average, within the spread over seeds", 2.0), "mnist", "", "")
+    assert (within.verdict, "not beyond the spread over seeds: FedBR >= MWFed" in within.reason) == (
+        "not run here",
+        True,
+    )
+    assert ordered(order("holds", 0.5), "mnist", "", "").verdict == "not run here"
+    small = ordered(order("holds", 2.0), "cifar10", "", "fedabm run x", decides=False)
+    assert (small.verdict, small.ours[:9], "do not decide" in small.reason) == ("not run here", "CIFAR-10,", True)
+
+
+@pytest.mark.parametrize(
+    ("phased", "words"), [(9.0, "equals FedAvg and beats"), (7.0, "not equal FedAvg and does not")]
+)
+def test_figure_1_says_what_holds_and_on_which_set(phased: float, words: str) -> None:
+    ends = {"FedAvg": 9.0, "UPBReD": 8.0, "FedAvgStrategic": 1.0, "2P-UPBReD": phased}
+    table = pd.DataFrame({"protocol": list(ends), "welfare": list(ends.values()), "seeds": 2, "owners": 20})
+    found = welfare({"summary": table}, "owners", "femnist_digits", "because", "fedabm run x")
+    assert found.verdict == "not run here"
+    assert found.ours.startswith("FEMNIST digits, 20 owners, 2 seed(s)")
+    assert words in found.ours
+
+
+def test_trained_numbers_stand_beside_the_closed_form(monkeypatch) -> None:
+    rules, measures = ("M^0", "M^BG", "M^Shap"), ("accuracy %", "share %", "reciprocity")
+    spread = pd.DataFrame([(a, b, 50.0, 1.5) for a in rules for b in measures])
+    spread.columns = pd.Index(["mechanism", "measure", "average", "deviation"])
+    monkeypatch.setattr(reciprocity, "missing", lambda plays: [])
+    monkeypatch.setattr(reciprocity, "tables", lambda play: {"spread": spread})
+    closed = pd.DataFrame({"share %": [1.0, 2.0, 3.0], "reciprocity": 1.0, "data gain": 2.0})
+    monkeypatch.setattr(reciprocity, "play", lambda *words, **settings: {"summary": closed})
+    rows = {one.id: one for one in ledger()}
+    lumpy, spreads = (rows[id].check(Budget("quick", 4)).reason for id in ("R24", "R20"))
+    assert "trained at the quick size, with other costs: accuracy (50, 50, 50) %" in lumpy
+    assert "accuracy (0.015, 0.015, 0.015) on mnist, fashion_mnist, cifar10" in spreads
+    assert "trained at" not in rows["R24"].check(TINY).reason
+
+
+def test_payments_must_rise_and_balance() -> None:
+    def case(rank: float, unbalanced: float, payers: float) -> str:
+        row = {"case": "without budgets", "seeds": 2, "largest |sum of payments| in a step": unbalanced}
+        row |= {"rank correlation with contribution": rank, "owners that pay %": payers, "worst utility": -1.0}
+        return rising({"summary": pd.DataFrame([row])}, "").verdict
+
+    assert case(1.0, 1e-13, 60.0) == "reproduced"
+    assert [case(0.9, 0.0, 60.0), case(1.0, 0.1, 60.0), case(1.0, 0.0, 100.0)] == ["not run here"] * 3
+
+
+def test_reciprocity_of_one_must_be_that_of_shapley_shares_only() -> None:
+    def table(share: float, fair: tuple[bool, bool, bool]) -> str:
+        rules, values = ("M^0", "M^BG", "M^Shap"), {"reciprocity": (0.5, 0.6, 0.98), "share %": (50, 70, share)}
+        values |= {"accuracy %": (80, 85, 90), "data gain": (1, 1.4, 1.6)}
+        long = [(rule, name, one) for name, column in values.items() for rule, one in zip(rules, column, strict=True)]
+        spread = pd.DataFrame(long, columns=["mechanism", "measure", "average"])
+        summary = pd.DataFrame({"mechanism": rules, "1 within error": fair, "seeds": 2})
+        return reciprocal({"spread": spread, "summary": summary}, "").verdict
+
+    assert table(90.0, (False, False, True)) == "reproduced"
+    assert [table(60.0, (False, False, True)), table(90.0, (False, True, True))] == ["not run here"] * 2
