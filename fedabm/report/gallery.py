@@ -14,6 +14,9 @@ from matplotlib.figure import Figure
 from fedabm.analysis import figures
 from fedabm.analysis.looks import kind_of
 from fedabm.analysis.rows import UNITS, how_many, last_step
+from fedabm.frames import Frames
+from fedabm.market.graphs import import_table
+from fedabm.market.views import MODEL_IMPORT
 from fedabm.report.images import Inline, from_figure
 from fedabm.report.source import Source
 from fedabm.report.tables import text
@@ -173,6 +176,17 @@ def _money(source: Source) -> Iterator[Inline]:
         f"Run {run}, {label}, where most money moved; all recorded steps together. Hollow: neither pays nor is paid."
     )
     yield from_figure(panel, "Who pays whom", alt, caption)
+    if (part.transfers["reason"] == MODEL_IMPORT).any():
+        yield _models(part, f"run {run}, {label}")
+
+
+def _models(part: Frames, run: str) -> Inline:
+    """Who learns from whom in a market."""
+    owners = _by_role(part.owners)
+    imports = import_table(part.transfers, int(owners["owner"].max()) + 1)
+    panel = figures.collaboration_graph(owners, imports)
+    alt = f"Graph of models in {run}: {int((imports > 0).sum())} pairs of giver and importer."
+    return from_figure(panel, "Who learns from whom", alt, "All recorded steps together; the wider, the more of them.")
 
 
 def _by_role(owners: pd.DataFrame) -> pd.DataFrame:

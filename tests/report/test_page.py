@@ -15,13 +15,15 @@ import pytest
 import fedabm
 from fedabm.frames import COLUMNS, Frames
 from fedabm.report.facts import facts, specification
-from fedabm.report.gallery import _by_role, _parameters
+from fedabm.report.gallery import _by_role, _money, _parameters
 from fedabm.report.page import page
 from fedabm.report.source import Source, read
 from fedabm.report.tables import _rounded
 from fedabm.study import Study
 from fedabm.sweep import Cells, Grid, LatinHypercube, OneAtATime, Sweep
 from fedabm.sweep.spec import sweep_of
+from tests.conftest import run
+from tests.market.markets import apart, federation, truth
 from tests.report.folders import Outline, small
 
 
@@ -165,3 +167,14 @@ def test_owners_of_a_market_are_drawn_by_their_roles() -> None:
     owners = pd.DataFrame({"strategy": "honest", "role": ["buyer", "seller"]})
     assert list(_by_role(owners)["strategy"]) == ["buyer", "seller"]
     assert list(_by_role(owners.assign(role=""))["strategy"]) == ["honest", "honest"]
+
+
+def test_a_market_shows_who_learns_from_whom() -> None:
+    model = run(federation(truth(), apart()))
+    frames = model.frames()
+    pairs = int(frames.owners.loc[frames.owners["step"] == 1, "imports"].sum())
+    money, models = _money(Source(Path("market"), "run", {}, frames))
+    assert (money.title, models.title) == ("Who pays whom", "Who learns from whom")
+    assert pairs > 0
+    assert models.alt.endswith(f": {pairs} pairs of giver and importer.")
+    assert [one.title for one in _money(Source(Path("run"), "run", {}, small()))] == ["Who pays whom"]
