@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fedabm.reproduction.rows import Finding, Play, not_run
-from fedabm.reproduction.training import Tables, judged, paper, trained, undecided
+from fedabm.reproduction.training import Tables, judged, paper, seeds, trained, undecided
 from fedabm.reproduction.trials import numbers
 
 __all__ = ["attacked", "best_of_all", "inclusive", "lying", "rational"]
@@ -32,7 +32,7 @@ def best_of_all(found: Tables, name: str, part: str, command: str, decides: bool
     behind = 100 * (others.loc[best, "accuracy"] - own["accuracy"])
     owners = 9 if part == "Cluster" else owners
     ours = (
-        f"{name}, {part}, {owners} owners, {int(own['seeds'])} seed(s): "
+        f"{name}, {part}, {owners} owners, {seeds(own)}: "
         f"utility iPFL {own['utility']:.4g}, next {first} "
         f"{others.loc[first, 'utility']:.4g}; accuracy iPFL {100 * own['accuracy']:.1f} %, best other {best} "
         f"{100 * others.loc[best, 'accuracy']:.1f} %, alone {100 * rows.loc['Local', 'accuracy']:.1f} %"

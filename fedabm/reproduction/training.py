@@ -22,12 +22,13 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 
+import numpy as np
 import pandas as pd
 
 from fedabm.reproduction.rows import Budget, Finding, Play, Row, not_run, row
 from fedabm.reproduction.trials import play
 
-__all__ = ["Tables", "ahead", "judged", "missing", "paper", "tables", "trained", "undecided"]
+__all__ = ["Tables", "ahead", "judged", "missing", "paper", "seeds", "tables", "trained", "undecided"]
 
 Tables = dict[str, pd.DataFrame]
 Judge = Callable[..., Finding]
@@ -39,6 +40,12 @@ _AHEAD: dict[Play, Future[Tables]] = {}
 def paper(scenario: str, **settings: str) -> str:
     """The command that runs a scenario at the paper's size."""
     return Play(scenario, (("preset", "paper"), *settings.items())).command
+
+
+def seeds(table: pd.DataFrame | pd.Series) -> str:
+    """How many seeds a table rests on."""
+    count = int(np.max(table["seeds"]))
+    return f"{count} seed{'s' if count > 1 else ''}"
 
 
 def undecided(ours: str, why: str, command: str) -> Finding:

@@ -159,7 +159,7 @@ def test_figure_1_says_what_holds_and_on_which_set(phased: float, words: str) ->
     table = pd.DataFrame({"protocol": list(ends), "welfare": list(ends.values()), "seeds": 2, "owners": 20})
     found = welfare({"summary": table}, "owners", "femnist_digits", "because", "fedabm run x")
     assert found.verdict == "not run here"
-    assert found.ours.startswith("FEMNIST digits, 20 owners, 2 seed(s)")
+    assert found.ours.startswith("FEMNIST digits, 20 owners, 2 seeds")
     assert words in found.ours
 
 
@@ -195,7 +195,9 @@ def test_reciprocity_of_one_must_be_that_of_shapley_shares_only() -> None:
         long = [(rule, name, one) for name, column in values.items() for rule, one in zip(rules, column, strict=True)]
         spread = pd.DataFrame(long, columns=["mechanism", "measure", "average"])
         summary = pd.DataFrame({"mechanism": rules, "1 within error": fair, "seeds": 2})
-        return reciprocal({"spread": spread, "summary": summary}, "").verdict
+        found = reciprocal({"spread": spread, "summary": summary}, "")
+        assert found.verdict == "not run here"
+        return "; as printed" if "; as printed" in found.reason else "; NOT as printed"
 
-    assert table(90.0, (False, False, True)) == "reproduced"
-    assert [table(60.0, (False, False, True)), table(90.0, (False, True, True))] == ["not run here"] * 2
+    assert table(90.0, (False, False, True)) == "; as printed"
+    assert [table(60.0, (False, False, True)), table(90.0, (False, True, True))] == ["; NOT as printed"] * 2
