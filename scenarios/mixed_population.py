@@ -45,7 +45,7 @@ _PRESETS = {
     "paper": Preset(
         size=Size(30, 1800, 200, "mnist_cnn"),
         rounds=50,
-        seeds=10,
+        seeds=5,
         recipe=Recipe(batch=32, optimiser=SGD(0.1)),
         permutations=102,
     ),
@@ -62,13 +62,13 @@ def run(
 ) -> None:
     """Growing shares of free-riders, then of liars; all data of an owner cost it between half and all of the highest.
 
-    `changes` = 0 lets all owners but one change one after the other (in runs shortened by --steps only the first),
-    `seeds` = 0 takes the preset's number.
+    `changes` = 0 lets owners change one after the other, at most six and all but one; in runs shortened by --steps only
+    the first.  `seeds` = 0 takes the preset's number.
     """
     check_whole("changes", changes, 0)
     check_positive("highest_cost", highest_cost)
     chosen, dataset = _PRESETS[preset], choose(data, study.note)
-    most = changes or (1 if study.steps else chosen.size.owners - 1)
+    most = changes or (1 if study.steps else min(chosen.size.owners - 1, 6))
     for seed in chosen.series(study.seed, seeds):
         case = Case.of(chosen, dataset, seed, highest_cost, study.steps)
         for rule in case.protocols():
