@@ -101,8 +101,9 @@ class Study:
         return found
 
     def _progress(self) -> Progress:
+        hidden = self.quiet or not self.console.is_terminal  # in a file every bar would leave an empty line
         columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        return Progress(*columns, console=self.console, transient=True, disable=self.quiet)
+        return Progress(*columns, console=self.console, transient=True, disable=hidden)
 
     def track(self, items: Sequence[Item], label: str) -> Iterator[Item]:
         """Go through the items of a long piece of work, with a progress bar."""
