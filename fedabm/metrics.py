@@ -46,7 +46,8 @@ def reciprocities(
 
     Murhekar et al. 2025, eq. (4), where a_i(0) = 0; `baseline` is a_i(0) for accuracies that are positive without data,
     because the Shapley shares phi then share A(s) - A(0).  An owner that gives nothing (a share within `tolerance` of
-    0) has infinity if it gets something, 1 if it gets nothing and minus infinity if it pays.
+    0) has infinity if it gets something, 1 if it gets nothing and minus infinity if it loses: it pays, or its model is
+    worse than one without any data.
 
     >>> reciprocities(np.array([0.5, 0.5]), np.array([0.1, -0.1]), np.array([0.6, 0.8]))
     array([1. , 0.5])

@@ -7,7 +7,8 @@ come from trained models: shares from coalition models (the updates of the other
 
 Reciprocity is measured, not assumed: (a_i + p_i - a_i(0)) / phi_i with phi from sampled orders that are independent of
 those that the payments of M^Shap were computed from.  So M^Shap comes out at 1 up to the error of both samples, which
-stands beside it.  Minus infinity means that somebody gives nothing and still has to pay.
+stands beside it.  Minus infinity means that somebody gives nothing and still loses: it pays, or its model is worse than
+one without any data.
 
 Image owners form three groups with pictures turned by 10, 90 and 180 degrees, owners of tables two with 70% and 30%
 positive samples.  One unit of data is one sample here, a batch in the paper, so costs are not theirs.
