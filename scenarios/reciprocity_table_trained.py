@@ -270,7 +270,7 @@ def _figure(table: pd.DataFrame, preset: str) -> Figure:
         for k, label in enumerate(_RULES):
             rows = table[table["mechanism"] == label]
             place, symbol = np.arange(len(names)) + (2 * k - 2.5) * width, f"$\\mathcal{{M}}^{{{label[2:]}}}$"
-            error = rows["MC error"].fillna(0.0) if measure == "reciprocity" else None
+            error = rows["MC error"].fillna(0.0).where(rows[measure] >= -1, 0.0) if measure == "reciprocity" else None
             panel.bar(
                 place,
                 rows[measure].clip(-1, None),
@@ -280,6 +280,10 @@ def _figure(table: pd.DataFrame, preset: str) -> Figure:
                 color=COLOURS[k],
                 label=f"{symbol} trained here",
             )
+            for where, value in zip(place, rows[measure], strict=True):
+                if value < -1:  # the bar is cut off there
+                    text = "$-\\infty$" if np.isinf(value) else f"{value:.1f}"
+                    panel.text(where, -0.06, text, ha="center", va="top", rotation=90, color="white")
             style = {"facecolor": "white", "edgecolor": COLOURS[k], "hatch": "////", "linewidth": 1.0}
             panel.bar(place + width, rows[f"{measure} printed"], width, label=f"{symbol} printed", **style)
         dress(panel, measure, "", "")
