@@ -46,8 +46,8 @@ def collaboration_graph(
     needed(owners, "owners", ["run", "step", "owner", "contribution", "accuracy", "stayed"])
     if adjacency is None and "imports" in owners and owners["imports"].sum() > 0:
         raise InputError(
-            "these owners import each other's models, and frames hold only how many, got no adjacency; give that of "
-            "the outcome, or read models.graphml, which `fedabm run inclusive_market` writes"
+            "these owners import each other's models, and their frame holds only how many, got no adjacency; give "
+            "fedabm.market.import_table(frames.transfers, owners) where imports are paid for, or that of the outcome"
         )
     last = owners[owners["step"] == owners["step"].max()]
     graph = import_graph(last, adjacency=adjacency) if len(last) else nx.DiGraph()

@@ -37,13 +37,21 @@ def left(folder: Path) -> str | None:
 def make_room(folder: Path, command: str) -> None:
     """Take away what the same command saved when it was interrupted: it goes on, and will save all of it."""
     manifest = folder / MANIFEST
-    if left(folder) != command or not manifest.is_file() or json.loads(manifest.read_text())["complete"]:
+    if left(folder) != command or not _incomplete(manifest):
         return
     written = manifest.stat().st_mtime_ns  # the manifest comes last, so younger files are somebody else's
     ours = (path for path in folder.iterdir() if path.suffix in _SAVED and not path.name.startswith("."))
     saved = [path for path in ours if path.is_file() and path.stat().st_mtime_ns <= written]
     for path in (manifest, *saved):
         path.unlink(missing_ok=True)
+
+
+def _incomplete(manifest: Path) -> bool:
+    """Whether a run was interrupted when it wrote this manifest; one that is absent or damaged says nothing."""
+    try:
+        return json.loads(manifest.read_text(encoding="utf-8")).get("complete") is False
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 @contextlib.contextmanager

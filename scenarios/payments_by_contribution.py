@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from fedabm import Frames, Scenario
 from fedabm.analysis.curves import COLOURS, dress, panels
 from fedabm.cli import run_script
-from fedabm.errors import check_positive, check_whole
+from fedabm.errors import check_positive
 from fedabm.learning.doshi import Doshi, last_rows
 from fedabm.learning.natural import Data, owners_of, setting
 from fedabm.learning.partitions import SizeSkew
@@ -41,10 +41,10 @@ def run(
     """
     for name, value in (("subsidy", subsidy), ("budget", budget), ("sigma", sigma)):
         check_positive(name, value)
-    check_whole("seeds", seeds, 0)
     chosen, dataset = setting(preset, data, study.note)
-    many = seeds or chosen.seeds * (2 if preset == "quick" else 1)
-    for seed in range(study.seed, study.seed + many):
+    if preset == "quick":
+        chosen = replace(chosen, seeds=2 * chosen.seeds)
+    for seed in chosen.series(study.seed, seeds):
         count = chosen.size.owners
         parts = owners_of(data, count) or SizeSkew(count, sigma=sigma, minimum=20)
         case = Doshi.of(chosen, dataset, seed, study.steps, partition=parts)

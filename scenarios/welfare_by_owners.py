@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
 from fedabm.cli import run_script
-from fedabm.errors import check_positive, check_whole
+from fedabm.errors import check_positive
 from fedabm.learning.doshi import Doshi, last_rows
 from fedabm.learning.natural import Data, owners_of, setting
 from fedabm.learning.presets import spread
@@ -32,10 +32,9 @@ def run(
 ) -> None:
     """The four protocols for each number of owners; `owners` and `seeds` = 0 take the preset's."""
     check_positive("subsidy", subsidy, zero=True)
-    check_whole("seeds", seeds, 0)
     chosen, dataset = setting(preset, data, study.note)
     counts = owners if any(owners) else {"quick": (5, 10, 20), "paper": (10, 25, 50, 75, 100)}[preset]
-    for seed in range(study.seed, study.seed + (seeds or chosen.seeds)):
+    for seed in chosen.series(study.seed, seeds):
         for count in counts:
             case = Doshi.of(chosen, dataset, seed, study.steps, owners=count, partition=owners_of(data, count))
             for rule in case.protocols(subsidy):

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
 from fedabm.cli import run_script
-from fedabm.errors import check_positive, check_whole
+from fedabm.errors import check_positive
 from fedabm.learning.doshi import Doshi, last_rows
 from fedabm.learning.natural import Data, owners_of, setting
 from fedabm.learning.presets import spread
@@ -40,9 +40,8 @@ def run(
 ) -> None:
     """All protocols on the same owners, data and seeds; `seeds` = 0 takes the preset's number."""
     check_positive("subsidies", subsidies, zero=True)
-    check_whole("seeds", seeds, 0)
     chosen, dataset = setting(preset, data, study.note)
-    for seed in range(study.seed, study.seed + (seeds or chosen.seeds)):
+    for seed in chosen.series(study.seed, seeds):
         case = Doshi.of(chosen, dataset, seed, study.steps, partition=owners_of(data, chosen.size.owners))
         for rule in (fed_avg(), upbred(chosen.gamma), case.strategic()):
             study.simulate(case.scenario(rule), rule.name, seed)

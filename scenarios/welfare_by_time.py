@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
 from fedabm.cli import run_script
-from fedabm.errors import check_positive, check_whole
+from fedabm.errors import check_positive
 from fedabm.learning.doshi import Doshi
 from fedabm.learning.natural import Data, owners_of, setting
 from fedabm.learning.presets import spread
@@ -41,12 +41,11 @@ def run(
 ) -> None:
     """The four protocols on the same owners; `seeds` = 0 takes the preset's number."""
     check_positive("subsidy", subsidy, zero=True)
-    check_whole("seeds", seeds, 0)
     chosen, dataset = setting(preset, data, study.note)
     if preset == "quick" and data != "sent140":
         chosen = replace(chosen, rounds=_ROUNDS)
     rows = []
-    for seed in range(study.seed, study.seed + (seeds or chosen.seeds)):
+    for seed in chosen.series(study.seed, seeds):
         case = Doshi.of(chosen, dataset, seed, study.steps, partition=owners_of(data, chosen.size.owners))
         for rule in case.protocols(subsidy):
             made = study.simulate(case.scenario(rule), rule.name, seed)

@@ -411,6 +411,9 @@ def test_what_an_interrupted_command_saved_makes_room_for_the_whole(tmp_path):
         assert (tmp_path / "manifest.json").exists()
         resume.make_room(tmp_path, another)
     assert [path.name for path in tmp_path.iterdir()] == [".running"]
+    (tmp_path / "manifest.json").write_text("{ damaged")
+    resume.make_room(tmp_path, command)
+    (tmp_path / "manifest.json").unlink()
     study.save(tmp_path, command)
     (tmp_path / "notes.txt").write_text("mine")
     resume.make_room(tmp_path, command)

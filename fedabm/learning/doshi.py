@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from fedabm.frames import Frames
+from fedabm.learning import presets
 from fedabm.learning.datasets import Dataset
 from fedabm.learning.engine import Engine
 from fedabm.learning.federation import Recipe
@@ -20,25 +21,36 @@ from fedabm.scenario import Scenario
 __all__ = ["PRESETS", "Doshi", "Preset", "last_rows"]
 
 
-@dataclass(frozen=True)
-class Preset:
-    """Data, size, rounds of training, gamma while the model learns and in a first phase, and how many seeds."""
+@dataclass(frozen=True, kw_only=True)
+class Preset(presets.Preset):
+    """Also the set, gamma while the model learns and in a first phase, and how many steps that may take at most."""
 
     data: str
-    size: Size
-    rounds: int
     gamma: float
     gamma_first: float
-    seeds: int
-    recipe: Recipe = field(default_factory=Recipe)
-    #: steps that a first phase may take at most
-    first_phase: int = 300
+    first_phase: int
 
 
 PRESETS = {
-    "quick": Preset("mnist", Size(10, 180, 60, "mlp"), 24, 0.5, 200.0, 5, Recipe(batch=10, optimiser=SGD(0.05)), 50),
+    "quick": Preset(
+        data="mnist",
+        size=Size(10, 180, 60, "mlp"),
+        rounds=24,
+        seeds=5,
+        recipe=Recipe(batch=10, optimiser=SGD(0.05)),
+        gamma=0.5,
+        gamma_first=200.0,
+        first_phase=50,
+    ),
     "paper": Preset(
-        "cifar10", Size(100, 450, 50, "cifar_cnn"), 100, 0.5, 10.0, 10, Recipe(batch=32, optimiser=Adam(0.001))
+        data="cifar10",
+        size=Size(100, 450, 50, "cifar_cnn"),
+        rounds=100,
+        seeds=10,
+        recipe=Recipe(batch=32, optimiser=Adam(0.001)),
+        gamma=0.5,
+        gamma_first=10.0,
+        first_phase=300,
     ),
 }
 
@@ -65,9 +77,7 @@ class Doshi:
         """Deal the data; `steps` shortens the training, `owners` changes their number."""
         size = preset.size if owners is None else replace(preset.size, owners=owners)
         engine = engine_for(dataset, size, seed, partition)
-        return cls(
-            preset, engine, doshi_facts(engine.data.capacities, seed), min(preset.rounds, steps or preset.rounds)
-        )
+        return cls(preset, engine, doshi_facts(engine.data.capacities, seed), preset.shortened(steps))
 
     def learning(self) -> Learning:
         """The model in training, worth r_i - loss_i."""
