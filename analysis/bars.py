@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 
 from fedabm.analysis.looks import Look, strategy_looks
 from fedabm.analysis.rows import last_step, needed, numbers
-from fedabm.frames import Frames
+from fedabm.results.frames import Frames
 
 __all__ = ["owner_bars"]
 

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from fedabm.curves import Array, Curve
-from fedabm.offers import Offers
+from fedabm.games.curves import Array, Curve
+from fedabm.games.offers import Offers
 
 __all__ = ["COLOURS", "LINES", "dress", "mark", "offer_curves", "panels", "powers", "shared_legend", "thousands"]
 

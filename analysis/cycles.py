@@ -10,8 +10,8 @@ from matplotlib.patches import Rectangle
 
 from fedabm.analysis.looks import new_panel
 from fedabm.analysis.rows import needed, nothing_to_show, numbers
-from fedabm.curves import Array
-from fedabm.errors import InputError
+from fedabm.common.errors import InputError
+from fedabm.games.curves import Array
 
 __all__ = ["best_response_cycle", "period"]
 

@@ -11,7 +11,7 @@ from matplotlib.patches import Ellipse
 from fedabm.analysis.looks import Look, new_panel
 from fedabm.analysis.outcomes import aside, per_group, scatter
 from fedabm.analysis.rows import UNITS, grouped, how_many, last_step, legend_below, nothing_to_show, run_looks
-from fedabm.frames import Frames, shorten
+from fedabm.results.frames import Frames, shorten
 
 __all__ = ["accuracy_utility", "utility_distribution"]
 

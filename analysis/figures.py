@@ -30,8 +30,8 @@ from fedabm.analysis.outcomes import against_contribution, mechanism_bars, welfa
 from fedabm.analysis.over_time import contributions_over_time, convergence
 from fedabm.analysis.rows import last_step, needed
 from fedabm.analysis.shaping import offer_frame, value_shaping
-from fedabm.errors import check_whole
-from fedabm.frames import COLUMNS, Frames, shorten
+from fedabm.common.errors import check_whole
+from fedabm.results.frames import COLUMNS, Frames, shorten
 
 __all__ = [
     "accuracy_utility",

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 
 from fedabm.analysis.looks import new_panel
 from fedabm.analysis.rows import grouped, last_step, needed, nothing_to_show, numbers
-from fedabm.errors import InputError, nearest
-from fedabm.frames import Frames
+from fedabm.common.errors import InputError, nearest
+from fedabm.results.frames import Frames
 
 __all__ = ["gain_table", "heat_table"]
 
@@ -21,7 +21,8 @@ def gain_table(frames: Frames, baseline: str, by: str = "label") -> pd.DataFrame
     """Contribution, accuracy and welfare of each group of runs at the last step, as multiples of the baseline's.
 
     Data gain and accuracy gain of Murhekar et al. 2025, Definitions 3.6 and 3.7, on means over runs.  A column
-    `reciprocity` may be added by hand: it needs Shapley shares (`fedabm.metrics.reciprocity`), which are in no frame.
+    `reciprocity` may be added by hand: it needs Shapley shares (`fedabm.solving.metrics.reciprocity`), which no frame
+    holds.
     """
     rows = grouped(frames, "steps", ["step", "contribution", "accuracy", "welfare"], by)
     rows = last_step(rows)

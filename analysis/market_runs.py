@@ -10,7 +10,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from fedabm.frames import Frames
+from fedabm.results.frames import Frames
 
 __all__ = ["accuracy_against_utility", "by_label", "comparison_picture", "owner_sums", "run_summary", "utility_picture"]
 

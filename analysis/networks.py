@@ -13,9 +13,9 @@ from matplotlib.patches import FancyArrowPatch
 
 from fedabm.analysis.looks import Look, new_panel, strategy_looks
 from fedabm.analysis.rows import needed, nothing_to_show, numbers
-from fedabm.curves import Array
-from fedabm.errors import InputError, check_whole
-from fedabm.ledger import import_graph, payment_graph
+from fedabm.common.errors import InputError, check_whole
+from fedabm.games.curves import Array
+from fedabm.simulation.ledger import import_graph, payment_graph
 
 __all__ = ["collaboration_graph", "money_graph"]
 
@@ -47,7 +47,7 @@ def collaboration_graph(
     if adjacency is None and "imports" in owners and owners["imports"].sum() > 0:
         raise InputError(
             "these owners import each other's models, and their frame holds only how many, got no adjacency; give "
-            "fedabm.market.import_table(frames.transfers, owners) where imports are paid for, or that of the outcome"
+            "fedabm.mechanisms.market.import_table(frames.transfers, owners) where imports are paid, or the outcome's"
         )
     last = owners[owners["step"] == owners["step"].max()]
     graph = import_graph(last, adjacency=adjacency) if len(last) else nx.DiGraph()

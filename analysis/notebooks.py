@@ -17,7 +17,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-from fedabm.errors import InputError, nearest
+from fedabm.common.errors import InputError, nearest
 
 __all__ = ["execute", "main", "notebooks"]
 

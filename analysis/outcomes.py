@@ -22,9 +22,9 @@ from fedabm.analysis.rows import (
     numbers,
     run_looks,
 )
-from fedabm.curves import Array
-from fedabm.errors import InputError
-from fedabm.frames import Frames, shorten
+from fedabm.common.errors import InputError
+from fedabm.games.curves import Array
+from fedabm.results.frames import Frames, shorten
 
 __all__ = ["against_contribution", "mechanism_bars", "welfare_against"]
 

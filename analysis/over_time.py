@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from fedabm.analysis.looks import Look, new_panel, strategy_looks, styled
 from fedabm.analysis.rows import UNITS, grouped, how_many, legend_below, needed, nothing_to_show, numbers, run_looks
-from fedabm.frames import Frames
+from fedabm.results.frames import Frames
 
 __all__ = ["FLOOR", "contributions_over_time", "convergence"]
 

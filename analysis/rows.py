@@ -12,8 +12,8 @@ from matplotlib.transforms import ScaledTranslation
 
 import fedabm
 from fedabm.analysis.looks import Look, kind_of, mechanism_looks
-from fedabm.errors import InputError
-from fedabm.frames import Frames, shorten
+from fedabm.common.errors import InputError
+from fedabm.results.frames import Frames, shorten
 
 __all__ = [
     "UNITS",

@@ -9,10 +9,10 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 
-from fedabm.accuracy import Accuracy
 from fedabm.analysis.looks import new_panel
 from fedabm.analysis.rows import UNITS, legend_below, needed, nothing_to_show, numbers
-from fedabm.curves import Array
+from fedabm.games.accuracy import Accuracy
+from fedabm.games.curves import Array
 from fedabm.mechanisms import Mechanism
 from fedabm.views import Reports
 

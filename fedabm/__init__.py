@@ -3,9 +3,9 @@
 Any mechanism meets any strategy on the same owners, data and seeds:
 
 >>> from fedabm import Federation, Scenario, population
->>> from fedabm.accuracy import PowerLaw
+>>> from fedabm.games.accuracy import PowerLaw
 >>> from fedabm.strategies import BestResponse
->>> from fedabm.activation import Sequential
+>>> from fedabm.simulation.activation import Sequential
 >>> owners = population(costs=[0.1, 0.25], capacities=100.0, strategies=BestResponse())
 >>> run = Federation(Scenario(owners, PowerLaw(), activation=Sequential())).run()
 >>> run.converged, run.population.contribution.round(4).tolist(), run.gap < 1e-12
@@ -16,13 +16,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fedabm.equilibrium import Equilibrium, solve
-    from fedabm.errors import InputError
-    from fedabm.frames import Frames
-    from fedabm.game import Game
-    from fedabm.model import Federation
-    from fedabm.scenario import OwnerProfile, Scenario, population
-    from fedabm.store import load, save
+    from fedabm.common.errors import InputError
+    from fedabm.results.frames import Frames
+    from fedabm.results.store import load, save
+    from fedabm.simulation.model import Federation
+    from fedabm.simulation.scenario import OwnerProfile, Scenario, population
+    from fedabm.solving.equilibrium import Equilibrium, solve
+    from fedabm.solving.game import Game
 
 __all__ = [
     "Equilibrium",
@@ -39,13 +39,13 @@ __all__ = [
 ]
 
 _MODULES = {
-    "equilibrium": ("Equilibrium", "solve"),
-    "errors": ("InputError",),
-    "frames": ("Frames",),
-    "game": ("Game",),
-    "model": ("Federation",),
-    "scenario": ("OwnerProfile", "Scenario", "population"),
-    "store": ("load", "save"),
+    "common.errors": ("InputError",),
+    "results.frames": ("Frames",),
+    "results.store": ("load", "save"),
+    "simulation.model": ("Federation",),
+    "simulation.scenario": ("OwnerProfile", "Scenario", "population"),
+    "solving.equilibrium": ("Equilibrium", "solve"),
+    "solving.game": ("Game",),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 

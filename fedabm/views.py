@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.accuracy.base import Accuracy
-from fedabm.best import Best, best_response
-from fedabm.costs import Cost
-from fedabm.curves import Array, Rows
-from fedabm.offers import Offers, nothing
-from fedabm.random import Streams
-from fedabm.sending import Tamper
+from fedabm.common.random import Streams
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.best import Best, best_response
+from fedabm.games.costs import Cost
+from fedabm.games.curves import Array, Rows
+from fedabm.games.offers import Offers, nothing
+from fedabm.games.sending import Tamper
 
 Flags = NDArray[np.bool_]
 
@@ -180,7 +180,7 @@ class Outcome:
 
     `access` in [0, 1] is the share of the full model's accuracy that an owner is handed; `payments` is money to each
     owner; `adjacency[i, j]` is how much of j's model goes into i's (None: everyone gets the one shared model).
-    `exchange` is what the server sends back where everyone has a model of its own (`fedabm.learning.exchange`).
+    `exchange` is what the server sends back where everyone has a model of its own (`fedabm.learning.personal`).
     """
 
     access: Array

@@ -20,17 +20,17 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedabm import Scenario, population
-from fedabm.accuracy import PacBound
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels
-from fedabm.best import best_response
 from fedabm.cli import run_script
-from fedabm.costs import Cost, Linear
-from fedabm.curves import Array
-from fedabm.errors import InputError, check_range, check_whole
-from fedabm.individual import individual_optimum
+from fedabm.common.errors import InputError, check_range, check_whole
+from fedabm.games.accuracy import PacBound
+from fedabm.games.best import best_response
+from fedabm.games.costs import Cost, Linear
+from fedabm.games.curves import Array
+from fedabm.games.individual import individual_optimum
 from fedabm.mechanisms.proportional import ProportionalData
 from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
-from fedabm.study import Study
+from fedabm.study.study import Study
 from fedabm.views import Reports
 
 Outside = Literal["alone", "nothing"]

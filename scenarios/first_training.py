@@ -16,21 +16,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm import Frames, Scenario, population
-from fedabm.activation import Sequential
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
 from fedabm.analysis.figures import last_step
 from fedabm.cli import run_script
-from fedabm.costs import Linear
-from fedabm.errors import check_positive, check_range, check_whole
-from fedabm.learning.datasets import load
-from fedabm.learning.engine import Engine
-from fedabm.learning.federated import from_partition
+from fedabm.common.errors import check_positive, check_range, check_whole
+from fedabm.common.random import generator
+from fedabm.data.datasets import load
+from fedabm.data.federated import from_partition
+from fedabm.data.partitions import Dirichlet
+from fedabm.games.costs import Linear
+from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles import Curve, Learning, Trained
-from fedabm.learning.partitions import Dirichlet
 from fedabm.mechanisms import CostSharing, NoPayments
-from fedabm.random import generator
+from fedabm.simulation.activation import Sequential
 from fedabm.strategies import BestResponse, FreeRider, Honest, Strategy
-from fedabm.study import Study
+from fedabm.study.study import Study
 
 
 def run(

@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 
 from fedabm import Frames, Scenario, population
-from fedabm.accuracy import PowerLaw
-from fedabm.activation import Sequential
 from fedabm.analysis.figures import last_step, owner_bars
 from fedabm.cli import run_script
-from fedabm.errors import check_whole
+from fedabm.common.errors import check_whole
+from fedabm.common.random import generator
+from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
-from fedabm.random import generator
+from fedabm.simulation.activation import Sequential
 from fedabm.strategies import BestResponse, FreeRider, Liar, Strategy
-from fedabm.study import Study
+from fedabm.study.study import Study
 
 
 def run(

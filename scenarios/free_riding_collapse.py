@@ -14,18 +14,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm import Federation, Scenario, population
-from fedabm.accuracy import PacBound
-from fedabm.activation import Sequential
 from fedabm.analysis.curves import COLOURS, dress, panels
 from fedabm.cli import run_script
-from fedabm.costs import Linear
-from fedabm.curves import Array
-from fedabm.equilibrium import Equilibrium
-from fedabm.errors import InputError, check_positive, check_whole
-from fedabm.game import Game
-from fedabm.individual import individual_optimum
+from fedabm.common.errors import InputError, check_positive, check_whole
+from fedabm.games.accuracy import PacBound
+from fedabm.games.costs import Linear
+from fedabm.games.curves import Array
+from fedabm.games.individual import individual_optimum
 from fedabm.mechanisms import NoPayments
-from fedabm.study import Study
+from fedabm.simulation.activation import Sequential
+from fedabm.solving.equilibrium import Equilibrium
+from fedabm.solving.game import Game
+from fedabm.study.study import Study
 
 
 def run(

@@ -19,15 +19,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm import Scenario, population
-from fedabm.accuracy import PowerLaw
 from fedabm.analysis.curves import COLOURS, dress, mark, panels, powers
 from fedabm.cli import run_script
-from fedabm.costs import Linear
-from fedabm.curves import Array
-from fedabm.errors import InputError, check_range, check_whole
-from fedabm.individual import individual_optimum, smallest_federation, viability_cost
+from fedabm.common.errors import InputError, check_range, check_whole
+from fedabm.games.accuracy import PowerLaw
+from fedabm.games.costs import Linear
+from fedabm.games.curves import Array
+from fedabm.games.individual import individual_optimum, smallest_federation, viability_cost
 from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
-from fedabm.study import Study
+from fedabm.study.study import Study
 
 #: what GPT-3 was trained on, in tokens (Brown et al. 2020, as cited in the paper)
 _TOKENS = 5e11

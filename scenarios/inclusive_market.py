@@ -18,13 +18,14 @@ from fedabm.analysis.curves import dress, panels, shared_legend
 from fedabm.analysis.figures import last_step
 from fedabm.analysis.market import money_picture, role_colours, role_markers
 from fedabm.cli import run_script
-from fedabm.learning.market_setting import Data, MarketSetting, Preset, market_setting
-from fedabm.learning.rivals import Local
-from fedabm.market import INCLUSIVE_MARKET, ROLES, market_graph, market_owners, money_table, role_profiles
-from fedabm.random import generator
-from fedabm.scenario import OwnerProfile
+from fedabm.common.random import generator
+from fedabm.mechanisms.market import market_graph, money_table
+from fedabm.mechanisms.personalised import Local
+from fedabm.papers.market_setting import Data, MarketSetting, Preset, market_setting
+from fedabm.simulation.roles import INCLUSIVE_MARKET, ROLES, market_owners, role_profiles
+from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Attacker, Honest
-from fedabm.study import Study
+from fedabm.study.study import Study
 
 
 def run(study: Study, preset: Preset = "quick", data: Data = "auto", attack: str = "random_model") -> None:

@@ -14,14 +14,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedabm import Scenario, population
-from fedabm.accuracy import Exposure, PacBound
 from fedabm.analysis.curves import COLOURS, LINES, dress, mark, panels, powers, shared_legend
 from fedabm.cli import run_script
-from fedabm.costs import Linear
-from fedabm.curves import Array
-from fedabm.errors import InputError, check_positive, check_whole
-from fedabm.individual import individual_optimum, viability_cost
-from fedabm.study import Study
+from fedabm.common.errors import InputError, check_positive, check_whole
+from fedabm.games.accuracy import Exposure, PacBound
+from fedabm.games.costs import Linear
+from fedabm.games.curves import Array
+from fedabm.games.individual import individual_optimum, viability_cost
+from fedabm.study.study import Study
 
 _NAMES = ("low", "mid", "high")
 

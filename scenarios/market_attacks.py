@@ -22,13 +22,13 @@ from matplotlib.figure import Figure
 from fedabm.analysis.curves import COLOURS, panels
 from fedabm.analysis.market_runs import owner_sums
 from fedabm.cli import run_script
-from fedabm.costs import Linear
-from fedabm.errors import InputError, check_positive, check_range, check_whole, nearest
-from fedabm.learning.market_setting import Data, MarketSetting, Preset, honest_owners, market_rules, market_setting
-from fedabm.scenario import OwnerProfile
+from fedabm.common.errors import InputError, check_positive, check_range, check_whole, nearest
+from fedabm.games.costs import Linear
+from fedabm.papers.market_setting import Data, MarketSetting, Preset, honest_owners, market_rules, market_setting
+from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Attacker, Honest
 from fedabm.strategies.attackers import ATTACKS
-from fedabm.study import Study
+from fedabm.study.study import Study
 
 #: the weight of similarity in the quick preset
 QUICK_WEIGHT = 4.0

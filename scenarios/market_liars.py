@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels
 from fedabm.analysis.market_runs import owner_sums
 from fedabm.cli import run_script
-from fedabm.errors import InputError, check_positive, check_whole
-from fedabm.learning.market_setting import (
+from fedabm.common.errors import InputError, check_positive, check_whole
+from fedabm.papers.market_setting import (
     Data,
     MarketSetting,
     Preset,
@@ -27,10 +27,10 @@ from fedabm.learning.market_setting import (
     market_setting,
     split_owner,
 )
-from fedabm.market import Sybil
-from fedabm.scenario import OwnerProfile
+from fedabm.simulation.lies import Sybil
+from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Honest, Liar
-from fedabm.study import Study
+from fedabm.study.study import Study
 
 LIES = ("size", "cost", "eagerness")
 #: owners, their data, and the factors of lies

@@ -10,9 +10,9 @@ import pandas as pd
 
 from fedabm.analysis.market_runs import owner_sums, utility_picture
 from fedabm.cli import run_script
-from fedabm.errors import check_whole
-from fedabm.learning.market_setting import Data, Preset, Split, honest_owners, market_rules, market_setting
-from fedabm.study import Study
+from fedabm.common.errors import check_whole
+from fedabm.papers.market_setting import Data, Preset, Split, honest_owners, market_rules, market_setting
+from fedabm.study.study import Study
 
 
 def run(

@@ -12,10 +12,10 @@ import pandas as pd
 
 from fedabm.analysis.market import lie_lines, money_picture
 from fedabm.cli import run_script
-from fedabm.curves import Array
-from fedabm.errors import InputError, check_positive, check_range, check_whole
-from fedabm.market import (
-    INCLUSIVE_MARKET,
+from fedabm.common.errors import InputError, check_positive, check_range, check_whole
+from fedabm.common.random import generator
+from fedabm.games.curves import Array
+from fedabm.mechanisms.market import (
     MarketView,
     ModelMarket,
     Profiles,
@@ -23,16 +23,15 @@ from fedabm.market import (
     cluster_distances,
     graph_measures,
     market_graph,
-    misreport,
     objectives,
     owner_measures,
     prices,
-    role_profiles,
     social_welfare,
     utilities,
 )
-from fedabm.random import generator
-from fedabm.study import Study
+from fedabm.simulation.lies import misreport
+from fedabm.simulation.roles import INCLUSIVE_MARKET, role_profiles
+from fedabm.study.study import Study
 
 _CLUSTERS = 3
 

@@ -39,10 +39,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm import Scenario, load, population
-from fedabm.accuracy import PowerLaw
-from fedabm.activation import Sequential
 from fedabm.cli import run_script
-from fedabm.errors import InputError, check_range, check_whole, nearest
+from fedabm.common.errors import InputError, check_range, check_whole, nearest
+from fedabm.common.random import generator
+from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import (
     ContributionSubsidy,
     CostSharing,
@@ -56,9 +56,9 @@ from fedabm.mechanisms import (
     ShapleyShare,
     ValueShaping,
 )
-from fedabm.random import generator
+from fedabm.simulation.activation import Sequential
 from fedabm.strategies import BestResponse, FreeRider, Liar, Strategy
-from fedabm.study import Study
+from fedabm.study.study import Study
 from fedabm.sweep import Grid, Results, Seeds, Sweep, split
 
 MECHANISMS: tuple[Mechanism, ...] = (

@@ -20,21 +20,21 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedabm import Scenario
-from fedabm.accuracy.base import Accuracy
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
 from fedabm.analysis.figures import last_step
 from fedabm.cli import run_script
-from fedabm.errors import check_positive, check_whole
-from fedabm.learning.datasets import Dataset
-from fedabm.learning.engine import Engine
-from fedabm.learning.federation import Recipe
-from fedabm.learning.optimisers import SGD
+from fedabm.common.errors import check_positive, check_whole
+from fedabm.common.random import generator
+from fedabm.data.datasets import Dataset
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Learning, Rounds
-from fedabm.learning.presets import Preset, Size, choose, engine_for, spread
-from fedabm.protocols import Protocol, fed_avg, two_phase_upbred
-from fedabm.random import generator
+from fedabm.learning.rules.federation import Recipe
+from fedabm.papers.presets import Preset, Size, choose, engine_for, spread
+from fedabm.papers.protocols import Protocol, fed_avg, two_phase_upbred
 from fedabm.strategies import FixedShare, FreeRider, Honest, Liar, Strategy
-from fedabm.study import Study
+from fedabm.study.study import Study
 
 _KINDS: dict[str, Strategy] = {"free-rider": FreeRider(), "liar": Liar(FixedShare(0.5), contribution_factor=2.0)}
 _NAMES = ("FedAvg", "2P-UPBReD", "M^Shap")

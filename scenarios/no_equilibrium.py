@@ -21,14 +21,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm import Scenario, population
-from fedabm.accuracy import Custom
-from fedabm.activation import Sequential
 from fedabm.cli import run_script
-from fedabm.curves import Array
-from fedabm.errors import InputError
-from fedabm.game import Game
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy import Custom
+from fedabm.games.curves import Array
 from fedabm.mechanisms import NoPayments
-from fedabm.study import Study
+from fedabm.simulation.activation import Sequential
+from fedabm.solving.game import Game
+from fedabm.study.study import Study
 
 _COLOURS = sns.color_palette("colorblind")
 

@@ -23,20 +23,20 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedabm import Frames
-from fedabm.accuracy import Announced
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
 from fedabm.analysis.figures import last_step
 from fedabm.cli import run_script
-from fedabm.errors import check_positive, check_range
-from fedabm.learning.federation import Recipe
-from fedabm.learning.optimisers import SGD
+from fedabm.common.errors import check_positive, check_range
+from fedabm.common.random import generator
+from fedabm.games.accuracy import Announced
+from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Curve, Trained
 from fedabm.learning.oracles.curve import proportional
-from fedabm.learning.presets import Preset, Size, choose, engine_for, spread
-from fedabm.metrics import p_mean_welfare
-from fedabm.protocols import fed_avg, fed_br, fed_br_bg, mw_fed
-from fedabm.random import generator
-from fedabm.study import Study
+from fedabm.learning.rules.federation import Recipe
+from fedabm.papers.presets import Preset, Size, choose, engine_for, spread
+from fedabm.papers.protocols import fed_avg, fed_br, fed_br_bg, mw_fed
+from fedabm.solving.metrics import p_mean_welfare
+from fedabm.study.study import Study
 
 _POWERS = (0.2, 0.4, 0.6, 0.8, 1.0)
 _NAMES = ("FedAvg", "MWFed", "FedBR", "FedBR-BG")

@@ -3,7 +3,7 @@
 Figure 2 of Doshi et al. 2025: payments and utilities of owners under 2P-UPBReD against their contributions, on owners
 with unequal amounts of data.  Once everybody contributes everything, those with more data than the others are paid by
 those with less.  The second part gives owners a budget, which the paper leaves to future work: nobody pays more than it
-has left, and those who were to be paid share what came in (see `fedabm.treasury`), so that the sum stays zero.
+has left, and those who were to be paid share what came in (see `Treasury`), so that the sum stays zero.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from matplotlib.figure import Figure
 from fedabm import Frames, Scenario
 from fedabm.analysis.curves import COLOURS, dress, panels
 from fedabm.cli import run_script
-from fedabm.errors import check_positive
-from fedabm.learning.doshi import Doshi, last_rows
-from fedabm.learning.natural import Data, owners_of, setting
-from fedabm.learning.partitions import SizeSkew
-from fedabm.study import Study
+from fedabm.common.errors import check_positive
+from fedabm.data.partitions import SizeSkew
+from fedabm.papers.doshi import Doshi, last_rows
+from fedabm.papers.natural import Data, owners_of, setting
+from fedabm.study.study import Study
 
 _CASES = ("without budgets", "with budgets")
 

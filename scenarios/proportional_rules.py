@@ -23,20 +23,20 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedabm import Scenario, population
-from fedabm.accuracy import PacBound
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels, thousands
-from fedabm.best import best_response
 from fedabm.cli import run_script
-from fedabm.costs import Cost, Linear
-from fedabm.curves import Array
-from fedabm.errors import InputError, check_positive, check_range, check_whole
-from fedabm.individual import individual_optimum
+from fedabm.common.errors import InputError, check_positive, check_range, check_whole
+from fedabm.games.accuracy import PacBound
+from fedabm.games.best import best_response
+from fedabm.games.costs import Cost, Linear
+from fedabm.games.curves import Array
+from fedabm.games.individual import individual_optimum
+from fedabm.games.offers import Offers
+from fedabm.games.roots import falling_root
 from fedabm.mechanisms.proportional import Proportional, ProportionalData, ProportionalValue
 from fedabm.mechanisms.proportional_shapley import ProportionalShapley
 from fedabm.mechanisms.value_shaping import shaped_equilibrium
-from fedabm.offers import Offers
-from fedabm.roots import falling_root
-from fedabm.study import Study
+from fedabm.study.study import Study
 from fedabm.views import Reports
 
 _RULES: dict[str, type[Proportional]] = {"PD": ProportionalData, "PV": ProportionalValue, "PS": ProportionalShapley}

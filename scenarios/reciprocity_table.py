@@ -27,16 +27,16 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm.accuracy import GroupWeighted
 from fedabm.cli import run_script
-from fedabm.equilibrium import Equilibrium
-from fedabm.errors import check_positive
-from fedabm.game import Game
+from fedabm.common.errors import check_positive
+from fedabm.common.random import generator
+from fedabm.games.accuracy import GroupWeighted
 from fedabm.mechanisms import CostSharing, Mechanism, NoPayments, ShapleyShare
-from fedabm.metrics import accuracy_gain, data_gain, reciprocity
-from fedabm.random import generator
 from fedabm.shapley import shapley
-from fedabm.study import Study
+from fedabm.solving.equilibrium import Equilibrium
+from fedabm.solving.game import Game
+from fedabm.solving.metrics import accuracy_gain, data_gain, reciprocity
+from fedabm.study.study import Study
 
 _MEASURES = {"share": "share %", "data": "data gain", "accuracy": "acc. gain", "reciprocity": "reciprocity"}
 _TITLES = {

@@ -27,23 +27,23 @@ from fedabm import Scenario, population
 from fedabm.analysis.curves import COLOURS, dress, panels, shared_legend
 from fedabm.analysis.figures import last_step
 from fedabm.cli import run_script
-from fedabm.curves import Array
-from fedabm.equilibrium import Equilibrium
-from fedabm.errors import check_positive
-from fedabm.game import Game
-from fedabm.learning.datasets import Dataset, load, status
-from fedabm.learning.engine import Engine
-from fedabm.learning.federation import Recipe
-from fedabm.learning.optimisers import SGD
+from fedabm.common.errors import check_positive
+from fedabm.common.random import generator
+from fedabm.data.datasets import Dataset, load, status
+from fedabm.data.partitions import IID, LabelMix, Partition, Rotated
+from fedabm.games.curves import Array
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Coalition, Fit, Trained, fit_groups, measure_groups
-from fedabm.learning.partitions import IID, LabelMix, Partition, Rotated
-from fedabm.learning.presets import Preset, Size, engine_for
-from fedabm.learning.reciprocity import measured_reciprocity
+from fedabm.learning.rules.federation import Recipe
 from fedabm.mechanisms import CostSharing, Mechanism, NoPayments, ShapleyShare
-from fedabm.metrics import accuracy_gain, data_gain
-from fedabm.random import generator
+from fedabm.papers.presets import Preset, Size, engine_for
+from fedabm.papers.reciprocity import measured_reciprocity
+from fedabm.solving.equilibrium import Equilibrium
+from fedabm.solving.game import Game
+from fedabm.solving.metrics import accuracy_gain, data_gain
 from fedabm.strategies import Keep
-from fedabm.study import Study
+from fedabm.study.study import Study
 
 _RULES = ("M^0", "M^BG", "M^Shap")
 _MEASURES = ("accuracy %", "share %", "data gain", "acc. gain", "reciprocity")

@@ -17,13 +17,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedabm import Scenario, population
-from fedabm.accuracy import PacBound
 from fedabm.analysis.curves import COLOURS, dress, mark, offer_curves, panels
 from fedabm.cli import run_script
-from fedabm.curves import Array
-from fedabm.errors import check_positive, check_whole
+from fedabm.common.errors import check_positive, check_whole
+from fedabm.games.accuracy import PacBound
+from fedabm.games.curves import Array
 from fedabm.mechanisms.screening import Menu, Screening
-from fedabm.study import Study
+from fedabm.study.study import Study
 from fedabm.views import Reports
 
 

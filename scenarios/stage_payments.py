@@ -22,17 +22,17 @@ from matplotlib.figure import Figure
 
 from fedabm.analysis.curves import COLOURS, dress, panels, shared_legend
 from fedabm.cli import run_script
-from fedabm.curves import Array
-from fedabm.errors import check_positive
-from fedabm.learning.federation import Recipe
-from fedabm.learning.optimisers import SGD
+from fedabm.common.errors import check_positive
+from fedabm.common.random import generator
+from fedabm.data.partitions import IID, Rotated
+from fedabm.games.curves import Array
+from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Rounds
-from fedabm.learning.partitions import IID, Rotated
-from fedabm.learning.presets import Preset, Size, choose, engine_for
+from fedabm.learning.rules.federation import Recipe
 from fedabm.mechanisms import BanzhafShare
-from fedabm.protocols import fed_br_shap
-from fedabm.random import generator
-from fedabm.study import Study
+from fedabm.papers.presets import Preset, Size, choose, engine_for
+from fedabm.papers.protocols import fed_br_shap
+from fedabm.study.study import Study
 
 
 @dataclass(frozen=True, kw_only=True)

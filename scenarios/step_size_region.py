@@ -19,9 +19,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm.cli import run_script
-from fedabm.errors import InputError, check_number, check_positive
-from fedabm.rates import Side, step_bounds
-from fedabm.study import Study
+from fedabm.common.errors import InputError, check_number, check_positive
+from fedabm.solving.rates import Side, step_bounds
+from fedabm.study.study import Study
 
 _COLOURS = sns.color_palette("colorblind")
 _BOUNDS = (

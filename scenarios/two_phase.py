@@ -18,14 +18,14 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from fedabm import Frames, Scenario, population
-from fedabm.accuracy import JointQuadratic, Phased
 from fedabm.analysis.figures import last_step
 from fedabm.cli import run_script
-from fedabm.game import Game
+from fedabm.games.accuracy import JointQuadratic, Phased
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
-from fedabm.rates import full_contribution_steps, weight_steps
+from fedabm.solving.game import Game
+from fedabm.solving.rates import full_contribution_steps, weight_steps
 from fedabm.strategies import GradientResponse
-from fedabm.study import Study
+from fedabm.study.study import Study
 
 _COLOURS = sns.color_palette("colorblind")
 _PRECISION = 1e-6

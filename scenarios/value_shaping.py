@@ -15,16 +15,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedabm import Federation, Scenario, population
-from fedabm.accuracy import Exposure, PacBound
 from fedabm.analysis.curves import COLOURS, dress, mark, offer_curves, panels, powers
 from fedabm.cli import run_script
-from fedabm.costs import Linear
-from fedabm.curves import Array
-from fedabm.errors import InputError, check_positive, check_whole
-from fedabm.game import Game
-from fedabm.individual import individual_optimum, smallest_federation
+from fedabm.common.errors import InputError, check_positive, check_whole
+from fedabm.games.accuracy import Exposure, PacBound
+from fedabm.games.costs import Linear
+from fedabm.games.curves import Array
+from fedabm.games.individual import individual_optimum, smallest_federation
 from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
-from fedabm.study import Study
+from fedabm.solving.game import Game
+from fedabm.study.study import Study
 
 
 def run(

@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
 from fedabm.cli import run_script
-from fedabm.errors import check_positive
-from fedabm.learning.doshi import Doshi, last_rows
-from fedabm.learning.natural import Data, owners_of, setting
-from fedabm.learning.presets import spread
-from fedabm.study import Study
+from fedabm.common.errors import check_positive
+from fedabm.papers.doshi import Doshi, last_rows
+from fedabm.papers.natural import Data, owners_of, setting
+from fedabm.papers.presets import spread
+from fedabm.study.study import Study
 
 
 def run(

@@ -16,16 +16,16 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm.accuracy import PowerLaw
 from fedabm.cli import run_script
-from fedabm.costs import Linear
-from fedabm.curves import Array
-from fedabm.errors import InputError
-from fedabm.game import Game
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy import PowerLaw
+from fedabm.games.costs import Linear
+from fedabm.games.curves import Array
 from fedabm.mechanisms import CostSharing, NoPayments
 from fedabm.mechanisms.cost_sharing import optimal_rate
-from fedabm.metrics import welfare_optimum
-from fedabm.study import Study
+from fedabm.solving.game import Game
+from fedabm.solving.metrics import welfare_optimum
+from fedabm.study.study import Study
 
 _COLOURS = sns.color_palette("colorblind")
 _ALTERNATIVE = (0.2, 0.4)

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.accuracy import (
+from fedabm.common.errors import InputError
+from fedabm.common.table import Table
+from fedabm.games.accuracy import (
     Custom,
     GroupWeighted,
     PacBound,
@@ -17,11 +19,9 @@ from fedabm.accuracy import (
     RandomDiscovery,
     Separable,
 )
-from fedabm.accuracy.table import Table
-from fedabm.best import best_response
-from fedabm.costs import Linear, stack
-from fedabm.errors import InputError
-from fedabm.offers import full_access, nothing
+from fedabm.games.best import best_response
+from fedabm.games.costs import Linear, stack
+from fedabm.games.offers import full_access, nothing
 
 OWNERS = 4
 EPS = 1 / 32

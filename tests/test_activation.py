@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fedabm import Federation, InputError, population
-from fedabm.activation import Activation, RandomSubset, Sequential, Simultaneous
-from fedabm.random import generator
+from fedabm.common.random import generator
+from fedabm.simulation.activation import Activation, RandomSubset, Sequential, Simultaneous
 from fedabm.strategies import BestResponse, FreeRider, Honest
 from tests.conftest import run, two_owners
 

@@ -13,18 +13,18 @@ import pytest
 import torch
 
 from fedabm import Scenario, population
-from fedabm.errors import InputError
-from fedabm.learning.datasets import load
-from fedabm.learning.engine import Engine
-from fedabm.learning.federated import FederatedData, from_partition
-from fedabm.learning.federation import one_round
+from fedabm.common.errors import InputError
+from fedabm.common.random import Streams, owner_streams
+from fedabm.data.datasets import load
+from fedabm.data.federated import FederatedData, from_partition
+from fedabm.data.partitions import IID
+from fedabm.games.sending import Tampering
+from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles import Curve, Learning, Recipe, Trained
-from fedabm.learning.partitions import IID
-from fedabm.learning.personal import Personal
-from fedabm.learning.rivals import RIVALS
+from fedabm.learning.personal.models import Personal
+from fedabm.learning.rules.federation import one_round
 from fedabm.mechanisms import NoPayments
-from fedabm.random import Streams, owner_streams
-from fedabm.sending import Tampering
+from fedabm.mechanisms.personalised import RIVALS
 from fedabm.strategies import FixedShare, FreeRider, Honest, Liar, Quitter, Random, Strategy
 from fedabm.strategies.attackers import ATTACKS, Attacker
 from tests.conftest import assert_equal_frames, run

@@ -14,7 +14,7 @@ import pytest
 import fedabm.scenarios
 from fedabm import Federation, load
 from fedabm.cli import main
-from fedabm.library import convert, find, names
+from fedabm.study.library import convert, find, names
 from tests.conftest import assert_equal_frames
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +25,7 @@ SCRIPT = '''
 """What if the input is bad?"""
 import typing
 from fedabm import Scenario, population
-from fedabm.accuracy import PowerLaw
+from fedabm.games.accuracy import PowerLaw
 from fedabm.strategies import Random
 
 def run(study, costs: tuple[float, ...] = (0.1, 0.2), capacities: tuple[float, ...] = (5.0, 6.0), shuffle: bool = False,
@@ -200,7 +200,7 @@ def test_a_disk_that_is_full_in_earnest(tmp_path):
     """The system refuses to write more than a few kilobytes per file."""
     out = tmp_path / "out"
     finished = subprocess.run(
-        [sys.executable, "-B", "-m", "fedabm.cli", "run", "free_riding", *SHORT, "--out", str(out)],
+        [sys.executable, "-B", "-m", "fedabm", "run", "free_riding", *SHORT, "--out", str(out)],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)),
         cwd=ROOT,
         capture_output=True,
@@ -239,7 +239,7 @@ def test_an_interrupt_keeps_what_was_recorded_and_says_how_to_see_it(tmp_path, m
 
 
 def test_an_interrupt_between_runs_keeps_the_finished_ones(tmp_path, monkeypatch, capsys):
-    from fedabm.study import Study
+    from fedabm.study.study import Study
 
     simulate, calls = Study.simulate, []
 
@@ -276,12 +276,12 @@ def test_an_interrupt_before_the_first_step_leaves_nothing(tmp_path, monkeypatch
 def test_a_real_ctrl_c(tmp_path):
     out = tmp_path / "out"
     program = f"""
-import sys, fedabm.model
-step = fedabm.model.Federation.step
+import sys, fedabm.simulation.model
+step = fedabm.simulation.model.Federation.step
 def announced(self):
     step(self)
     print(self.steps, flush=True)
-fedabm.model.Federation.step = announced
+fedabm.simulation.model.Federation.step = announced
 from fedabm.cli import main
 sys.exit(main(["run", "free_riding", "--set", "owners=300", "--steps", "100000", "--quiet", "--out", {str(out)!r}]))
 """

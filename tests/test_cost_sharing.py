@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
-from fedabm.accuracy.power_law import PowerLaw
-from fedabm.best import best_response
-from fedabm.costs import Affine, Linear, Power, Quadratic, stack
-from fedabm.errors import InputError
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy.power_law import PowerLaw
+from fedabm.games.best import best_response
+from fedabm.games.costs import Affine, Linear, Power, Quadratic, stack
 from fedabm.mechanisms.cost_sharing import CostSharing, optimal_rate
 from fedabm.mechanisms.no_payments import NoPayments
 from fedabm.views import Reports

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.costs import Affine, Linear, Power, Quadratic, costs_of, stack
-from fedabm.errors import InputError
+from fedabm.common.errors import InputError
+from fedabm.games.costs import Affine, Linear, Power, Quadratic, costs_of, stack
 
 rates, exponents = st.floats(0.0, 5.0), st.floats(1.0, 4.0)
 costs = st.one_of(

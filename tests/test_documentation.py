@@ -69,7 +69,7 @@ def test_every_public_name_and_method_has_a_docstring(module, name):
 
 
 def test_the_check_notices_what_is_missing(monkeypatch):
-    from fedabm import costs
+    from fedabm.games import costs
 
     def silent():
         pass
@@ -80,8 +80,8 @@ def test_the_check_notices_what_is_missing(monkeypatch):
         def quiet(self):
             pass
 
-    Silent.__module__ = "fedabm.costs"
+    Silent.__module__ = "fedabm.games.costs"
     monkeypatch.setattr(costs, "silent", silent, raising=False)
     monkeypatch.setattr(costs, "Silent", Silent, raising=False)
-    assert undocumented("fedabm.costs", "silent") == ["silent"]
-    assert undocumented("fedabm.costs", "Silent") == ["Silent.quiet"]
+    assert undocumented("fedabm.games.costs", "silent") == ["silent"]
+    assert undocumented("fedabm.games.costs", "Silent") == ["Silent.quiet"]

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.accuracy import PowerLaw
-from fedabm.costs import Quadratic
-from fedabm.dynamics import (
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy import PowerLaw
+from fedabm.games.costs import Quadratic
+from fedabm.mechanisms import ContributionSubsidy, NoPayments
+from fedabm.solving.dynamics import (
     best_response,
     curvature,
     direction,
@@ -19,9 +21,7 @@ from fedabm.dynamics import (
     step_size,
     stochastic_gradient,
 )
-from fedabm.errors import InputError
-from fedabm.game import Game
-from fedabm.mechanisms import ContributionSubsidy, NoPayments
+from fedabm.solving.game import Game
 
 GAME = Game(PowerLaw(), [Quadratic(0.2), Quadratic(0.5), Quadratic(1.0)], [3.0, 0.1, 3.0], NoPayments())
 

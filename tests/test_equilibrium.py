@@ -7,12 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.accuracy import Accuracy, Custom, GroupWeighted, PacBound, PowerLaw
-from fedabm.costs import Affine, Linear, Power, Quadratic, stack
-from fedabm.equilibrium import METHODS, equilibria, solve
-from fedabm.errors import InputError
-from fedabm.game import Game
-from fedabm.linear_model import linearise
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy import Accuracy, Custom, GroupWeighted, PacBound, PowerLaw
+from fedabm.games.costs import Affine, Linear, Power, Quadratic, stack
 from fedabm.mechanisms import (
     ContributionSubsidy,
     CostSharing,
@@ -21,7 +18,10 @@ from fedabm.mechanisms import (
     ShapleyShare,
     ValueShaping,
 )
-from fedabm.newton import interior_point, newton
+from fedabm.solving.equilibrium import METHODS, equilibria, solve
+from fedabm.solving.game import Game
+from fedabm.solving.linear_model import linearise
+from fedabm.solving.newton import interior_point, newton
 
 TWO = ([0.1, 0.25], 100)
 
@@ -243,7 +243,7 @@ def test_matrix_free_model_matches_the_matrix(monkeypatch: pytest.MonkeyPatch) -
     profile, rows, weight = np.array([0.5, 1.0, 2.0]), np.arange(3), np.full(3, 0.1)
     pull = np.array([1.0, -2.0, 0.5])
     dense = linearise(game, profile, game.slopes(profile))
-    monkeypatch.setattr("fedabm.linear_model.DENSE", 0)
+    monkeypatch.setattr("fedabm.solving.linear_model.DENSE", 0)
     free = linearise(game, profile, game.slopes(profile))
     assert dense.matrix is not None
     assert free.matrix is None

@@ -5,10 +5,10 @@ import pytest
 
 import fedabm
 from fedabm import Game, solve
-from fedabm.accuracy import Custom, GroupWeighted, PacBound, PowerLaw
-from fedabm.best import best_response
-from fedabm.costs import Linear
-from fedabm.individual import individual_optimum
+from fedabm.games.accuracy import Custom, GroupWeighted, PacBound, PowerLaw
+from fedabm.games.best import best_response
+from fedabm.games.costs import Linear
+from fedabm.games.individual import individual_optimum
 from fedabm.mechanisms import (
     CostSharing,
     NoPayments,
@@ -97,6 +97,6 @@ def test_proportional_shapley_among_groups_against_the_shares_themselves():
 
 
 def test_the_solver_is_found_where_one_looks_for_it():
-    assert fedabm.solve is fedabm.equilibrium.solve
-    assert fedabm.equilibrium.Game is fedabm.Game
+    assert fedabm.solve is fedabm.solving.equilibrium.solve
+    assert fedabm.solving.equilibrium.Game is fedabm.Game
     assert isinstance(solve(Game(PowerLaw(), [0.1], 1, NoPayments())), fedabm.Equilibrium)

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from fedabm import Federation, Frames, Scenario, population
-from fedabm.accuracy import PowerLaw
-from fedabm.frames import COLUMNS
+from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import CostSharing, NoPayments
+from fedabm.results.frames import COLUMNS
 from fedabm.strategies import FixedShare, Liar
 from tests.conftest import mixed, run, two_owners
 

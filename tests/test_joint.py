@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedabm import Scenario, population
-from fedabm.accuracy import JointQuadratic, Phased
-from fedabm.errors import InputError
-from fedabm.game import Game
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy import JointQuadratic, Phased
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
-from fedabm.model import Federation
-from fedabm.rates import full_contribution_steps
+from fedabm.simulation.model import Federation
+from fedabm.solving.game import Game
+from fedabm.solving.rates import full_contribution_steps
 from fedabm.strategies import GradientResponse
 
 COSTS = (0.04, 0.02)

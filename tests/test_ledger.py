@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from fedabm import InputError
-from fedabm.ledger import Ledger, import_graph, payment_graph, write_graphml
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, ShapleyShare
+from fedabm.simulation.ledger import Ledger, import_graph, payment_graph, write_graphml
 from fedabm.views import SERVER, Transfers
 from tests.conftest import mixed, run
 

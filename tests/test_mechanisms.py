@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import fedabm.mechanisms
 from fedabm import InputError
-from fedabm.accuracy import Accuracy, GroupWeighted, PowerLaw, RandomCoverage
-from fedabm.costs import Cost
+from fedabm.games.accuracy import Accuracy, GroupWeighted, PowerLaw, RandomCoverage
+from fedabm.games.costs import Cost
 from fedabm.mechanisms import (
     ContributionSubsidy,
     CostSharing,

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from fedabm import metrics
-from fedabm.accuracy import Custom, GroupWeighted, PowerLaw, RandomCoverage
-from fedabm.costs import Affine, Cost, Linear, Quadratic, stack
-from fedabm.errors import InputError
-from fedabm.metrics import p_mean_welfare, welfare_optimum
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy import Custom, GroupWeighted, PowerLaw, RandomCoverage
+from fedabm.games.costs import Affine, Cost, Linear, Quadratic, stack
+from fedabm.solving import metrics
+from fedabm.solving.metrics import p_mean_welfare, welfare_optimum
 
 positive = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=8)
 utilities = st.lists(st.one_of(st.just(0.0), st.floats(1e-3, 1e3)), min_size=1, max_size=8)

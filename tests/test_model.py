@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedabm import Federation, InputError, OwnerProfile, Scenario, population
-from fedabm.accuracy import GroupWeighted, JointQuadratic, PowerLaw
-from fedabm.activation import RandomSubset, Sequential, Simultaneous
-from fedabm.costs import Affine, Linear, Quadratic
+from fedabm.games.accuracy import GroupWeighted, JointQuadratic, PowerLaw
+from fedabm.games.costs import Affine, Linear, Quadratic
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, ShapleyShare, ValueShaping
+from fedabm.simulation.activation import RandomSubset, Sequential, Simultaneous
 from fedabm.strategies import (
     BestResponse,
     FixedShare,

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from fedabm.analysis.notebooks import execute, main, notebooks
-from fedabm.errors import InputError
+from fedabm.common.errors import InputError
 
 NAMES = ["01_first_study", "02_mechanisms", "03_equilibria_and_shapley", "04_market", "05_sweep", "06_write_your_own"]
 STORED = {name: nbformat.read(path, as_version=4) for name, path in notebooks().items()}

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.accuracy.pac_bound import PacBound
-from fedabm.accuracy.power_law import GroupWeighted, PowerLaw
-from fedabm.costs import Affine, Cost, Linear, Quadratic, stack
-from fedabm.errors import InputError
-from fedabm.individual import individual_optimum, viability_cost
-from fedabm.roots import falling_root
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy.pac_bound import PacBound
+from fedabm.games.accuracy.power_law import GroupWeighted, PowerLaw
+from fedabm.games.costs import Affine, Cost, Linear, Quadratic, stack
+from fedabm.games.individual import individual_optimum, viability_cost
+from fedabm.games.roots import falling_root
 
 bounds = st.builds(PacBound, st.floats(0.3, 1.0), st.floats(0.01, 2000.0))
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from fedabm import Federation, Scenario
-from fedabm.accuracy import GroupWeighted, PowerLaw, RandomCoverage
-from fedabm.activation import RandomSubset, Sequential, Simultaneous
-from fedabm.costs import Cost, Linear
+from fedabm.games.accuracy import GroupWeighted, PowerLaw, RandomCoverage
+from fedabm.games.costs import Cost, Linear
+from fedabm.games.offers import Offers
 from fedabm.mechanisms import ContributionSubsidy, Mechanism, NoPayments
-from fedabm.offers import Offers
-from fedabm.scenario import OwnerProfile
+from fedabm.simulation.activation import RandomSubset, Sequential, Simultaneous
+from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import FixedShare, GradientResponse, Liar, Strategy
 from fedabm.views import Action, Outcome, OwnerView, Reports, ServerView
 from tests.test_mechanisms import EXAMPLES
@@ -208,7 +208,7 @@ def test_nothing_is_kept_in_the_modules():
     """A global table would be within everybody's reach."""
     spied(ContributionSubsidy(0.01), LIAR)
     modules = {name: vars(module) for name, module in sys.modules.items() if name.startswith("fedabm")}
-    assert "fedabm.model" in modules
+    assert "fedabm.simulation.model" in modules
     assert leaks(modules, [*COSTS, *CAPACITIES, SEED]) == []
 
 

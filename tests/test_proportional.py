@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.accuracy.custom import Custom
-from fedabm.accuracy.pac_bound import PacBound
-from fedabm.accuracy.power_law import GroupWeighted, PowerLaw
-from fedabm.accuracy.random_coverage import RandomCoverage
-from fedabm.best import best_response
-from fedabm.costs import Linear, stack
-from fedabm.errors import InputError
-from fedabm.individual import individual_optimum
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy.custom import Custom
+from fedabm.games.accuracy.pac_bound import PacBound
+from fedabm.games.accuracy.power_law import GroupWeighted, PowerLaw
+from fedabm.games.accuracy.random_coverage import RandomCoverage
+from fedabm.games.best import best_response
+from fedabm.games.costs import Linear, stack
+from fedabm.games.individual import individual_optimum
 from fedabm.mechanisms import proportional_shapley
 from fedabm.mechanisms.mixed_merits import MixedMerits
 from fedabm.mechanisms.no_payments import NoPayments

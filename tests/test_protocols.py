@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from fedabm import Federation, Scenario, population
-from fedabm.accuracy import Announced, GroupWeighted, JointQuadratic, Phased, PowerLaw, Schedule
-from fedabm.costs import Linear
-from fedabm.equilibrium import solve
-from fedabm.errors import InputError
-from fedabm.game import Game
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy import Announced, GroupWeighted, JointQuadratic, Phased, PowerLaw, Schedule
+from fedabm.games.costs import Linear
 from fedabm.learning.oracles import Curve
 from fedabm.mechanisms import BanzhafShare, ContributionSubsidy, CostSharing, NoPayments, ShapleyShare
-from fedabm.protocols import (
+from fedabm.papers.protocols import (
     Protocol,
     fed_avg,
     fed_avg_strategic,
@@ -24,11 +22,13 @@ from fedabm.protocols import (
     two_phase_upbred,
     upbred,
 )
-from fedabm.rates import full_contribution_steps
-from fedabm.scenario import OwnerProfile
 from fedabm.shapley import shapley
+from fedabm.simulation.scenario import OwnerProfile
+from fedabm.simulation.treasury import net, within_budgets
+from fedabm.solving.equilibrium import solve
+from fedabm.solving.game import Game
+from fedabm.solving.rates import full_contribution_steps
 from fedabm.strategies import FreeRider, Honest, Keep, Liar, Quitter, Random
-from fedabm.treasury import net, within_budgets
 from fedabm.views import INFORMATION, SERVER, Transfers
 from tests.conftest import assert_equal_frames, run
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from fedabm import Federation, InputError
-from fedabm.activation import RandomSubset, Sequential, Simultaneous
-from fedabm.costs import Linear
+from fedabm.common.random import check_seed, generator, owner_streams
+from fedabm.games.costs import Linear
 from fedabm.mechanisms import NoPayments
-from fedabm.random import check_seed, generator, owner_streams
+from fedabm.simulation.activation import RandomSubset, Sequential, Simultaneous
 from fedabm.strategies import Honest, Liar, Quitter, Random, Strategy
 from tests.conftest import mixed, run
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedabm import Scenario, population
-from fedabm.accuracy import Accuracy
-from fedabm.costs import Quadratic
-from fedabm.errors import InputError
-from fedabm.model import Federation
-from fedabm.rates import Side, accuracy_steps, full_contribution_steps, joint_steps, step_bounds, weight_steps
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy import Accuracy
+from fedabm.games.costs import Quadratic
+from fedabm.simulation.model import Federation
+from fedabm.solving.rates import Side, accuracy_steps, full_contribution_steps, joint_steps, step_bounds, weight_steps
 from fedabm.strategies import GradientResponse
 
 fractions = st.floats(0.01, 0.99)

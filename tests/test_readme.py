@@ -9,10 +9,11 @@ from pathlib import Path
 import matplotlib
 import pytest
 
-from fedabm import market, mechanisms
+from fedabm import mechanisms
 from fedabm.cli import main
-from fedabm.library import find
-from fedabm.parsers import command_line
+from fedabm.cli.parsers import command_line
+from fedabm.mechanisms import market
+from fedabm.study.library import find
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()

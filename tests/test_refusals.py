@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
-from fedabm import Federation, Game, InputError, OwnerProfile, Scenario, metrics, population, solve
-from fedabm.accuracy import Announced, PacBound, Phased, PowerLaw
-from fedabm.costs import Linear, Power, stack
-from fedabm.equilibrium import equilibria
-from fedabm.individual import smallest_federation
+from fedabm import Federation, Game, InputError, OwnerProfile, Scenario, population, solve
+from fedabm.games.accuracy import Announced, PacBound, Phased, PowerLaw
+from fedabm.games.costs import Linear, Power, stack
+from fedabm.games.individual import smallest_federation
 from fedabm.mechanisms import BanzhafShare, ContributionSubsidy, NoPayments, ShapleyShare
 from fedabm.mechanisms.cost_sharing import optimal_rate
-from fedabm.rates import full_contribution_steps
 from fedabm.shapley import shapley
+from fedabm.solving import metrics
+from fedabm.solving.equilibrium import equilibria
+from fedabm.solving.rates import full_contribution_steps
 from fedabm.strategies import GradientResponse, MultiplicativeShare
 
 LAW, RULE = PowerLaw(), NoPayments()

@@ -11,7 +11,7 @@ import pytest
 
 from fedabm import load
 from fedabm.cli import main
-from fedabm.library import find, names
+from fedabm.study.library import find, names
 
 ROOT = Path(__file__).parents[1]
 NAMES = names()

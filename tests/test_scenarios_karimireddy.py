@@ -4,16 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedabm.accuracy import PacBound
-from fedabm.costs import Linear
-from fedabm.errors import InputError
-from fedabm.individual import viability_cost
-from fedabm.library import find
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy import PacBound
+from fedabm.games.costs import Linear
+from fedabm.games.individual import viability_cost
 from fedabm.mechanisms.proportional import ProportionalData, ProportionalValue
 from fedabm.mechanisms.proportional_shapley import ProportionalShapley
 from fedabm.mechanisms.value_shaping import shaped_equilibrium
 from fedabm.scenarios import cost_discrimination, gpt3, individual_optimum, proportional_rules, screening, value_shaping
-from fedabm.study import Study
+from fedabm.study.library import find
+from fedabm.study.study import Study
 
 
 def play(name: str, steps: int | None = None, **parameters) -> Study:

@@ -16,27 +16,29 @@ import pandas as pd
 import pytest
 import torch
 
-from fedabm import Federation, Scenario, checkpoint, load, population, resume
-from fedabm.accuracy import PowerLaw
-from fedabm.activation import RandomSubset
+from fedabm import Federation, Scenario, load, population
 from fedabm.cli import main
-from fedabm.errors import InputError
-from fedabm.learning import natural
-from fedabm.learning.datasets import load as load_data
-from fedabm.learning.doshi import PRESETS, Doshi
-from fedabm.learning.engine import Engine
-from fedabm.learning.federation import Recipe, one_round
-from fedabm.learning.optimisers import Adam
+from fedabm.common.errors import InputError
+from fedabm.data.datasets import load as load_data
+from fedabm.data.partitions import SizeSkew
+from fedabm.games.accuracy import PowerLaw
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.optimisers import Adam
 from fedabm.learning.oracles import Learning, Measure, Rounds
-from fedabm.learning.partitions import SizeSkew
-from fedabm.learning.presets import Size, choose, doshi_facts, engine_for, over_guessing, spread
+from fedabm.learning.rules.federation import Recipe, one_round
 from fedabm.mechanisms import ContributionSubsidy, ShapleyShare
-from fedabm.protocols import Protocol, fed_avg, fed_avg_strategic, fed_br_shap, two_phase_upbred, upbred
+from fedabm.papers import natural
+from fedabm.papers.doshi import PRESETS, Doshi
+from fedabm.papers.presets import Size, choose, doshi_facts, engine_for, over_guessing, spread
+from fedabm.papers.protocols import Protocol, fed_avg, fed_avg_strategic, fed_br_shap, two_phase_upbred, upbred
 from fedabm.scenarios import p_mean_table
 from fedabm.shapley import shapley
+from fedabm.simulation import checkpoint
+from fedabm.simulation.activation import RandomSubset
 from fedabm.strategies import FreeRider, Honest, Keep, Liar, MeasuredResponse
-from fedabm.study import Study
-from fedabm.timing import profiled
+from fedabm.study import resume
+from fedabm.study.study import Study
+from fedabm.study.timing import profiled
 from tests.conftest import assert_equal_frames, run
 
 COSTS = [0.2, 0.4, 0.6, 0.8]
@@ -354,7 +356,7 @@ SLOW = ["--seed", "3", "--set", "data=digits", "--set", "seeds=1", "--set", "own
 
 
 def test_a_killed_study_goes_on_and_ends_with_the_same_frames(tmp_path):
-    command = [sys.executable, "-m", "fedabm.cli", "run", "welfare_by_owners", *SLOW, "--steps", "6"]
+    command = [sys.executable, "-m", "fedabm", "run", "welfare_by_owners", *SLOW, "--steps", "6"]
     environment = {**os.environ, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"}
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     assert main([*command[3:], "--quiet", "--out", str(whole)]) == 0

@@ -5,10 +5,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedabm.errors import InputError
-from fedabm.library import find
+from fedabm.common.errors import InputError
 from fedabm.scenarios.no_equilibrium import ring
-from fedabm.study import Study
+from fedabm.study.library import find
+from fedabm.study.study import Study
 
 
 @pytest.fixture

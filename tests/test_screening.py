@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.accuracy.pac_bound import PacBound
-from fedabm.accuracy.power_law import PowerLaw
-from fedabm.best import best_response
-from fedabm.costs import Linear, stack
-from fedabm.errors import InputError
-from fedabm.individual import individual_optimum, viability_cost
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy.pac_bound import PacBound
+from fedabm.games.accuracy.power_law import PowerLaw
+from fedabm.games.best import best_response
+from fedabm.games.costs import Linear, stack
+from fedabm.games.individual import individual_optimum, viability_cost
 from fedabm.mechanisms.screening import Screening
 from fedabm.mechanisms.value_shaping import ValueShaping
 from fedabm.views import Reports

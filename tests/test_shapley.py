@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.accuracy import GroupWeighted, PowerLaw
-from fedabm.accuracy.custom import Custom
-from fedabm.accuracy.pac_bound import PacBound
-from fedabm.accuracy.random_coverage import RandomCoverage
-from fedabm.accuracy.random_discovery import RandomDiscovery
-from fedabm.errors import InputError
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy import GroupWeighted, PowerLaw
+from fedabm.games.accuracy.custom import Custom
+from fedabm.games.accuracy.pac_bound import PacBound
+from fedabm.games.accuracy.random_coverage import RandomCoverage
+from fedabm.games.accuracy.random_discovery import RandomDiscovery
 from fedabm.shapley import choose_method, shapley, shapley_curves, shapley_jacobian, shapley_marginals
 
 seeds = st.integers(0, 2**32 - 1)

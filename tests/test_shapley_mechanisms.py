@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.accuracy import GroupWeighted, PowerLaw
-from fedabm.accuracy.custom import Custom
-from fedabm.accuracy.pac_bound import PacBound
-from fedabm.accuracy.random_coverage import RandomCoverage
-from fedabm.best import best_response
-from fedabm.costs import Linear
-from fedabm.errors import InputError
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy import GroupWeighted, PowerLaw
+from fedabm.games.accuracy.custom import Custom
+from fedabm.games.accuracy.pac_bound import PacBound
+from fedabm.games.accuracy.random_coverage import RandomCoverage
+from fedabm.games.best import best_response
+from fedabm.games.costs import Linear
 from fedabm.mechanisms.no_payments import NoPayments
 from fedabm.mechanisms.partial_reciprocity import PartialReciprocity
 from fedabm.mechanisms.shapley_share import ShapleyShare

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedabm.accuracy import GroupWeighted, PowerLaw
-from fedabm.equilibrium import solve
-from fedabm.errors import InputError
+from fedabm.common.errors import InputError
+from fedabm.common.names import snake
+from fedabm.games.accuracy import GroupWeighted, PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
-from fedabm.names import snake
-from fedabm.spec import read_game
+from fedabm.solving.equilibrium import solve
+from fedabm.specs.games import read_game
 
 EXAMPLE = """
 mechanism = "no_payments"

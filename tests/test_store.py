@@ -8,10 +8,10 @@ import pytest
 
 import fedabm
 from fedabm import Frames, InputError, load, save
-from fedabm.frames import COLUMNS
 from fedabm.mechanisms import NoPayments
-from fedabm.store import MANIFEST, claim
-from fedabm.study import Study
+from fedabm.results.frames import COLUMNS
+from fedabm.results.store import MANIFEST, claim
+from fedabm.study.study import Study
 from tests.conftest import mixed, run, two_owners
 
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedabm.strategies
-from fedabm.accuracy import PowerLaw
-from fedabm.costs import Cost, Linear
+from fedabm.common.random import owner_streams
+from fedabm.games.accuracy import PowerLaw
+from fedabm.games.costs import Cost, Linear
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, Mechanism
-from fedabm.random import owner_streams
 from fedabm.strategies import BestResponse, FixedShare, Honest, Liar, Quitter, Strategy
 from fedabm.views import Action, Experience, OwnerView, Payoff, Reports
 from tests.conftest import STRATEGIES

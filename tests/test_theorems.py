@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.accuracy import GroupWeighted, PowerLaw
-from fedabm.costs import Affine, Power
-from fedabm.dynamics import iteration_bound, projected_gradient, step_size, stochastic_gradient
-from fedabm.equilibrium import Equilibrium, solve
-from fedabm.game import Game
+from fedabm.games.accuracy import GroupWeighted, PowerLaw
+from fedabm.games.costs import Affine, Power
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, PartialReciprocity, ShapleyShare
-from fedabm.metrics import accuracy_gain, budget, data_gain, individually_rational, reciprocity
 from fedabm.shapley import shapley
+from fedabm.solving.dynamics import iteration_bound, projected_gradient, step_size, stochastic_gradient
+from fedabm.solving.equilibrium import Equilibrium, solve
+from fedabm.solving.game import Game
+from fedabm.solving.metrics import accuracy_gain, budget, data_gain, individually_rational, reciprocity
 
 few = settings(deadline=None, max_examples=20)
 seeds = st.integers(0, 2**32 - 1)

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.accuracy.pac_bound import PacBound
-from fedabm.accuracy.power_law import GroupWeighted, PowerLaw
-from fedabm.accuracy.random_coverage import RandomCoverage
-from fedabm.best import best_response
-from fedabm.costs import Cost, Linear, Quadratic, stack
-from fedabm.errors import InputError
-from fedabm.individual import individual_optimum, viability_cost
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy.pac_bound import PacBound
+from fedabm.games.accuracy.power_law import GroupWeighted, PowerLaw
+from fedabm.games.accuracy.random_coverage import RandomCoverage
+from fedabm.games.best import best_response
+from fedabm.games.costs import Cost, Linear, Quadratic, stack
+from fedabm.games.individual import individual_optimum, viability_cost
 from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
 from fedabm.shapley import shapley
 from fedabm.views import Reports, ServerView

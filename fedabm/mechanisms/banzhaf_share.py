@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.accuracy.base import Accuracy
-from fedabm.curves import Array, Curve, Line
-from fedabm.errors import check_whole
+from fedabm.common.errors import check_whole
+from fedabm.common.random import check_seed
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.curves import Array, Curve, Line
+from fedabm.games.offers import Offers
 from fedabm.mechanisms.base import Mechanism
 from fedabm.mechanisms.shapley_share import shape_of_shares
-from fedabm.offers import Offers
-from fedabm.random import check_seed
 from fedabm.shapley.curves import coalition_curve
 from fedabm.shapley.enumeration import EveryCoalition
 from fedabm.views import Reports

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from fedabm.accuracy.base import Accuracy, Exposure
-from fedabm.curves import Array
-from fedabm.offers import Offers
+from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.curves import Array
+from fedabm.games.offers import Offers
 from fedabm.views import Outcome, Reports, ServerView, Transfers
 
 __all__ = ["Mechanism", "full_access_jacobian", "mean_of_others"]

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.accuracy.base import Accuracy
-from fedabm.curves import Array, Line
-from fedabm.errors import check_number
+from fedabm.common.errors import check_number
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.curves import Array, Line
+from fedabm.games.offers import Offers, full_access
 from fedabm.mechanisms.base import Mechanism, full_access_jacobian, mean_of_others
-from fedabm.offers import Offers, full_access
 from fedabm.views import Reports
 
 __all__ = ["ContributionSubsidy"]

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fedabm.accuracy.base import Accuracy
-from fedabm.costs import Cost
-from fedabm.curves import Array, Curve, Line
-from fedabm.errors import InputError, check_positive, check_range, finite_vector
+from fedabm.common.errors import InputError, check_positive, check_range, finite_vector
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.costs import Cost
+from fedabm.games.curves import Array, Curve, Line
+from fedabm.games.offers import Offers, Shape, full_access
 from fedabm.mechanisms.base import Mechanism, full_access_jacobian, mean_of_others
-from fedabm.offers import Offers, Shape, full_access
 from fedabm.views import Reports
 
 __all__ = ["CostSharing", "optimal_rate"]

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.accuracy.base import Accuracy
-from fedabm.curves import Array, Rows
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.curves import Array, Rows
 from fedabm.mechanisms.proportional import Merits
 from fedabm.shapley.groups import is_total
 from fedabm.shapley.mixture import Mixture, lost, mixture_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedabm.accuracy.base import Accuracy
-from fedabm.curves import Array
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.curves import Array
+from fedabm.games.offers import Offers, full_access, nothing
 from fedabm.mechanisms.base import Mechanism, full_access_jacobian
-from fedabm.offers import Offers, full_access, nothing
 from fedabm.views import Reports
 
 __all__ = ["NoPayments"]

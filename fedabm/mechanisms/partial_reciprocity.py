@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fedabm.accuracy.base import Accuracy
-from fedabm.curves import Array, Line
-from fedabm.errors import check_range
+from fedabm.common.errors import check_range
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.curves import Array, Line
+from fedabm.games.offers import Offers, full_access, nothing
 from fedabm.mechanisms.base import full_access_jacobian
 from fedabm.mechanisms.shapley_share import ShapleyBased, shape_of_shares
-from fedabm.offers import Offers, full_access, nothing
 from fedabm.views import Reports
 
 __all__ = ["PartialReciprocity"]

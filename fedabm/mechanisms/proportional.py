@@ -23,12 +23,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedabm.accuracy.base import Accuracy
-from fedabm.curves import Array, Curve, Line, Rows, beside
-from fedabm.errors import check_range
+from fedabm.common.errors import check_range
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.curves import Array, Curve, Line, Rows, beside
+from fedabm.games.offers import Offers, Shape, full_access, nothing
+from fedabm.games.roots import falling_root
 from fedabm.mechanisms.base import Mechanism
-from fedabm.offers import Offers, Shape, full_access, nothing
-from fedabm.roots import falling_root
 from fedabm.views import Reports
 
 __all__ = ["AgainstFixed", "Merits", "Proportional", "ProportionalData", "ProportionalValue", "Rationed", "best_other"]

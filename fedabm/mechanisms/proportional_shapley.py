@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from fedabm.accuracy.base import Accuracy, Exposure
-from fedabm.curves import Array, Rows
+from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.curves import Array, Rows
 from fedabm.mechanisms.mixed_merits import mixed_merits
 from fedabm.mechanisms.proportional import Merits, Proportional, best_other
 from fedabm.shapley import choose_method, enumeration, shapley

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedabm.accuracy.base import Accuracy
-from fedabm.costs import Cost
-from fedabm.curves import Array, Curve, Line
-from fedabm.errors import InputError, check_positive, check_range
-from fedabm.individual import individual_optimum
+from fedabm.common.errors import InputError, check_positive, check_range
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.costs import Cost
+from fedabm.games.curves import Array, Curve, Line
+from fedabm.games.individual import individual_optimum
+from fedabm.games.offers import Offers, full_access, nothing
+from fedabm.games.roots import falling_root, just_inside
 from fedabm.mechanisms.base import Mechanism
 from fedabm.mechanisms.value_shaping import TILT, Lowest, Ramp, last_crossing
-from fedabm.offers import Offers, full_access, nothing
-from fedabm.roots import falling_root, just_inside
 from fedabm.views import Reports
 
 __all__ = ["Menu", "Screening"]

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.accuracy.base import Accuracy, Exposure
-from fedabm.curves import Array, Curve, Line
-from fedabm.errors import InputError, check_whole, nearest
+from fedabm.common.errors import InputError, check_whole, nearest
+from fedabm.common.random import check_seed
+from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.curves import Array, Curve, Line
+from fedabm.games.offers import Offers, Shape
 from fedabm.mechanisms.base import Mechanism
-from fedabm.offers import Offers, Shape
-from fedabm.random import check_seed
 from fedabm.shapley import METHODS, choose_method, shapley_curves, shapley_jacobian
 from fedabm.shapley.mixture import is_mixture
 from fedabm.views import Reports

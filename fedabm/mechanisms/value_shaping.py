@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedabm.accuracy.base import Accuracy, Exposure
-from fedabm.costs import Cost
-from fedabm.curves import Array, Curve, Rows, beside
-from fedabm.errors import InputError, check_positive
-from fedabm.individual import individual_optimum
+from fedabm.common.errors import InputError, check_positive
+from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.costs import Cost
+from fedabm.games.curves import Array, Curve, Rows, beside
+from fedabm.games.individual import individual_optimum
+from fedabm.games.offers import Offers, full_access, nothing
+from fedabm.games.roots import falling_root, just_inside
 from fedabm.mechanisms.base import Mechanism
-from fedabm.offers import Offers, full_access, nothing
-from fedabm.roots import falling_root, just_inside
 from fedabm.views import Reports
 
 __all__ = ["TILT", "Lowest", "Ramp", "ValueShaping", "last_crossing", "shaped_equilibrium"]

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from fedabm import library
 from fedabm.report.source import Source
 from fedabm.report.tables import text
+from fedabm.study import library
 
 __all__ = ["facts", "parameters", "question", "repeat", "specification"]
 

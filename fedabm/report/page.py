@@ -9,14 +9,14 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined, Template
 
 import fedabm
-from fedabm.errors import InputError
-from fedabm.frames import COLUMNS
+from fedabm.common.errors import InputError
 from fedabm.report.concerns import concerns
 from fedabm.report.facts import facts, parameters, question, repeat, specification
 from fedabm.report.gallery import gallery
 from fedabm.report.images import Inline, from_bytes
 from fedabm.report.source import Source, read
 from fedabm.report.tables import Shown, by_strategy, headline, shown
+from fedabm.results.frames import COLUMNS
 
 __all__ = ["page", "write_report"]
 

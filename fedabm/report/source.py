@@ -11,9 +11,9 @@ from typing import Any, Literal
 import pandas as pd
 
 from fedabm.analysis.rows import last_step, needed
-from fedabm.errors import InputError
-from fedabm.frames import Frames
-from fedabm.store import MANIFEST, SWEEP, load
+from fedabm.common.errors import InputError
+from fedabm.results.frames import Frames
+from fedabm.results.store import MANIFEST, SWEEP, load
 
 __all__ = ["Source", "read"]
 

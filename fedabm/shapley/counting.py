@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.accuracy.base import Exposure
-from fedabm.curves import Array, Curve, Rows
+from fedabm.games.accuracy.base import Exposure
+from fedabm.games.curves import Array, Curve, Rows
 
 __all__ = ["CountingCurve", "counting_curve", "terms"]
 

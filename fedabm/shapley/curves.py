@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.accuracy.base import Accuracy, Exposure
-from fedabm.curves import Array, Curve, Rows
+from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.curves import Array, Curve, Rows
 from fedabm.shapley.groups import exposure_groups, has_groups
 from fedabm.shapley.mixture import Mixture, lost
 from fedabm.shapley.quadrature import leave_one_out

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
-from fedabm.accuracy.base import Accuracy, Exposure
-from fedabm.curves import Array
+from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.curves import Array
 from fedabm.shapley.worth import worth
 
 __all__ = ["MOST_OWNERS", "EveryCoalition", "marginals", "shares"]

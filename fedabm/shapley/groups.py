@@ -7,9 +7,9 @@ from typing import TypeGuard
 
 import numpy as np
 
-from fedabm.accuracy.base import Accuracy, Exposure
-from fedabm.accuracy.power_law import GroupWeighted
-from fedabm.curves import Array
+from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.accuracy.power_law import GroupWeighted
+from fedabm.games.curves import Array
 
 __all__ = ["Groups", "exposure_groups", "has_groups", "is_total"]
 

@@ -6,10 +6,10 @@ from typing import TypedDict, Unpack
 
 import numpy as np
 
-from fedabm.accuracy.base import Accuracy
-from fedabm.accuracy.random_discovery import RandomDiscovery
-from fedabm.curves import Array, Curve, Line
-from fedabm.errors import InputError, check_kind, check_positive, check_range, finite_vector, nearest
+from fedabm.common.errors import InputError, check_kind, check_positive, check_range, finite_vector, nearest
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.accuracy.random_discovery import RandomDiscovery
+from fedabm.games.curves import Array, Curve, Line
 from fedabm.shapley import counting, enumeration, quadrature
 from fedabm.shapley.curves import coalition_curve, mixture_curve
 from fedabm.shapley.groups import is_total
@@ -53,7 +53,7 @@ def shapley(accuracy: Accuracy, profile: Array, method: str = "auto", **options:
     answer's `.method` says which, and that of Monte Carlo carries `.standard_errors`.  `options` are permutations, rng,
     antithetic and precision, see `Options`.
 
-    >>> from fedabm.accuracy import PowerLaw
+    >>> from fedabm.games.accuracy import PowerLaw
     >>> shares = shapley(PowerLaw(), np.array([3.98115436, 2.46263961]))
     >>> print(shares.round(6), shares.method)
     [0.9537  0.77762] quadrature

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from fedabm.accuracy.base import Accuracy
-from fedabm.accuracy.power_law import PowerLaw
-from fedabm.accuracy.random_coverage import RandomCoverage
-from fedabm.curves import Array
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.accuracy.power_law import PowerLaw
+from fedabm.games.accuracy.random_coverage import RandomCoverage
+from fedabm.games.curves import Array
 from fedabm.shapley.groups import exposure_groups
 
 __all__ = ["Mixture", "is_mixture", "lost", "mixture_of"]

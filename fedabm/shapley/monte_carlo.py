@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.accuracy.base import Accuracy, Exposure
-from fedabm.curves import Array, Curve
-from fedabm.errors import check_whole
+from fedabm.common.errors import check_whole
+from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.curves import Array, Curve
 from fedabm.shapley.curves import ExposureCurve, coalition_curve
 from fedabm.shapley.groups import exposure_groups, has_groups
 from fedabm.shapley.shares import Shares

@@ -26,7 +26,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.curves import Array
+from fedabm.games.curves import Array
 from fedabm.shapley.mixture import Mixture, lost
 
 __all__ = ["jacobian", "leave_one_out", "leave_two_out", "marginals", "shares"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.curves import Array
+from fedabm.games.curves import Array
 
 __all__ = ["Shares"]
 

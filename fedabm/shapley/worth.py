@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fedabm.accuracy.base import Accuracy
-from fedabm.curves import Array
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.curves import Array
 
 __all__ = ["difference", "worth"]
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.errors import InputError, check_positive, nearest
-from fedabm.random import Streams
-from fedabm.sending import Tamper
+from fedabm.common.errors import InputError, check_positive, nearest
+from fedabm.common.random import Streams
+from fedabm.games.sending import Tamper
 from fedabm.strategies.base import Strategy
 from fedabm.views import Action, OwnerView
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.errors import check_number, check_positive, check_range
+from fedabm.common.errors import check_number, check_positive, check_range
 from fedabm.strategies.base import Strategy
 from fedabm.views import Action, OwnerView
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fedabm.errors import InputError, check_positive
+from fedabm.common.errors import InputError, check_positive
 from fedabm.strategies.base import Strategy
 from fedabm.views import Action, OwnerView, Reports
 

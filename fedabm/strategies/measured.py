@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.curves import Array
-from fedabm.errors import InputError, check_positive, check_range
+from fedabm.common.errors import InputError, check_positive, check_range
+from fedabm.games.curves import Array
 from fedabm.strategies.base import Strategy
 from fedabm.views import Action, OwnerView
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from fedabm.errors import InputError
+from fedabm.common.errors import InputError
 from fedabm.sweep.executors import WorkerDied, Workers
 
 __all__ = ["RayExecutor"]

@@ -8,7 +8,7 @@ from typing import Any
 import mesa
 import pandas as pd
 
-from fedabm.frames import versions
+from fedabm.results.frames import versions
 from fedabm.sweep.tables import Tables
 
 __all__ = ["Collection"]

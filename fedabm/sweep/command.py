@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from fedabm.errors import InputError
+from fedabm.common.errors import InputError
 from fedabm.sweep.preview import preview
 from fedabm.sweep.spec import read_sweep
 

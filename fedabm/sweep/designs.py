@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.errors import InputError
-from fedabm.frames import shorten
-from fedabm.scenario import Scenario
+from fedabm.common.errors import InputError
+from fedabm.results.frames import shorten
+from fedabm.simulation.scenario import Scenario
 
 __all__ = ["Cell", "Cells", "Design", "Grid", "OneAtATime", "plain"]
 

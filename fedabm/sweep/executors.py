@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from fedabm.errors import InputError, check_positive, check_whole
+from fedabm.common.errors import InputError, check_positive, check_whole
 
 __all__ = ["LocalExecutor", "SerialExecutor", "WorkerDied", "Workers", "executor_of"]
 

@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fedabm.errors import InputError
+from fedabm.common.errors import InputError
 from fedabm.sweep.designs import plain
 from fedabm.sweep.jobs import Job
 

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 import fedabm
-from fedabm.errors import InputError
-from fedabm.frames import versions
+from fedabm.common.errors import InputError
+from fedabm.results.frames import versions
 
 __all__ = ["canonical", "code_of", "digest"]
 

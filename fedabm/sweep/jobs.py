@@ -12,9 +12,10 @@ from typing import Any
 
 import mesa
 
-from fedabm import checkpoint, library
-from fedabm.frames import Frames, versions
-from fedabm.model import Federation
+from fedabm.results.frames import Frames, versions
+from fedabm.simulation import checkpoint
+from fedabm.simulation.model import Federation
+from fedabm.study import library
 from fedabm.sweep.collected import Collection
 from fedabm.sweep.designs import plain
 from fedabm.sweep.results import split
@@ -54,7 +55,7 @@ def do(job: Job, path: Path | None = None, every: float | None = None) -> list[T
 
 
 def _script(job: Job, path: Path | None, every: float | None) -> list[Tables]:
-    from fedabm.study import Study  # slow to import, and needed for scripts only
+    from fedabm.study.study import Study  # slow to import, and needed for scripts only
 
     script = library.find(job.target.where)
     parameters = {**script.defaults, **job.parameters}

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fedabm.errors import InputError
+from fedabm.common.errors import InputError
 from fedabm.sweep.tables import stack
 
 __all__ = ["Part", "damaged", "merge", "opened", "parts_in", "set_aside", "tidy", "write"]

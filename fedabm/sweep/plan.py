@@ -17,8 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fedabm.errors import InputError, Interrupted, check_positive, check_whole
-from fedabm.frames import versions
+from fedabm.common.errors import InputError, Interrupted, check_positive, check_whole
+from fedabm.results.frames import versions
 from fedabm.sweep import parts
 from fedabm.sweep.designs import Cell, Design, plain
 from fedabm.sweep.executors import SerialExecutor, Workers, executor_of, starting

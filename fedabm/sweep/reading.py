@@ -12,8 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fedabm.frames import COLUMNS
-from fedabm.selection import Columns, choose_columns, choose_runs
+from fedabm.results.frames import COLUMNS
+from fedabm.results.selection import Columns, choose_columns, choose_runs
 from fedabm.sweep.folder import read_design
 from fedabm.sweep.parts import latest, opened, unreadable
 from fedabm.sweep.results import Results

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from fedabm.frames import COLUMNS, Frames
+from fedabm.results.frames import COLUMNS, Frames
 
 __all__ = ["Results", "split"]
 

@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
-from fedabm.errors import InputError
+from fedabm.common.errors import InputError
 from fedabm.sweep import parts
 from fedabm.sweep.executors import WorkerDied, Workers
 from fedabm.sweep.jobs import Job, failed

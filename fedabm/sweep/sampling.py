@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.curves import Array
-from fedabm.errors import InputError, check_whole
-from fedabm.names import snake
-from fedabm.random import check_seed
+from fedabm.common.errors import InputError, check_whole
+from fedabm.common.names import snake
+from fedabm.common.random import check_seed
+from fedabm.games.curves import Array
 from fedabm.sweep.designs import Cell, Design, listed, name_of, plain
 
 __all__ = ["LatinHypercube", "RandomDesign", "Sobol", "Span"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.errors import InputError, check_whole
-from fedabm.random import check_seed
+from fedabm.common.errors import InputError, check_whole
+from fedabm.common.random import check_seed
 
 __all__ = ["Seeds"]
 

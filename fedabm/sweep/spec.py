@@ -23,8 +23,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fedabm.errors import InputError, nearest
-from fedabm.names import build
+from fedabm.common.errors import InputError, nearest
+from fedabm.common.names import build
 from fedabm.sweep.designs import Cells, Design, Grid, OneAtATime
 from fedabm.sweep.plan import Sweep
 from fedabm.sweep.sampling import LatinHypercube, RandomDesign, Sobol

@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 import mesa
 
-from fedabm import library
-from fedabm.errors import InputError, nearest
+from fedabm.common.errors import InputError, nearest
+from fedabm.study import library
 from fedabm.sweep.identity import canonical
 from fedabm.sweep.sources import sources_of
 

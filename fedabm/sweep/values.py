@@ -12,11 +12,12 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from fedabm import accuracy, mechanisms, strategies
-from fedabm.accuracy.base import Accuracy
-from fedabm.errors import InputError, nearest
+from fedabm import mechanisms, strategies
+from fedabm.common.errors import InputError, nearest
+from fedabm.common.names import build, find, kinds
+from fedabm.games import accuracy
+from fedabm.games.accuracy.base import Accuracy
 from fedabm.mechanisms import Mechanism
-from fedabm.names import build, find, kinds
 from fedabm.strategies import Strategy
 from fedabm.sweep.sampling import Span
 from fedabm.sweep.targets import Target

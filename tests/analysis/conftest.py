@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from fedabm import Frames, Scenario, population
-from fedabm.accuracy import PowerLaw
 from fedabm.analysis import figures
+from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.strategies import BestResponse, FreeRider, GradientResponse, Honest, Liar, Quitter, Random
 from tests.analysis.marks import SUBSIDY

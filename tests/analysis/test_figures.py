@@ -14,12 +14,12 @@ from matplotlib.patches import Ellipse
 
 import fedabm
 from fedabm import Frames, InputError, Scenario, population
-from fedabm.accuracy import PowerLaw
 from fedabm.analysis import figures
 from fedabm.analysis.looks import strategy_looks
 from fedabm.analysis.outcomes import confidence
 from fedabm.analysis.over_time import FLOOR
 from fedabm.analysis.rows import how_many, last_step
+from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, NoPayments, ValueShaping
 from fedabm.strategies import FreeRider, Honest
 from tests.analysis.marks import SUBSIDY, legend, marks

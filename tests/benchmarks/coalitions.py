@@ -16,10 +16,10 @@ import numpy as np
 import torch
 from torch.nn.utils import vector_to_parameters
 
-from fedabm.learning.coalitions import Coalitions
-from fedabm.learning.engine import Engine
-from fedabm.learning.federated import FederatedData
-from fedabm.learning.networks import build
+from fedabm.data.federated import FederatedData
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.networks import build
+from fedabm.learning.oracles.averaged import Coalitions
 from tests.benchmarks.training import timed
 
 OWNERS, TESTS, LARGE_BATCH = 10, 20, 250

@@ -15,8 +15,8 @@ from functools import partial
 
 import numpy as np
 
-from fedabm.market import MarketView, ModelMarket, Profiles
-from fedabm.random import generator
+from fedabm.common.random import generator
+from fedabm.mechanisms.market import MarketView, ModelMarket, Profiles
 
 PRODUCT, MOST_PRODUCTS = 1000, 20.0
 SIZES = (100, 300, 1000, 3000)

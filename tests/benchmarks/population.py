@@ -18,8 +18,8 @@ import mesa
 import numpy as np
 
 from fedabm import Federation, Scenario, population
-from fedabm.accuracy import PowerLaw
-from fedabm.random import generator
+from fedabm.common.random import generator
+from fedabm.games.accuracy import PowerLaw
 from fedabm.strategies import BestResponse, GradientResponse, Strategy
 
 Update = Callable[[np.ndarray], np.ndarray]

@@ -20,13 +20,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedabm.learning.engine import Engine
-from fedabm.learning.federated import FederatedData
-from fedabm.learning.federation import Recipe
-from fedabm.learning.optimisers import SGD
-from fedabm.learning.personal import Personal
-from fedabm.learning.rivals import RIVALS, Personalised
-from fedabm.sending import Effort, Sending
+from fedabm.data.federated import FederatedData
+from fedabm.games.sending import Effort, Sending
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.optimisers import SGD
+from fedabm.learning.personal.models import Personal
+from fedabm.learning.rules.federation import Recipe
+from fedabm.mechanisms.personalised import RIVALS, Personalised
 
 MOST = 1.3
 #: how many models an owner trains in a round, where it is not one

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.accuracy import GroupWeighted
+from fedabm.games.accuracy import GroupWeighted
 from fedabm.shapley import shapley
 from fedabm.shapley.groups import exposure_groups
 

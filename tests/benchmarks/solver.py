@@ -23,13 +23,13 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 
 import numpy as np
 
-from fedabm.accuracy import GroupWeighted
-from fedabm.dynamics import curvature, direction, iteration_bound, projected_gradient, step_size
-from fedabm.equilibrium import Equilibrium, solve
-from fedabm.game import Game
+from fedabm.games.accuracy import GroupWeighted
 from fedabm.mechanisms.shapley_share import ShapleyShare
-from fedabm.search import opening
 from fedabm.shapley import shapley_marginals
+from fedabm.solving.dynamics import curvature, direction, iteration_bound, projected_gradient, step_size
+from fedabm.solving.equilibrium import Equilibrium, solve
+from fedabm.solving.game import Game
+from fedabm.solving.search import opening
 
 WEIGHTS = ((3.1e-3, 4.7e-4, 4.4e-4), (6.7e-4, 1.9e-3, 6.5e-4), (9.3e-4, 8.3e-4, 2.1e-3))
 GAP, EVALUATIONS = 1e-8, 60

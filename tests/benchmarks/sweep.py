@@ -26,7 +26,7 @@ import mesa
 
 import fedabm
 from fedabm import Federation, Scenario, population
-from fedabm.accuracy import PowerLaw
+from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, Mechanism, NoPayments
 from fedabm.sweep import Grid, Seeds, Sweep
 from fedabm.sweep.executors import LocalExecutor, SerialExecutor

@@ -23,11 +23,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from fedabm.learning.engine import Engine
-from fedabm.learning.federated import FederatedData
-from fedabm.learning.networks import build
-from fedabm.learning.optimisers import SGD
-from fedabm.random import Streams, generator
+from fedabm.common.random import Streams, generator
+from fedabm.data.federated import FederatedData
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.networks import build
+from fedabm.learning.engine.optimisers import SGD
 from tests.benchmarks.rivals import PACKAGES, Rival, default_folder
 
 SAMPLES, BATCH, RATE, LARGE_BATCH = 50, 10, 0.01, 250

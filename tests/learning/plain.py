@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from fedabm.learning.blocks import SeededDropout
-from fedabm.learning.federated import FederatedData
-from fedabm.learning.networks import build
-from fedabm.learning.passes import sample_keys
-from fedabm.random import generator
+from fedabm.common.random import generator
+from fedabm.data.federated import FederatedData
+from fedabm.learning.engine.blocks import SeededDropout
+from fedabm.learning.engine.networks import build
+from fedabm.learning.engine.passes import sample_keys
 
 MakeOptimiser = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedabm.learning.exchange import Exchange, Sent
-from fedabm.learning.rivals.base import usable
+from fedabm.learning.personal.exchange import Exchange, Sent
+from fedabm.mechanisms.personalised.base import usable
 
 
 def judge_by_targets(targets: Tensor):

@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 import torch
 
-from fedabm import Federation, Scenario, checkpoint
-from fedabm.accuracy.base import Accuracy
-from fedabm.activation import Activation, RandomSubset, Simultaneous
-from fedabm.costs import Linear
-from fedabm.errors import InputError
-from fedabm.learning.engine import Engine
-from fedabm.learning.federated import FederatedData
+from fedabm import Federation, Scenario
+from fedabm.common.errors import InputError
+from fedabm.data.federated import FederatedData
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.costs import Linear
+from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles import Coalition, Learning, Trained
 from fedabm.learning.oracles.answers import Answering
 from fedabm.mechanisms import ContributionSubsidy, Mechanism, NoPayments, ProportionalShapley, ShapleyShare
-from fedabm.scenario import OwnerProfile
+from fedabm.simulation import checkpoint
+from fedabm.simulation.activation import Activation, RandomSubset, Simultaneous
+from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import FixedShare, GradientResponse, Liar, Strategy
 from tests.conftest import assert_equal_frames
 from tests.test_privacy import Bugged, Spy, leaks

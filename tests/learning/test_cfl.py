@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedabm.learning.exchange import Sent
-from fedabm.learning.rivals import CFL
+from fedabm.learning.personal.exchange import Sent
+from fedabm.mechanisms.personalised import CFL
 from tests.learning.sent import assert_close, broken, cosine, sent_of
 
 

@@ -1,4 +1,4 @@
-"""Coalition models against models that are really averaged, the values on disk, and sampled Shapley values."""
+"""Coalition models against models that are really averaged, and the values on disk."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import pytest
 import torch
 from torch import nn
 
-from fedabm.errors import InputError
-from fedabm.learning.coalitions import Coalitions
-from fedabm.learning.engine import Engine
-from fedabm.learning.first_layer import FirstLayer, Members
-from fedabm.learning.permutations import sampled_shapley
+from fedabm.common.errors import InputError
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.first_layer import FirstLayer, Members
+from fedabm.learning.oracles.averaged import Coalitions
 from tests.learning.plain import plain_scores, random_data
 
 CASES = {
@@ -146,38 +145,6 @@ def exact(worth, owners: int) -> np.ndarray:  # type: ignore[no-untyped-def]
 def curved(who: np.ndarray) -> np.ndarray:
     size = who @ np.array([1.0, 2.0, 3.0, 4.0])
     return np.column_stack([1 - 1 / (1 + size), np.sqrt(size)])
-
-
-@pytest.mark.parametrize("antithetic", [True, False])
-def test_sampled_shares_approach_the_exact_ones(antithetic: bool) -> None:
-    rng = np.random.default_rng(1)
-    found = sampled_shapley(curved, 4, rng, orders=4000, antithetic=antithetic, tolerance=0.02)
-    assert found.converged
-    assert found.orders < 4000
-    assert (np.abs(found.values - exact(curved, 4)) < 5 * found.errors + 1e-12).all()
-    np.testing.assert_allclose(found.values.sum(0), curved(np.ones((1, 4), bool))[0])
-
-
-def test_truncation_asks_less_and_loses_little() -> None:
-    asked = [0]
-
-    def counted(who: np.ndarray) -> np.ndarray:
-        asked[0] += len(who)
-        return curved(who)[:, :1]
-
-    exact_values = exact(lambda who: curved(who)[:, :1], 4)
-    found = sampled_shapley(counted, 4, np.random.default_rng(0), orders=400, truncation=0.05)
-    assert not found.converged
-    assert asked[0] < 0.9 * 4 * 400
-    assert np.abs(found.values - exact_values).max() < 0.05 + 5 * found.errors.max()
-    assert found.values.sum() == pytest.approx(exact_values.sum(), abs=0.05)
-
-
-def test_shares_of_trained_models_add_up() -> None:
-    coalitions, _ = game("mlp", measure="loss")
-    found = sampled_shapley(coalitions.values, 3, np.random.default_rng(0), orders=12)
-    ends = coalitions.values(np.array([[False] * 3, [True] * 3]))
-    np.testing.assert_allclose(found.values.sum(0), ends[1] - ends[0], atol=1e-9)
 
 
 def test_bad_coalitions_are_told(tmp_path: Path) -> None:

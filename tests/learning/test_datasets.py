@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from fedabm.errors import InputError
-from fedabm.learning import datasets
-from fedabm.learning.datasets import Dataset, data_folder, from_flower, from_hub, from_table, load, names, status
-from fedabm.learning.datasets.idx import parse_idx
-from fedabm.learning.datasets.text import CHARACTERS, words
+from fedabm.common.errors import InputError
+from fedabm.data import datasets
+from fedabm.data.datasets import Dataset, data_folder, from_flower, from_hub, from_table, load, names, status
+from fedabm.data.datasets.idx import parse_idx
+from fedabm.data.datasets.text import CHARACTERS, words
 
 FULL = Path(os.environ.get("FEDABM_DATA", "no-such-folder"))
 SHARED = Path(os.environ.get("FEDABM_SHARED") or Path(__file__).resolve().parents[3] / "shared" / "data")

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from fedabm.errors import InputError
-from fedabm.learning import command
-from fedabm.learning.datasets import download, registry
-from fedabm.learning.datasets.download import Remote, fetch, open_url
+from fedabm.cli import data as command
+from fedabm.common.errors import InputError
+from fedabm.data.datasets import download, registry
+from fedabm.data.datasets.download import Remote, fetch, open_url
 
 BODY = bytes(range(256)) * 4000
 

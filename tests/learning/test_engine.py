@@ -9,15 +9,15 @@ import pytest
 import torch
 from torch import nn
 
-from fedabm.errors import InputError
-from fedabm.learning.batched import compile_network
-from fedabm.learning.engine import Engine
-from fedabm.learning.federated import FederatedData
-from fedabm.learning.networks import build
-from fedabm.learning.optimisers import SGD, Adam
-from fedabm.learning.schedule import Plan, mini_batches
-from fedabm.learning.training import Proximal
-from fedabm.random import Streams, generator
+from fedabm.common.errors import InputError
+from fedabm.common.random import Streams, generator
+from fedabm.data.federated import FederatedData
+from fedabm.learning.engine.batched import compile_network
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.networks import build
+from fedabm.learning.engine.optimisers import SGD, Adam
+from fedabm.learning.engine.schedule import Plan, mini_batches
+from fedabm.learning.engine.training import Proximal
 from tests.learning.plain import plain_round, random_data
 
 CLOSE = {"rtol": 0.0, "atol": 1e-5}
@@ -296,10 +296,10 @@ def test_nobody_trains_and_nobody_judges() -> None:
 
 
 def test_digits_reach_what_a_plain_loop_reaches() -> None:
-    from fedabm.learning.aggregate import federated_average
-    from fedabm.learning.datasets import load
-    from fedabm.learning.federated import from_partition
-    from fedabm.learning.partitions import IID
+    from fedabm.data.datasets import load
+    from fedabm.data.federated import from_partition
+    from fedabm.data.partitions import IID
+    from fedabm.learning.rules.aggregate import federated_average
     from tests.learning.plain import plain_scores
 
     data = from_partition(load("digits"), IID(5), seed=1)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-import fedabm.learning.aggregate as aggregate_module
-from fedabm.errors import InputError
-from fedabm.learning.aggregate import aggregate, federated_average, screen
-from fedabm.learning.engine import Engine
-from fedabm.learning.evaluate import by_owner, judge
+import fedabm.learning.rules.aggregate as aggregate_module
+from fedabm.common.errors import InputError
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.evaluate import by_owner, judge
+from fedabm.learning.rules.aggregate import aggregate, federated_average, screen
 from tests.learning.plain import plain_scores, random_data
 
 CASES = {

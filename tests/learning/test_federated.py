@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.errors import InputError
-from fedabm.learning.datasets import Dataset, load
-from fedabm.learning.federated import FederatedData, from_partition
-from fedabm.learning.partitions import IID, Dirichlet, Natural, Partition, Rotated, Shards, rotate
-from fedabm.learning.quality import Duplicates, FeatureNoise, LabelNoise
-from fedabm.random import generator
+from fedabm.common.errors import InputError
+from fedabm.common.random import generator
+from fedabm.data.datasets import Dataset, load
+from fedabm.data.federated import FederatedData, from_partition
+from fedabm.data.partitions import IID, Dirichlet, Natural, Partition, Rotated, Shards, rotate
+from fedabm.data.quality import Duplicates, FeatureNoise, LabelNoise
 
 
 def numbered(samples: int = 200, **columns: np.ndarray) -> Dataset:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from fedabm.learning.engine import Engine
-from fedabm.learning.federation import Recipe, federate
-from fedabm.learning.optimisers import SGD, Adam
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.optimisers import SGD, Adam
+from fedabm.learning.rules.federation import Recipe, federate
 from tests.learning.plain import MakeOptimiser, plain_round, random_data
 
 DATA = random_data((6,), sizes=(9, 2, 12, 5), tests=(1, 1, 1, 1))

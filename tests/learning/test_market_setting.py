@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from fedabm import Federation, InputError
-from fedabm.learning import market_setting as settings
-from fedabm.learning.datasets import Dataset, load
-from fedabm.learning.federated import FederatedData, from_partition
-from fedabm.learning.market_setting import honest_owners, market_rules, market_setting, split_owner
-from fedabm.learning.optimisers import SGD
-from fedabm.learning.partitions import Clusters
+from fedabm.data.datasets import Dataset, load
+from fedabm.data.federated import FederatedData, from_partition
+from fedabm.data.partitions import Clusters
+from fedabm.learning.engine.optimisers import SGD
+from fedabm.papers import market_setting as settings
+from fedabm.papers.market_setting import honest_owners, market_rules, market_setting, split_owner
 from scenarios import inclusive_market, market_liars
 
 

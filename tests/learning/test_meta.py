@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedabm.learning.aggregate import aggregate, federated_average
-from fedabm.learning.engine import Engine
-from fedabm.learning.optimisers import SGD, Adam
-from fedabm.learning.training import Proximal
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.optimisers import SGD, Adam
+from fedabm.learning.engine.training import Proximal
+from fedabm.learning.rules.aggregate import aggregate, federated_average
 from tests.learning.plain import random_data
 
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from fedabm import Federation
-from fedabm.accuracy import Announced
-from fedabm.accuracy.base import Accuracy
-from fedabm.learning.datasets import load
-from fedabm.learning.engine import Engine
+from fedabm.data.datasets import load
+from fedabm.games.accuracy import Announced
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles import Curve, Learning, Recipe, Rounds, Trained
-from fedabm.learning.presets import Size, engine_for
 from fedabm.mechanisms import BanzhafShare
-from fedabm.protocols import (
+from fedabm.papers.presets import Size, engine_for
+from fedabm.papers.protocols import (
     Protocol,
     fed_avg,
     fed_avg_strategic,

@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import nn
 
-from fedabm.errors import InputError
-from fedabm.learning.blocks import LastState, keep
-from fedabm.learning.networks import NETWORKS, build, check_fit, count
-from fedabm.learning.work import measure
+from fedabm.common.errors import InputError
+from fedabm.learning.engine.blocks import LastState, keep
+from fedabm.learning.engine.networks import NETWORKS, build, check_fit, count
+from fedabm.learning.engine.work import measure
 
 IMAGE, COLOUR = (1, 28, 28), (3, 32, 32)
 COUNTS = [
@@ -132,7 +132,7 @@ def test_making_an_engine_does_not_import_the_compiler() -> None:
     """It takes seconds to import and is not needed."""
     code = (
         "import sys, numpy as np\n"
-        "from fedabm.learning.engine import Engine\n"
+        "from fedabm.learning.engine.engine import Engine\n"
         "from tests.learning.plain import random_data\n"
         "engine = Engine('small_cnn', random_data((1, 28, 28)), device='cpu')\n"
         "engine.evaluate(engine.train(engine.initial(0), [1, 1, 1], epochs=1))\n"

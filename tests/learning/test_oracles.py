@@ -12,23 +12,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fedabm.accuracy import GroupWeighted
-from fedabm.equilibrium import solve
-from fedabm.errors import InputError
-from fedabm.game import Game
-from fedabm.learning import federation
-from fedabm.learning.aggregate import federated_average
-from fedabm.learning.coalitions import Coalitions
-from fedabm.learning.datasets import load
-from fedabm.learning.engine import Engine
-from fedabm.learning.federated import FederatedData, from_partition
-from fedabm.learning.optimisers import SGD
+from fedabm.common.errors import InputError
+from fedabm.data.datasets import load
+from fedabm.data.federated import FederatedData, from_partition
+from fedabm.data.partitions import IID
+from fedabm.games.accuracy import GroupWeighted
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Coalition, Curve, Measure, Recipe, Trained, fit_groups, measure_groups
+from fedabm.learning.oracles.averaged import Coalitions
 from fedabm.learning.oracles.curve import proportional
 from fedabm.learning.oracles.memory import Memory
-from fedabm.learning.partitions import IID
+from fedabm.learning.rules import federation
+from fedabm.learning.rules.aggregate import federated_average
 from fedabm.mechanisms import NoPayments, ShapleyShare
 from fedabm.shapley import shapley
+from fedabm.solving.equilibrium import solve
+from fedabm.solving.game import Game
 
 PROFILE = np.array([40.0, 25.0, 0.0, 60.0])
 
@@ -176,8 +176,8 @@ def test_equal_weighting_counts_everyone_alike_and_proximity_holds_back():
 
 
 def test_a_round_passes_through_the_meta_device():
-    from fedabm.random import owner_streams
-    from fedabm.sending import Tampering
+    from fedabm.common.random import owner_streams
+    from fedabm.games.sending import Tampering
 
     ghost = Engine("mlp", digits(), device="meta")
     attack = Tampering(np.array([1, 3]), lambda rows, received, rng: -rows, owner_streams(0, 2))

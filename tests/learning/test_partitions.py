@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.errors import InputError
-from fedabm.learning.datasets import Dataset
-from fedabm.learning.partitions import (
+from fedabm.common.errors import InputError
+from fedabm.data.datasets import Dataset
+from fedabm.data.partitions import (
     IID,
     ClassSkew,
     Clusters,

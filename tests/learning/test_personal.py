@@ -9,25 +9,26 @@ import numpy as np
 import pytest
 import torch
 
-from fedabm import Federation, Scenario, checkpoint
-from fedabm.costs import Linear
-from fedabm.learning.datasets import load
-from fedabm.learning.engine import Engine
-from fedabm.learning.exchange import Exchange, LocalTask
-from fedabm.learning.federated import FederatedData, from_partition
-from fedabm.learning.optimisers import SGD
+from fedabm import Federation, Scenario
+from fedabm.common.random import Streams, generator
+from fedabm.data.datasets import load
+from fedabm.data.federated import FederatedData, from_partition
+from fedabm.data.partitions import Clusters
+from fedabm.games.costs import Linear
+from fedabm.games.sending import Effort, Sending
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.optimisers import SGD
+from fedabm.learning.engine.training import Proximal
 from fedabm.learning.oracles import Recipe
-from fedabm.learning.own import ClassMix, OwnPart
-from fedabm.learning.partitions import Clusters
-from fedabm.learning.personal import Personal
-from fedabm.learning.rivals import RIVALS, Ditto, FedAvg, Local
-from fedabm.learning.training import Proximal
-from fedabm.market import ImportGain, ModelMarket
-from fedabm.market.distances import proximal_centres
+from fedabm.learning.personal.exchange import Exchange, LocalTask
+from fedabm.learning.personal.models import Personal
+from fedabm.learning.personal.own import ClassMix, OwnPart
 from fedabm.mechanisms import Mechanism
-from fedabm.random import Streams, generator
-from fedabm.scenario import OwnerProfile
-from fedabm.sending import Effort, Sending
+from fedabm.mechanisms.market import ImportGain, ModelMarket
+from fedabm.mechanisms.market.distances import proximal_centres
+from fedabm.mechanisms.personalised import RIVALS, Ditto, FedAvg, Local
+from fedabm.simulation import checkpoint
+from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Attacker, Honest, Strategy
 from tests.conftest import assert_equal_frames, run
 from tests.learning.test_answers import COSTS, FULL, PLANTED, TESTED

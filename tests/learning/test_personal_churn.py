@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from fedabm import Federation
-from fedabm.learning.rivals import Local
-from fedabm.random import Streams, generator
+from fedabm.common.random import Streams, generator
+from fedabm.mechanisms.personalised import Local
 from fedabm.strategies import FreeRider, Honest, Quitter, Strategy
 from tests.conftest import run
 from tests.learning.test_personal import MARKET, RECIPE, data, engine, every_rule, models, scenario

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.errors import InputError
-from fedabm.learning.quality import Chain, Duplicates, FeatureNoise, LabelFlip, LabelNoise, LabelShift
+from fedabm.common.errors import InputError
+from fedabm.data.quality import Chain, Duplicates, FeatureNoise, LabelFlip, LabelNoise, LabelShift
 
 X = np.arange(100 * 4, dtype=np.float32).reshape(100, 4)
 Y = np.arange(100) % 5
@@ -50,9 +50,9 @@ def test_a_shift_moves_labels_round():
 
 
 def test_one_owner_alone_can_have_flipped_labels():
-    from fedabm.learning.datasets import load
-    from fedabm.learning.federated import from_partition
-    from fedabm.learning.partitions import IID
+    from fedabm.data.datasets import load
+    from fedabm.data.federated import from_partition
+    from fedabm.data.partitions import IID
 
     good, bad = (from_partition(load("digits"), IID(3), quality=q) for q in (None, {1: LabelFlip(7, 1)}))
     for owner in (0, 2):

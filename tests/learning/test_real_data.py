@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from fedabm.learning.datasets import load
-from fedabm.learning.engine import Engine
-from fedabm.learning.federated import FederatedData
-from fedabm.learning.federation import Recipe, federate
-from fedabm.learning.optimisers import SGD
+from fedabm.data.datasets import load
+from fedabm.data.federated import FederatedData
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.optimisers import SGD
+from fedabm.learning.rules.federation import Recipe, federate
 from tests.learning.plain import plain_round, plain_scores
 
 FOLDER = Path(os.environ.get("FEDABM_DATA") or "no-such-folder")

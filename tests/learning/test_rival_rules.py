@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fedabm.learning.exchange import Sent
-from fedabm.learning.federation import Recipe, mix
-from fedabm.learning.rivals import Ditto, FedAMP, FedAvg, FedFomo, FedProx, Local, PFedGraph
-from fedabm.learning.rivals.base import cosines
-from fedabm.learning.rivals.p_fed_graph import on_simplex
+from fedabm.learning.personal.exchange import Sent
+from fedabm.learning.rules.federation import Recipe, mix
+from fedabm.mechanisms.personalised import Ditto, FedAMP, FedAvg, FedFomo, FedProx, Local, PFedGraph
+from fedabm.mechanisms.personalised.base import cosines
+from fedabm.mechanisms.personalised.p_fed_graph import on_simplex
 from tests.learning.sent import assert_close, broken, cosine, judge_by_targets, sent_of
 
 # Local training, averages

@@ -13,17 +13,28 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from fedabm import Scenario, population
-from fedabm.accuracy import PowerLaw
-from fedabm.errors import InputError
-from fedabm.learning.engine import Engine
-from fedabm.learning.federation import Recipe, one_round
-from fedabm.learning.optimisers import SGD
-from fedabm.learning.own import OwnPart
-from fedabm.learning.personal import Personal
-from fedabm.learning.rivals import CFL, RIVALS, Ditto, FedAMP, FedAvg, FedFomo, FedProx, Local, Personalised, PFedGraph
-from fedabm.learning.training import Proximal
+from fedabm.common.errors import InputError
+from fedabm.common.random import Streams, generator
+from fedabm.games.accuracy import PowerLaw
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.optimisers import SGD
+from fedabm.learning.engine.training import Proximal
+from fedabm.learning.personal.models import Personal
+from fedabm.learning.personal.own import OwnPart
+from fedabm.learning.rules.federation import Recipe, one_round
 from fedabm.mechanisms import Mechanism
-from fedabm.random import Streams, generator
+from fedabm.mechanisms.personalised import (
+    CFL,
+    RIVALS,
+    Ditto,
+    FedAMP,
+    FedAvg,
+    FedFomo,
+    FedProx,
+    Local,
+    Personalised,
+    PFedGraph,
+)
 from fedabm.strategies import Honest
 from fedabm.views import Reports, ServerView
 from tests.conftest import run

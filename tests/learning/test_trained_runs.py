@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 import torch
 
-from fedabm import Federation, Scenario, checkpoint, population
-from fedabm.activation import RandomSubset, Sequential
-from fedabm.errors import InputError
-from fedabm.learning.datasets import load
-from fedabm.learning.engine import Engine
-from fedabm.learning.federated import FederatedData, from_partition
-from fedabm.learning.federation import one_round
+from fedabm import Federation, Scenario, population
+from fedabm.common.errors import InputError
+from fedabm.common.random import Streams
+from fedabm.data.datasets import load
+from fedabm.data.federated import FederatedData, from_partition
+from fedabm.data.partitions import IID
+from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles import Curve, Learning, Measure, Recipe, Trained
-from fedabm.learning.partitions import IID
+from fedabm.learning.rules.federation import one_round
 from fedabm.mechanisms import CostSharing, NoPayments
-from fedabm.random import Streams
+from fedabm.simulation import checkpoint
+from fedabm.simulation.activation import RandomSubset, Sequential
 from fedabm.strategies import Attacker, BestResponse, FixedShare, FreeRider, Honest, Liar, Quitter, Random, Strategy
 from fedabm.views import Action, OwnerView
 from tests.conftest import STRATEGIES, assert_equal_frames, run

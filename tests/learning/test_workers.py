@@ -6,7 +6,7 @@ import threading
 import pytest
 import torch
 
-from fedabm.learning import workers
+from fedabm.learning.engine import workers
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 5])

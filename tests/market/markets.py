@@ -8,16 +8,16 @@ import numpy as np
 from hypothesis import strategies as st
 
 from fedabm import Federation, Scenario
-from fedabm.market import (
+from fedabm.mechanisms.market import (
     GivenModels,
     ImportGain,
     MarketView,
     ModelMarket,
     Profiles,
     SquareRootGain,
-    market_owners,
     thresholds,
 )
+from fedabm.simulation.roles import market_owners
 from fedabm.strategies import Strategy
 
 GAIN = SquareRootGain()

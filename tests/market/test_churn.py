@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from fedabm import Federation, Scenario, population
-from fedabm.accuracy import PowerLaw
-from fedabm.costs import Linear
-from fedabm.market import MarketView, ModelMarket, Profiles, utilities
+from fedabm.games.accuracy import PowerLaw
+from fedabm.games.costs import Linear
+from fedabm.mechanisms.market import MarketView, ModelMarket, Profiles, utilities
 from fedabm.strategies import Honest, Liar, Quitter
 from tests.conftest import assert_equal_frames, run, two_owners
 from tests.market.markets import GAIN, MARKET, apart, federation, truth, utility

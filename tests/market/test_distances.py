@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from fedabm.errors import InputError
-from fedabm.market import Cosine, Euclidean, MarketView, ModelMarket, Profiles
-from fedabm.market.distances import import_weights, proximal_centres
+from fedabm.common.errors import InputError
+from fedabm.mechanisms.market import Cosine, Euclidean, MarketView, ModelMarket, Profiles
+from fedabm.mechanisms.market.distances import import_weights, proximal_centres
 from tests.market.markets import SEEDS
 
 INITIAL = np.array([1.0, 1.0])

@@ -6,28 +6,25 @@ import numpy as np
 import pytest
 
 from fedabm import InputError, Scenario
-from fedabm.accuracy import PowerLaw
-from fedabm.costs import Linear
-from fedabm.market import (
-    INCLUSIVE_MARKET,
+from fedabm.games.accuracy import PowerLaw
+from fedabm.games.costs import Linear
+from fedabm.games.valuation import Received
+from fedabm.mechanisms import NoPayments
+from fedabm.mechanisms.market import (
     GivenModels,
     ImportGain,
     MarketView,
     ModelMarket,
     Profiles,
-    Sybil,
     cluster_distances,
     market_graph,
-    market_owners,
-    misreport,
     money_table,
-    role_profiles,
     utilities,
 )
-from fedabm.mechanisms import NoPayments
-from fedabm.scenario import OwnerProfile
+from fedabm.simulation.lies import Sybil, misreport
+from fedabm.simulation.roles import INCLUSIVE_MARKET, market_owners, role_profiles
+from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import FreeRider, Honest, Liar
-from fedabm.valuation import Received
 from tests.conftest import Says, run, two_owners
 from tests.market.markets import GAIN, MARKET, apart, federation, truth, utility
 from tests.test_privacy import Bugged, Spy, leaks

@@ -4,8 +4,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from fedabm.ledger import write_graphml
-from fedabm.market import ModelMarket, graph_measures, market_graph, owner_measures
+from fedabm.mechanisms.market import ModelMarket, graph_measures, market_graph, owner_measures
+from fedabm.simulation.ledger import write_graphml
 from tests.market.markets import random_market
 
 MONEY = np.array([[0, 2.0, 1.0, 0, 0], [3.0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]])

@@ -4,20 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from fedabm.errors import InputError
-from fedabm.market import (
-    INCLUSIVE_MARKET,
-    MarketView,
-    ModelMarket,
-    Profiles,
-    Sybil,
-    cluster_distances,
-    market_owners,
-    misreport,
-    pooled,
-    role_profiles,
-    utilities,
-)
+from fedabm.common.errors import InputError
+from fedabm.mechanisms.market import MarketView, ModelMarket, Profiles, cluster_distances, pooled, utilities
+from fedabm.simulation.lies import Sybil, misreport
+from fedabm.simulation.roles import INCLUSIVE_MARKET, market_owners, role_profiles
 from tests.market.markets import GAIN, SEEDS, one_buyer, random_market
 
 MARKET = ModelMarket(1.0)

@@ -12,18 +12,18 @@ import pytest
 from scipy.optimize import brentq
 
 from fedabm import Federation, Scenario
-from fedabm.market import (
+from fedabm.mechanisms.market import (
     GivenModels,
     ImportGain,
     MarketView,
     ModelMarket,
     SquareRootGain,
     import_table,
-    market_owners,
     social_welfare,
     utilities,
 )
-from fedabm.market.distances import Cosine, Euclidean, proximal_centres
+from fedabm.mechanisms.market.distances import Cosine, Euclidean, proximal_centres
+from fedabm.simulation.roles import market_owners
 from tests.market.markets import random_market
 
 Numbers = list[float]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedabm.market import MarketOutcome, MarketView, ModelMarket, Profiles, cluster_distances, utilities
+from fedabm.mechanisms.market import MarketOutcome, MarketView, ModelMarket, Profiles, cluster_distances, utilities
 from tests.market.markets import GAIN
 
 ROUNDS = 50

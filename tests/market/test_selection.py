@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from fedabm.errors import InputError
-from fedabm.market import (
+from fedabm.common.errors import InputError
+from fedabm.mechanisms.market import (
     LogarithmicGain,
     MarketView,
     ModelMarket,
@@ -35,8 +35,8 @@ def test_the_scan_over_ranks_is_the_loop_of_the_paper(seed):
 def test_blocks_of_rows_and_early_ends_change_nothing(monkeypatch):
     view = random_market(3, owners=150)
     whole = ModelMarket(0.01).clear(view)
-    monkeypatch.setattr("fedabm.market.model_market._BLOCK", 1000)
-    monkeypatch.setattr("fedabm.market.selection._STRIDE", 7)
+    monkeypatch.setattr("fedabm.mechanisms.market.model_market._BLOCK", 1000)
+    monkeypatch.setattr("fedabm.mechanisms.market.selection._STRIDE", 7)
     parts = ModelMarket(0.01).clear(view)
     assert np.array_equal(whole.adjacency, parts.adjacency)
     assert np.array_equal(whole.adjacency, algorithm_2(view, prices(view, 0.01), stop=False))

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedabm.ledger import Ledger
-from fedabm.market import MarketView, ModelMarket, Profiles, misreport, social_welfare, utilities
+from fedabm.mechanisms.market import MarketView, ModelMarket, Profiles, social_welfare, utilities
+from fedabm.simulation.ledger import Ledger
+from fedabm.simulation.lies import misreport
 from tests.market.markets import GAIN, SEEDS, one_buyer, random_market
 
 MARKET = ModelMarket(1.0)

@@ -5,8 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedabm.errors import InputError
-from fedabm.market import Gain, LogarithmicGain, MarketView, Profiles, SquareRootGain, limits, prices, thresholds
+from fedabm.common.errors import InputError
+from fedabm.mechanisms.market import (
+    Gain,
+    LogarithmicGain,
+    MarketView,
+    Profiles,
+    SquareRootGain,
+    limits,
+    prices,
+    thresholds,
+)
 from tests.market.markets import GAIN
 
 POSITIVE = st.floats(1e-6, 1e6)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from fedabm import Frames, Scenario, population, save
-from fedabm.accuracy import PowerLaw
-from fedabm.activation import Sequential
+from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, Mechanism
 from fedabm.report.concerns import concerns
 from fedabm.report.source import read
+from fedabm.simulation.activation import Sequential
 from fedabm.strategies import BestResponse
 from tests.conftest import run
 

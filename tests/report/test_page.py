@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 
 import fedabm
-from fedabm.frames import COLUMNS, Frames
 from fedabm.report.facts import facts, specification
 from fedabm.report.gallery import _by_role, _money, _parameters
 from fedabm.report.page import page
 from fedabm.report.source import Source, read
 from fedabm.report.tables import _rounded
-from fedabm.study import Study
+from fedabm.results.frames import COLUMNS, Frames
+from fedabm.study.study import Study
 from fedabm.sweep import Cells, Grid, LatinHypercube, OneAtATime, Sweep
 from fedabm.sweep.spec import sweep_of
 from tests.conftest import run

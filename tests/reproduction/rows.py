@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fedabm.reproduction.rows import Budget, Result
-from fedabm.reproduction.runner import ledger, reproduce
+from fedabm.papers.ledger.rows import Budget, Result
+from fedabm.papers.ledger.runner import ledger, reproduce
 
 TINY = Budget("quick", 4, trains=False)
 #: how many artefacts each paper has; ids run from 01

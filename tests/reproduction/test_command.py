@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from fedabm.accuracy import PowerLaw
-from fedabm.errors import InputError
-from fedabm.parsers import command_line
-from fedabm.reproduction import command
-from fedabm.reproduction.render import counts, markdown, show
-from fedabm.reproduction.rows import PAPERS, VERDICTS, Result, find_paper
-from fedabm.reproduction.runner import BUDGETS, ledger
+from fedabm.cli.parsers import command_line
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy import PowerLaw
+from fedabm.papers.ledger import command
+from fedabm.papers.ledger.render import counts, markdown, show
+from fedabm.papers.ledger.rows import PAPERS, VERDICTS, Result, find_paper
+from fedabm.papers.ledger.runner import BUDGETS, ledger
 from tests.reproduction.rows import ARTEFACTS, IDS, TINY
 
 FIELDS = ["id", "claim", "published", "ours", "verdict", "reason", "preset", "seconds"]

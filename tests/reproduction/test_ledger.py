@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedabm.accuracy import PacBound, PowerLaw
-from fedabm.curves import Line
-from fedabm.errors import InputError
-from fedabm.library import find
-from fedabm.market import SquareRootGain
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy import PacBound, PowerLaw
+from fedabm.games.curves import Line
+from fedabm.games.offers import full_access
 from fedabm.mechanisms import ContributionSubsidy, cost_sharing
 from fedabm.mechanisms.base import mean_of_others
+from fedabm.mechanisms.market import SquareRootGain
 from fedabm.mechanisms.value_shaping import Ramp
-from fedabm.offers import full_access
-from fedabm.reproduction.rows import PAPERS, Budget, Finding, Row, corrected, holds, not_run, refuted, row
-from fedabm.reproduction.runner import ledger, reproduce
-from fedabm.reproduction.trials import Tally, agree, numbers, trials
+from fedabm.papers.ledger.rows import PAPERS, Budget, Finding, Row, corrected, holds, not_run, refuted, row
+from fedabm.papers.ledger.runner import ledger, reproduce
+from fedabm.papers.ledger.trials import Tally, agree, numbers, trials
+from fedabm.study.library import find
 from tests.reproduction.rows import IDS, TINY, run, verdicts
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from fedabm.library import find
-from fedabm.reproduction import reciprocity
-from fedabm.reproduction.learned import ordered, reciprocal, rising, welfare
-from fedabm.reproduction.markets import attacked, best_of_all, inclusive, lying, rational
-from fedabm.reproduction.rows import Budget, Play, Row
-from fedabm.reproduction.runner import ledger, reproduce
-from fedabm.reproduction.training import tables
+from fedabm.papers.ledger import reciprocity
+from fedabm.papers.ledger.learned import ordered, reciprocal, rising, welfare
+from fedabm.papers.ledger.markets import attacked, best_of_all, inclusive, lying, rational
+from fedabm.papers.ledger.rows import Budget, Play, Row
+from fedabm.papers.ledger.runner import ledger, reproduce
+from fedabm.papers.ledger.training import tables
+from fedabm.study.library import find
 from tests.reproduction.rows import TINY, TRAINED
 
 

@@ -7,15 +7,15 @@ import time
 from dataclasses import dataclass, replace
 
 from fedabm import Scenario, population
-from fedabm.accuracy import PowerLaw
-from fedabm.activation import RandomSubset
-from fedabm.learning.datasets import load
-from fedabm.learning.engine import Engine
-from fedabm.learning.federated import from_partition
-from fedabm.learning.optimisers import SGD
+from fedabm.data.datasets import load
+from fedabm.data.federated import from_partition
+from fedabm.data.partitions import IID
+from fedabm.games.accuracy import PowerLaw
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Curve, Learning, Recipe
-from fedabm.learning.partitions import IID
 from fedabm.mechanisms import CostSharing
+from fedabm.simulation.activation import RandomSubset
 from fedabm.strategies import Attacker, BestResponse, Liar, Random
 from tests.sweep.targets import build
 

@@ -10,10 +10,10 @@ import mesa
 import numpy as np
 
 from fedabm import Scenario, population
-from fedabm.accuracy import PowerLaw
-from fedabm.activation import Sequential
+from fedabm.common.random import generator
+from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import Mechanism, NoPayments
-from fedabm.random import generator
+from fedabm.simulation.activation import Sequential
 from fedabm.strategies import BestResponse, Random, Strategy
 
 NOTHING, ANYTHING = NoPayments(), Random()

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedabm import Federation, InputError, checkpoint, load
+from fedabm import Federation, InputError, load
+from fedabm.simulation import checkpoint
 from fedabm.sweep import Grid, Sweep
 from fedabm.sweep.executors import LocalExecutor
 from fedabm.sweep.jobs import do

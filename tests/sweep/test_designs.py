@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fedabm import InputError, Scenario, population
-from fedabm.accuracy import PowerLaw
+from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.strategies import BestResponse, Liar
 from fedabm.sweep import Cells, Grid, LatinHypercube, OneAtATime, RandomDesign, Seeds, Sobol, Span, Sweep

@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 
 from fedabm import Federation, InputError, load
-from fedabm.errors import Interrupted
-from fedabm.frames import COLUMNS
+from fedabm.common.errors import Interrupted
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
+from fedabm.results.frames import COLUMNS
 from fedabm.strategies import BestResponse, FreeRider
-from fedabm.study import Study
+from fedabm.study.study import Study
 from fedabm.sweep import Cells, Grid, Seeds, Sweep, jobs, parts, runner, split
 from fedabm.sweep.executors import LocalExecutor, SerialExecutor
 from fedabm.sweep.folder import claim, locked, write_design

@@ -4,12 +4,13 @@ import re
 
 import pytest
 
-from fedabm import InputError, library, load
+from fedabm import InputError, load
+from fedabm.cli.parsers import command_line
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
-from fedabm.parsers import command_line
 from fedabm.scenarios import mechanism_by_population
 from fedabm.strategies import Attacker, BestResponse, Liar
-from fedabm.study import Study
+from fedabm.study import library
+from fedabm.study.study import Study
 from fedabm.sweep import Seeds, read_sweep
 from fedabm.sweep import command as commands
 

@@ -1,4 +1,4 @@
-"""Accuracies from real training, exchangeable with the closed forms of `fedabm.accuracy`.
+"""Accuracies from real training, exchangeable with the closed forms of `fedabm.games.accuracy`.
 
 `Trained`       FedAvg for every profile that is asked for, remembered
 `Coalition`     models mixed from the updates of some owners, for Shapley values
@@ -8,7 +8,6 @@
 `Rounds`        the same, with what every coalition's model would be worth
 """
 
-from fedabm.learning.federation import Recipe
 from fedabm.learning.oracles.coalition import Coalition
 from fedabm.learning.oracles.curve import Curve
 from fedabm.learning.oracles.fitted import Fit, Points, fit_groups, measure_groups
@@ -16,6 +15,7 @@ from fedabm.learning.oracles.learning import Learning
 from fedabm.learning.oracles.rounds import Rounds
 from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.oracles.trained import Trained
+from fedabm.learning.rules.federation import Recipe
 
 __all__ = [
     "Coalition",

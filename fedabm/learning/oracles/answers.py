@@ -17,11 +17,11 @@ from weakref import WeakSet
 
 import numpy as np
 
-from fedabm.accuracy.base import Accuracy, Probed
-from fedabm.accuracy.random_discovery import check_width
-from fedabm.accuracy.table import Table
-from fedabm.curves import Array, Curve, Line
-from fedabm.errors import InputError
+from fedabm.common.errors import InputError
+from fedabm.common.table import Table
+from fedabm.games.accuracy.base import Accuracy, Probed
+from fedabm.games.accuracy.random_discovery import check_width
+from fedabm.games.curves import Array, Curve, Line
 
 __all__ = ["Answering", "Answers", "Standing"]
 

@@ -9,15 +9,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedabm.accuracy.random_discovery import check_width
-from fedabm.curves import Array
-from fedabm.errors import InputError, check_whole, finite_vector
-from fedabm.learning.coalitions import Coalitions
-from fedabm.learning.engine import Engine
-from fedabm.learning.federation import Recipe, one_round, shares
+from fedabm.common.errors import InputError, check_whole, finite_vector
+from fedabm.common.random import check_seed
+from fedabm.games.accuracy.random_discovery import check_width
+from fedabm.games.curves import Array
+from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.answers import Answering, Answers
+from fedabm.learning.oracles.averaged import Coalitions
 from fedabm.learning.oracles.scores import Measure
-from fedabm.random import check_seed
+from fedabm.learning.rules.federation import Recipe, one_round, shares
 
 __all__ = ["Coalition"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.accuracy.base import Exposure
-from fedabm.accuracy.table import Table
-from fedabm.curves import Array
-from fedabm.errors import InputError, check_whole, finite_vector
+from fedabm.common.errors import InputError, check_whole, finite_vector
+from fedabm.common.table import Table
+from fedabm.games.accuracy.base import Exposure
+from fedabm.games.curves import Array
 from fedabm.learning.oracles.trained import Trained
 
 __all__ = ["Curve", "proportional"]

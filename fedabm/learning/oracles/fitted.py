@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import least_squares, nnls
 
-from fedabm.accuracy.power_law import GroupWeighted
-from fedabm.curves import Array
-from fedabm.errors import InputError, check_whole, nearest
+from fedabm.common.errors import InputError, check_whole, nearest
+from fedabm.games.accuracy.power_law import GroupWeighted
+from fedabm.games.curves import Array
 from fedabm.learning.oracles.trained import Trained
 
 __all__ = ["Fit", "Points", "fit_groups", "measure_groups"]

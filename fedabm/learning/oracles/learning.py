@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fedabm.accuracy.base import Accuracy
-from fedabm.accuracy.table import Table
-from fedabm.curves import Array, Line
-from fedabm.errors import InputError, check_whole
-from fedabm.learning.engine import Engine
-from fedabm.learning.federation import Recipe, one_round
+from fedabm.common.errors import InputError, check_whole
+from fedabm.common.random import check_seed
+from fedabm.common.table import Table
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.curves import Array, Line
+from fedabm.games.sending import Effort, Sending
+from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.answers import Standing
 from fedabm.learning.oracles.scores import Measure
-from fedabm.random import check_seed
-from fedabm.sending import Effort, Sending
+from fedabm.learning.rules.federation import Recipe, one_round
 
 __all__ = ["Learning"]
 

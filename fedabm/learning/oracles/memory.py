@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from fedabm.errors import InputError
-from fedabm.learning.engine import Engine
+from fedabm.common.errors import InputError
+from fedabm.learning.engine.engine import Engine
 
 __all__ = ["Memory", "Result", "fingerprint"]
 

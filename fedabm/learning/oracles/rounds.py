@@ -10,17 +10,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fedabm.accuracy.random_discovery import check_width
-from fedabm.curves import Array
-from fedabm.errors import check_whole, finite_vector
-from fedabm.learning.aggregate import screen
-from fedabm.learning.coalitions import Coalitions
-from fedabm.learning.engine import Engine
-from fedabm.learning.federation import Recipe, mix, tamper
+from fedabm.common.errors import check_whole, finite_vector
+from fedabm.common.random import check_seed
+from fedabm.games.accuracy.random_discovery import check_width
+from fedabm.games.curves import Array
+from fedabm.games.sending import Effort, Sending, Tampering
+from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.answers import Answering, Answers
+from fedabm.learning.oracles.averaged import Coalitions
 from fedabm.learning.oracles.scores import Measure
-from fedabm.random import check_seed
-from fedabm.sending import Effort, Sending, Tampering
+from fedabm.learning.rules.aggregate import screen
+from fedabm.learning.rules.federation import Recipe, mix, tamper
 
 __all__ = ["Rounds"]
 

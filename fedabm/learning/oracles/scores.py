@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from fedabm.errors import InputError, check_range
-from fedabm.learning.engine import Engine, Owners
+from fedabm.common.errors import InputError, check_range
+from fedabm.learning.engine.engine import Engine, Owners
 
 __all__ = ["Measure"]
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.accuracy.base import Accuracy, Probed
-from fedabm.accuracy.random_discovery import check_width
-from fedabm.curves import Array, Rows, beside
-from fedabm.errors import InputError, check_whole
-from fedabm.learning.engine import Engine
-from fedabm.learning.federation import Recipe, federate
+from fedabm.common.errors import InputError, check_whole
+from fedabm.common.random import check_seed
+from fedabm.games.accuracy.base import Accuracy, Probed
+from fedabm.games.accuracy.random_discovery import check_width
+from fedabm.games.curves import Array, Rows, beside
+from fedabm.games.sending import Sending, Tampering
+from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.answers import Answering, Answers
 from fedabm.learning.oracles.memory import Memory, Result, fingerprint
 from fedabm.learning.oracles.scores import Measure
-from fedabm.random import check_seed
-from fedabm.sending import Sending, Tampering
+from fedabm.learning.rules.federation import Recipe, federate
 
 __all__ = ["Attacked", "Stepped", "Trained"]
 

@@ -1,0 +1,7 @@
+"""`python -m fedabm` is the `fedabm` command."""
+
+import sys
+
+from fedabm.cli import main
+
+sys.exit(main())

@@ -1,0 +1,40 @@
+"""The `fedabm` command."""
+
+from __future__ import annotations
+
+import pkgutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from fedabm.cli.parsers import command_line
+from fedabm.common.errors import InputError, Interrupted
+
+__all__ = ["main", "run_script"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; bad input gets one line and exit code 2."""
+    try:
+        options = command_line().parse_args(arguments)
+        return int(pkgutil.resolve_name(options.command)(options) or 0)
+    except InputError as error:
+        print(f"fedabm: {error}", file=sys.stderr)
+        return 2
+    except Interrupted:
+        return 130
+    except KeyboardInterrupt:
+        print("fedabm: interrupted; nothing was recorded", file=sys.stderr)
+        return 130
+    except MemoryError:
+        print("fedabm: not enough memory; take fewer owners or steps, or record less", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        return 0
+
+
+def run_script(file: str) -> NoReturn:
+    """What a scenario script calls when it is run by itself: `run_script(__file__)`."""
+    sys.exit(main(["run", Path(file).stem, *sys.argv[1:]]))
+

@@ -1,0 +1,49 @@
+"""What `fedabm data list` and `fedabm data get NAME` do."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from fedabm.data.datasets import Row, download, load, status
+
+__all__ = ["fetch", "get", "list_rows", "show"]
+
+
+def show(options: argparse.Namespace) -> None:
+    """`fedabm data list`."""
+    table = Table("set", "state", "detail", box=None)
+    for row in list_rows():
+        table.add_row(row.name, row.state, row.detail)
+    Console().print(table)
+
+
+def fetch(options: argparse.Namespace) -> None:
+    """`fedabm data get NAME`."""
+    get(options.name, Console())
+
+
+def list_rows() -> list[Row]:
+    """One row per set: name, embedded / present / missing, and samples or what to put where."""
+    return status()
+
+
+def get(name: str, console: Console) -> Path:
+    """Download a set with a progress bar per file and read it, so that damage shows now; the folder it is in."""
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show(file: str, done: int, total: int | None) -> None:
+            if file not in tasks:
+                tasks[file] = bars.add_task(file)
+            bars.update(tasks[file], completed=done, total=total)
+
+        folder = download(name, progress=show)
+    samples = len(load(name, folder))
+    console.print(f"{name} is ready: {samples:,} samples" + (f" in {folder}" if tasks else ""), highlight=False)
+    return folder

@@ -1,0 +1,110 @@
+"""The words of the `fedabm` command.
+
+What they do is imported when it is wanted, so that help and errors come at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NoReturn
+
+from fedabm.common.errors import InputError
+
+__all__ = ["command_line"]
+
+
+def command_line() -> argparse.ArgumentParser:
+    """The parser of all commands; `options.command` names the function that does the work, as "module:function"."""
+    parser = _Parser(prog="fedabm", description="Strategic behaviour in federated learning.")
+    parser.add_argument("--version", action="version", version=f"fedabm {version('fedabm')}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for add in (_list, _run, _solve, _sweep, _report, _data, _reproduce):
+        add(commands)
+    return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports wrong arguments in one line, like any other bad input."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the usage."""
+        raise InputError(f"{message}; see {self.prog} --help")
+
+
+def _list(commands: Any) -> None:
+    parser = commands.add_parser("list", help="the scenarios, their questions and parameters")
+    parser.add_argument("name", nargs="?", help="show the parameters of one scenario")
+    parser.set_defaults(command="fedabm.study.library:show")
+
+
+def _run(commands: Any) -> None:
+    parser = commands.add_parser("run", help="run a scenario and save frames and pictures")
+    parser.add_argument("name", help="which scenario; see `fedabm list`")
+    parser.add_argument("--seed", type=int, default=0, help="all randomness comes from it (default 0)")
+    parser.add_argument("--steps", type=int, help="at most this many steps per run")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter; repeatable")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: a new folder in results/)")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    parser.add_argument("--profile", action="store_true", help="print which share of the time training took")
+    parser.add_argument(
+        "--checkpoint", type=float, default=60.0, metavar="SECONDS", help="how often to save a long run (default 60)"
+    )
+    parser.set_defaults(command="fedabm.cli.run:run_scenario")
+
+
+def _solve(commands: Any) -> None:
+    parser = commands.add_parser("solve", help="the Nash equilibrium of a game written in TOML")
+    parser.add_argument("spec", type=Path, metavar="SPEC.toml", help="accuracy, owners and mechanism of the game")
+    parser.add_argument("--mechanism", metavar="NAME", help="another one, by name or as { kind = ..., ... }")
+    parser.add_argument("--json", action="store_true", help="print all fields of the equilibrium as JSON")
+    parser.set_defaults(command="fedabm.cli.run:solve_game")
+
+
+def _sweep(commands: Any) -> None:
+    parser = commands.add_parser("sweep", help="run a design of many runs; going on where it stopped")
+    parser.add_argument("spec", type=Path, metavar="SPEC.toml", help="target, design and seeds")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="where to write (default: results/ and the spec's name)"
+    )
+    parser.add_argument("--executor", choices=("local", "ray", "serial"), default="local", help="where runs are done")
+    parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one per core)")
+    parser.add_argument("--address", metavar="HOST:PORT", help="of a Ray cluster (default: one on this machine)")
+    parser.add_argument("--gpus", type=float, default=0.0, metavar="SHARE", help="of a GPU for each run, with Ray")
+    parser.add_argument("--time-limit", type=float, metavar="S", help="seconds that a run may take")
+    parser.add_argument("--memory-limit", metavar="SIZE", help="memory that a run may take, such as 2G")
+    parser.add_argument("--checkpoint", type=float, default=60.0, metavar="S", help="save long runs every so often")
+    parser.add_argument("--retry-failed", action="store_true", help="do again what failed")
+    parser.add_argument("--resume", action="store_true", help="go on where it stopped; this is the default")
+    parser.add_argument("--dry-run", action="store_true", help="show the design and an estimate, run nothing else")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    parser.set_defaults(command="fedabm.sweep.command:sweep")
+
+
+def _report(commands: Any) -> None:
+    parser = commands.add_parser("report", help="one HTML page of a run or sweep, to read and to pass on")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="what `fedabm run` or `fedabm sweep` has written")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="where to write (default: DIR/report.html)")
+    parser.set_defaults(command="fedabm.report.command:run")
+
+
+def _data(commands: Any) -> None:
+    parser = commands.add_parser("data", help="real data sets: which are here, and how to get the others")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    shown = actions.add_parser("list", help="every set, whether it is here, and what to put where")
+    shown.set_defaults(command="fedabm.cli.data:show")
+    wanted = actions.add_parser("get", help="download a set, checked and resumable")
+    wanted.add_argument("name", help="which set; see `fedabm data list`")
+    wanted.set_defaults(command="fedabm.cli.data:fetch")
+
+
+def _reproduce(commands: Any) -> None:
+    parser = commands.add_parser("reproduce", help="what the five papers claim, and what we get")
+    parser.add_argument(
+        "paper", nargs="?", metavar="PAPER", help="one paper only, by number or name: 002, murhekar2025"
+    )
+    parser.add_argument("--budget", default="quick", metavar="NAME", help="quick (minutes) or paper (many instances)")
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="also write all rows as Markdown")
+    parser.set_defaults(command="fedabm.papers.ledger.command:run")

@@ -1,0 +1,106 @@
+"""What `fedabm run` and `fedabm solve` do."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from fedabm.common.errors import Interrupted
+from fedabm.results.store import claim
+from fedabm.solving.equilibrium import solve
+from fedabm.specs.games import read_game
+from fedabm.study import resume, timing
+from fedabm.study.library import find
+from fedabm.study.study import Study
+
+__all__ = ["run_scenario", "solve_game"]
+
+
+def run_scenario(options: argparse.Namespace) -> None:
+    """`fedabm run NAME`: run, save, and say where."""
+    script = find(options.name)
+    parameters = script.parameters(options.set)
+    study = Study(script.name, options.seed, options.steps, parameters, options.quiet)
+    command = _command(options)
+    folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}", command)
+    resume.make_room(folder, command)
+    unfinished = resume.unfinished(folder, command, study, options.checkpoint)
+    with _claimed(folder), unfinished, timing.profiled(options.profile) as shares:
+        try:
+            script.run(study, **parameters)
+        except (Interrupted, KeyboardInterrupt):
+            if study.empty:
+                raise KeyboardInterrupt from None
+            study.save(folder, command, complete=False)
+            more = ", or repeat the command to go on" if resume.worth(folder) else ""
+            seen = f"see what was recorded with fedabm.load({str(folder)!r})"
+            print(f"fedabm: interrupted; {seen}{more}", file=sys.stderr)
+            raise Interrupted from None
+        paths = study.save(folder, command)
+    if options.profile:
+        study.note("")
+        study.table(shares.table(), "Where the time went", "profile")
+    pictures = [path for path in paths if path.suffix == ".png"]
+    study.note("\nWritten:")
+    for path in paths:
+        if path not in pictures:
+            study.note(f"  {path}")
+    study.note(f"All on one page: fedabm report {shlex.quote(str(folder))}")
+    for path in pictures:
+        study.note(f"Picture: {path}")
+
+
+@contextlib.contextmanager
+def _claimed(folder: Path) -> Iterator[None]:
+    """Claim the folder before any work is done; if nothing comes of it and it is new, remove it again."""
+    new = not os.path.exists(folder)  # unlike Path.exists never raises
+    claim(folder)
+    try:
+        yield
+    finally:
+        if new and not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def solve_game(options: argparse.Namespace) -> None:
+    """`fedabm solve SPEC.toml`: the equilibrium with its certificate."""
+    game = read_game(options.spec, options.mechanism)
+    found = solve(game)
+    if options.json:
+        print(json.dumps(found.as_dict(), indent=2))
+        return
+    console = Console()
+    console.print(f"Equilibrium under {game.mechanism}", style="bold", highlight=False)
+    rows = found.rows()
+    table = Table(*rows[0])
+    for row in rows:
+        table.add_row(*(f"{value:.9g}" for value in row.values()))
+    console.print(table)
+    cycling = "no equilibrium: best responses cycle"
+    verdict = "certified" if found.converged else "NOT certified" if found.cycle is None else cycling
+    console.print(f"{verdict}; nobody gains more than {found.gap:.2g} by a change of its own", highlight=False)
+    console.print(f"total data {found.profile.sum():.8g}; method {found.method}", highlight=False)
+
+
+def _fresh(folder: Path, command: str) -> Path:
+    """The first of results/x-0, results/x-0-2, ... that is free or holds an unfinished run of this command."""
+    candidates = itertools.chain([folder], (Path(f"{folder}-{k}") for k in itertools.count(2)))
+    return next(path for path in candidates if not os.path.exists(path) or resume.left(path) == command)
+
+
+def _command(options: argparse.Namespace) -> str:
+    """The command that repeats this run."""
+    words = ["fedabm", "run", options.name, "--seed", str(options.seed)]
+    words += ["--steps", str(options.steps)] if options.steps else []
+    words += [word for setting in options.set for word in ("--set", setting)]
+    return shlex.join(words)

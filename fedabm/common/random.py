@@ -1,0 +1,62 @@
+"""One random stream per owner, and a few for everybody else, all from one seed.
+
+Each stream is identified by a path below the seed, so that no draw depends on who else draws or how often: swapping one
+owner's strategy leaves every other draw unchanged (common random numbers).  A stream does not reveal the seed that it
+came from, so nobody can predict a neighbour's draws from its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from fedabm.common.errors import InputError
+from fedabm.games.curves import Array
+
+__all__ = ["Streams", "check_seed", "generator", "owner_streams"]
+
+_KINDS = {"owner": 0, "server": 1, "activation": 2, "data": 3, "training": 4, "population": 5}
+
+
+def check_seed(seed: int) -> None:
+    """Raise unless the seed is a whole number that fits into the frames."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+        raise InputError(f"seed must be a whole number from 0 to 2^63 - 1, got {seed!r}; give for instance 7")
+
+
+def generator(seed: int, kind: str, *path: int) -> np.random.Generator:
+    """The generator of one part of a run, for instance `generator(7, "owner", 3)`."""
+    words = np.random.SeedSequence(seed, spawn_key=(_KINDS[kind], *path)).generate_state(4)
+    return np.random.default_rng(words)
+
+
+class Streams:
+    """The generators of some owners; each draw gives one number per owner, from that owner's own generator."""
+
+    def __init__(self, generators: Iterable[np.random.Generator]) -> None:
+        self._generators = tuple(generators)
+
+    def __len__(self) -> int:
+        return len(self._generators)
+
+    def take(self, rows: Sequence[int] | np.ndarray) -> Streams:
+        """The streams of some of the owners, in their present state."""
+        return Streams(self._generators[row] for row in rows)
+
+    def each(self) -> tuple[np.random.Generator, ...]:
+        """One generator per owner."""
+        return self._generators
+
+    def uniform(self, low: float = 0.0, high: float = 1.0) -> Array:
+        """One uniform number per owner."""
+        return np.array([g.uniform(low, high) for g in self._generators])
+
+    def normal(self) -> Array:
+        """One standard normal number per owner."""
+        return np.array([g.standard_normal() for g in self._generators])
+
+
+def owner_streams(seed: int, owners: int) -> Streams:
+    """A stream for each of the owners of a run."""
+    return Streams(generator(seed, "owner", owner) for owner in range(owners))

@@ -1,0 +1,239 @@
+"""The table of all sets: how each is read, which files it needs and where they can be had."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fedabm.common.errors import InputError, nearest
+from fedabm.data.datasets import cifar, embedded, idx, language, leaf, pictures, tables
+from fedabm.data.datasets.base import Dataset
+from fedabm.data.datasets.download import Progress, Remote, fetch, open_url
+from fedabm.data.datasets.files import data_folder, matches
+
+__all__ = ["Row", "download", "load", "names", "status"]
+
+_QMNIST = "https://raw.githubusercontent.com/facebookresearch/qmnist/master/"
+_MNIST_GZ = {
+    "train-images-idx3-ubyte.gz": "f68b3c2dcbeaaa9fbdd348bbdeb94873",
+    "train-labels-idx1-ubyte.gz": "d53e105ee54ea40749a09fcbcd1e9432",
+    "t10k-images-idx3-ubyte.gz": "9fb629c4189551a2d022fa330f9573f3",
+    "t10k-labels-idx1-ubyte.gz": "ec29112dd5afa0611ce80d1b7f02629c",
+}
+_FASHION_GZ = {
+    "train-images-idx3-ubyte.gz": "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
+    "train-labels-idx1-ubyte.gz": "25c81989df183df01b3e8a0aad5dffbe",
+    "t10k-images-idx3-ubyte.gz": "bef4ecab320f06d8554ea6380940ec79",
+    "t10k-labels-idx1-ubyte.gz": "bb300cfdad3c16e7a12a480ee83cd310",
+}
+_WRITERS_GZ = {
+    "qmnist-train-labels-idx2-int.gz": "0058f8dd561b90ffdd0f734c6a30e5e4",
+    "qmnist-test-labels-idx2-int.gz": "5b5b05890a5e13444e108efe57b788aa",
+}
+
+
+def _remotes(folder: str, files: dict[str, str], *sites: str) -> tuple[Remote, ...]:
+    return tuple(Remote(f"{folder}/{file}", tuple(site + file for site in sites), md5) for file, md5 in files.items())
+
+
+_MNIST = _remotes(
+    "mnist",
+    _MNIST_GZ,
+    "https://ossci-datasets.s3.amazonaws.com/mnist/",
+    "https://storage.googleapis.com/cvdf-datasets/mnist/",
+)
+_FASHION = _remotes(
+    "fashion-mnist",
+    _FASHION_GZ,
+    "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+    "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+)
+_CIFAR = Remote(
+    "cifar-10-binary.tar.gz",
+    (
+        "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+        "https://cave.cs.toronto.edu/kriz/cifar-10-binary.tar.gz",
+    ),
+    "c32a1d4ab5d03f1284b67883e8d87530",
+    tuple(f"cifar-10-batches-bin/{file}" for file in cifar.BINARY_MD5),
+)
+_LUMPY = Remote(
+    "lumpy_skin/lumpy_skin.csv",
+    (
+        "https://raw.githubusercontent.com/rakshitha912/lumpy-skin-diseases/"
+        "b906eda3f6e67adbfb6d28f33a5b5e175091d9ed/Lumpy%20skin%20disease%20data.csv",
+    ),
+    "431aca0de0987914a38116712b9c1bd6284c414b630c5195225f17319ac19dcd",
+)
+
+
+@dataclass(frozen=True)
+class _Spec:
+    """One set.  `layouts` are alternatives; in one of them every pattern must find a file.  None: embedded."""
+
+    read: Callable[..., Dataset]
+    put: str = ""
+    layouts: tuple[tuple[str, ...], ...] = ()
+    samples: int | None = None
+    remotes: tuple[Remote, ...] = ()
+
+    def files(self, folder: Path) -> list[Path]:
+        """The files of the first layout that is complete."""
+        return next((found for layout in self.layouts if (found := matches(folder, layout))), [])
+
+    def remedy(self, folder: Path) -> str:
+        """What to put where."""
+        return f"put {self.put} into {folder}"
+
+
+_IDX = tuple(f"{file}*" for file in idx.MNIST_MD5)
+_MNIST_FILES, _FASHION_FILES = (tuple(f"{place}/{file}" for file in _IDX) for place in ("mnist", "fashion-mnist"))
+_IDX_PUT = "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte (or .gz)"
+_LEAF_PUT = "LEAF's {0}/train/*.json and {0}/test/*.json (its data/{0}/preprocess.sh writes them)"
+_WRITER_LAYOUTS = (
+    (*_MNIST_FILES, "mnist/*writer*.npz"),
+    (*_MNIST_FILES, "mnist_writer_ids/*.npz"),
+    (*_MNIST_FILES, *(f"mnist/{file}*" for file in idx.WRITER_FILES)),
+)
+
+
+def _leaf(name: str) -> tuple[str, str]:
+    return f"{name}/train/*.json", f"{name}/test/*.json"
+
+
+_SPECS: dict[str, _Spec] = {
+    "digits": _Spec(embedded.digits, samples=1_797),
+    "breast_cancer": _Spec(embedded.breast_cancer, samples=569),
+    "quadratic": _Spec(embedded.quadratic, samples=4_000),
+    "mnist": _Spec(idx.mnist, f"mnist/ with {_IDX_PUT}", (_MNIST_FILES,), 70_000, _MNIST),
+    "mnist_by_writer": _Spec(
+        idx.mnist_by_writer,
+        f"mnist/ with {_IDX_PUT} and mnist_writer_ids.npz",
+        _WRITER_LAYOUTS,
+        70_000,
+        _MNIST + _remotes("mnist", _WRITERS_GZ, _QMNIST),
+    ),
+    "fashion_mnist": _Spec(idx.fashion_mnist, f"fashion-mnist/ with {_IDX_PUT}", (_FASHION_FILES,), 70_000, _FASHION),
+    "cifar10": _Spec(
+        cifar.cifar10,
+        "cifar-10-batches-bin/ or cifar-10-batches-py/ with all six batches",
+        tuple(
+            tuple(f"cifar-10-batches-{kind}/{file}" for file in files)
+            for kind, files in (("bin", cifar.BINARY_MD5), ("py", cifar.PYTHON_MD5))
+        ),
+        60_000,
+        (_CIFAR,),
+    ),
+    "cifar10_subset": _Spec(
+        pictures.cifar10_subset, "cifar10_subset/cifar10_2k_1k.npz", (("cifar10_subset*/*.npz",),), 3_000
+    ),
+    "femnist": _Spec(leaf.femnist, _LEAF_PUT.format("femnist"), (_leaf("femnist"),)),
+    "femnist_digits": _Spec(
+        pictures.femnist_digits,
+        "femnist_digits/femnist_digits_12clients.npz (x, y, client)",
+        (("femnist_digits*/*.npz",),),
+        5_997,
+    ),
+    "omniglot": _Spec(
+        pictures.omniglot,
+        "omniglot/omniglot_small_28.npz (x, y, drawer, class_names)",
+        (("omniglot*/*.npz",),),
+        4_840,
+    ),
+    "pacs": _Spec(pictures.pacs, "pacs/*.parquet (image, domain, label)", (("pacs/*.parquet",),), 9_991),
+    "shakespeare": _Spec(
+        language.shakespeare,
+        f"{_LEAF_PUT.format('shakespeare')} or shakespeare/*.jsonl.gz (user, text)",
+        (_leaf("shakespeare"), ("shakespeare/*.jsonl.gz",), ("shakespeare/*.jsonl",)),
+    ),
+    "sent140": _Spec(
+        language.sent140,
+        f"{_LEAF_PUT.format('sent140')} or sent140/*.csv.gz (user, text, label)",
+        (_leaf("sent140"), ("sent140*/*.csv.gz",), ("sent140*/*.csv",)),
+    ),
+    "financial_sentiment": _Spec(
+        language.financial_sentiment,
+        "financial_sentiment/ with financial_phrasebank*.csv, fiqa_task1*.csv, tfns_*.csv, nwgi*.csv (or .csv.gz)",
+        (("financial_sentiment/*.csv*",),),
+    ),
+    "lumpy_skin": _Spec(
+        tables.lumpy_skin,
+        "lumpy_skin/lumpy_skin.csv (or .csv.gz)",
+        (("lumpy_skin*/*.csv.gz",), ("lumpy_skin*/*.csv",)),
+        24_803,
+        (_LUMPY,),
+    ),
+}
+
+
+class Row(NamedTuple):
+    """What `fedabm data list` says of one set."""
+
+    name: str
+    state: str
+    detail: str
+
+
+def names() -> list[str]:
+    """The sets that can be loaded."""
+    return list(_SPECS)
+
+
+def load(name: str, folder: str | os.PathLike[str] | None = None, **options: Any) -> Dataset:
+    """Read a set; `options` are those of its reader, for instance `seed` of quadratic.
+
+    >>> load("digits").shape
+    (1, 8, 8)
+    """
+    spec, place = _spec(name), data_folder(folder)
+    allowed = list(inspect.signature(spec.read).parameters)[1:]
+    unknown = [option for option in options if option not in allowed]
+    if unknown:
+        raise InputError(f"{name} has no option {unknown[0]!r}; {nearest(unknown[0], allowed)}")
+    if spec.layouts and not spec.files(place):
+        more = f", or run `fedabm data get {name}`" if spec.remotes else ""
+        raise InputError(f"{name} is not there; {spec.remedy(place)}{more} (FEDABM_DATA sets the folder)")
+    return spec.read(place, **options)
+
+
+def status(folder: str | os.PathLike[str] | None = None) -> list[Row]:
+    """Which sets are there; files are looked for, not read."""
+    return [_row(name, spec, data_folder(folder)) for name, spec in _SPECS.items()]
+
+
+def download(
+    name: str,
+    folder: str | os.PathLike[str] | None = None,
+    opener: Callable[..., Any] = open_url,
+    progress: Progress = lambda name, done, total: None,
+) -> Path:
+    """Get the files of a set that are not there yet, each checked; the folder they are in."""
+    spec, place = _spec(name), data_folder(folder)
+    if spec.layouts and not spec.files(place):
+        if not spec.remotes:
+            raise InputError(f"{name} has no public download with a checksum; {spec.remedy(place)}")
+        for remote in spec.remotes:
+            if not remote.there(place):
+                fetch(remote, place, opener, progress)
+    return place
+
+
+def _spec(name: str) -> _Spec:
+    if name not in _SPECS:
+        raise InputError(f"unknown dataset {name!r}; {nearest(name, _SPECS)}")
+    return _SPECS[name]
+
+
+def _row(name: str, spec: _Spec, folder: Path) -> Row:
+    count = f"{spec.samples:,} samples" if spec.samples else ""
+    if not spec.layouts:
+        return Row(name, "embedded", count)
+    files = spec.files(folder)
+    if files:
+        return Row(name, "present", count or f"in {files[0].parent}")
+    get = f"fedabm data get {name}, or " if spec.remotes else ""
+    return Row(name, "missing", get + spec.remedy(folder))

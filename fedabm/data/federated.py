@@ -1,0 +1,211 @@
+"""The owners' data: everybody's training part in one array and everybody's test part in another.
+
+An owner's samples are shuffled once, by its own generator, so that contributions are nested: contributing s samples
+means the first s of its order, and more data is always a superset.  Changing one owner's quality changes nobody else's
+data.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedabm.common.errors import InputError, check_kind, check_range, finite_vector
+from fedabm.common.random import check_seed, generator
+from fedabm.data.datasets.base import Dataset
+from fedabm.data.partitions.base import Partition
+from fedabm.data.quality import Quality
+
+__all__ = ["FederatedData", "from_partition"]
+
+Qualities = Quality | Sequence[Quality | None] | Mapping[int, Quality] | None
+
+
+@dataclass(frozen=True, eq=False)
+class FederatedData:
+    """Owner i's training samples are rows offsets[i] .. offsets[i + 1] of x_train, its test samples those of x_test."""
+
+    name: str
+    x_train: np.ndarray
+    y_train: np.ndarray
+    offsets: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+    test_offsets: np.ndarray
+    classes: int | None
+    tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        for part in ("train", "test"):
+            _check_codes(self.name, "labels", getattr(self, f"y_{part}"), self.classes)
+            _check_codes(self.name, "tokens", getattr(self, f"x_{part}"), self.tokens)
+
+    @property
+    def owners(self) -> int:
+        """How many owners there are."""
+        return len(self.offsets) - 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one sample."""
+        return self.x_train.shape[1:]
+
+    @property
+    def capacities(self) -> np.ndarray:
+        """How many training samples each owner has."""
+        return np.diff(self.offsets)
+
+    @property
+    def test_sizes(self) -> np.ndarray:
+        """How many test samples each owner has."""
+        return np.diff(self.test_offsets)
+
+    def train(self, owner: int, contribution: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """An owner's training samples, or the first `contribution` of them."""
+        first, last = self.offsets[owner], self.offsets[owner + 1]
+        if contribution is not None:
+            last = first + self.counts(contribution, np.array([owner]))[0]
+        return self.x_train[first:last], self.y_train[first:last]
+
+    def test(self, owner: int) -> tuple[np.ndarray, np.ndarray]:
+        """An owner's test samples."""
+        rows = slice(self.test_offsets[owner], self.test_offsets[owner + 1])
+        return self.x_test[rows], self.y_test[rows]
+
+    def counts(
+        self, contributions: np.ndarray | Sequence[float] | float, owners: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Contributions of some owners (default: all) as whole numbers of samples; none may exceed its capacity."""
+        who = np.arange(self.owners) if owners is None else owners
+        wanted, most = finite_vector("contributions", contributions, len(who)), self.capacities[who]
+        bad = (wanted < 0) | (wanted > most * (1 + 1e-9))
+        if bad.any():
+            place = int(np.argmax(bad))
+            raise InputError(
+                f"owner {who[place]} contributes {wanted[place]:g} of {most[place]} samples; "
+                "contributions must lie between 0 and the capacity"
+            )
+        return np.rint(wanted).astype(np.int64)
+
+    def rows(self, contributions: np.ndarray | Sequence[float]) -> np.ndarray:
+        """The rows of x_train that are contributed, owner by owner."""
+        counts = self.counts(contributions)
+        starts = np.repeat(self.offsets[:-1] - (np.cumsum(counts) - counts), counts)
+        return starts + np.arange(counts.sum())
+
+    def class_counts(self) -> np.ndarray:
+        """How many training samples of every class (column) each owner (row) has."""
+        if self.classes is None:
+            raise InputError(f"{self.name} has targets, not classes; count classes only for a classification")
+        owner = np.repeat(np.arange(self.owners), self.capacities)
+        flat = np.bincount(owner * self.classes + self.y_train, minlength=self.owners * self.classes)
+        return flat.reshape(self.owners, self.classes)
+
+
+def _check_codes(name: str, what: str, codes: np.ndarray, count: int | None) -> None:
+    """Raise unless all codes, if there are any, are below their number: a network would look beyond its end."""
+    if count is not None and codes.size and not 0 <= codes.min() <= codes.max() < count:
+        got = f"{codes.min()} .. {codes.max()}"
+        raise InputError(f"{name}: {what} must lie in 0 .. {count - 1}, got {got}; raise the number of {what}")
+
+
+def from_partition(
+    dataset: Dataset,
+    partition: Partition,
+    seed: int = 0,
+    test_share: float | None = 0.1,
+    quality: Qualities = None,
+    one_class: str = "warn",
+) -> FederatedData:
+    """Deal a dataset to owners and hold out a test part of each.
+
+    `test_share` of every owner's samples (at least one) is its test part; the publisher's own test part, if there is
+    one, then belongs to nobody.  With test_share=None the partition divides both parts, and an owner's test part is
+    what it got of the publisher's.  `quality` spoils training parts only: one for all, one per owner, or {owner:
+    quality}.  `one_class` says what an owner with a single class means: "warn", "error" or "allow".
+
+    >>> from fedabm.data.datasets import load
+    >>> from fedabm.data.partitions import IID
+    >>> data = from_partition(load("digits"), IID(3))
+    >>> data.capacities.tolist(), data.test_sizes.tolist()
+    ([539, 539, 539], [60, 60, 60])
+    """
+    check_kind("partition", partition, Partition)
+    check_seed(seed)
+    if test_share is not None:
+        check_range("test_share", test_share, 0, 1)
+        dataset = dataset.train
+    split = _split(dataset) if test_share is None else None
+    parts = partition.split(dataset, generator(seed, "data"))
+    train, test = [], []
+    for owner, rows in enumerate(parts):
+        rng = generator(seed, "data", owner)
+        rows = rng.permutation(rows)
+        held = _held_out(owner, rows, test_share, split)
+        x = partition.transform(dataset.x[rows], owner, len(parts))
+        y, defect = dataset.y[rows], _quality(quality, owner, len(parts))
+        mine = x[~held], y[~held]
+        train.append(mine if defect is None else defect.spoil(*mine, rng, dataset.classes))
+        test.append((x[held], y[held]))
+    _check_classes(dataset, [y for _, y in train], one_class)
+    return FederatedData(dataset.name, *_joined(train), *_joined(test), dataset.classes, dataset.tokens)
+
+
+def _split(dataset: Dataset) -> np.ndarray:
+    if dataset.split is None:
+        raise InputError(f"{dataset.name} has no official test part; give a test_share such as 0.1")
+    return dataset.split
+
+
+def _held_out(owner: int, rows: np.ndarray, test_share: float | None, split: np.ndarray | None) -> np.ndarray:
+    """Which of an owner's shuffled samples are its test part: the last ones, or those the publisher chose."""
+    if split is not None:
+        held = split[rows]
+    else:
+        kept = len(rows) - max(round((test_share or 0.0) * len(rows)), 1 if test_share else 0)
+        held = np.arange(len(rows)) >= kept
+    if not len(rows):
+        raise InputError(f"owner {owner} has no sample; take fewer owners or a partition with a minimum")
+    if held.all() or not held.any():
+        part = "training" if held.all() else "test"
+        raise InputError(
+            f"owner {owner} with {len(rows)} samples has an empty {part} part; change test_share or owners"
+        )
+    return held
+
+
+def _quality(quality: Qualities, owner: int, owners: int) -> Quality | None:
+    if isinstance(quality, Mapping):
+        unknown = [key for key in quality if key not in range(owners)]
+        if unknown:
+            raise InputError(f"quality for owner {unknown[0]} but owners are 0 .. {owners - 1}; use those numbers")
+        mine = quality.get(owner)
+    elif isinstance(quality, Sequence) and not isinstance(quality, str):
+        if len(quality) != owners:
+            raise InputError(f"{len(quality)} qualities but {owners} owners; give one per owner (None for good data)")
+        mine = quality[owner]
+    else:
+        mine = quality
+    if mine is not None and not hasattr(mine, "spoil"):
+        raise InputError(f"quality of owner {owner} must be a Quality, got {mine!r}; for instance LabelNoise(0.2)")
+    return mine
+
+
+def _check_classes(dataset: Dataset, labels: list[np.ndarray], one_class: str) -> None:
+    if one_class not in ("warn", "error", "allow"):
+        raise InputError(f"one_class must be warn, error or allow, got {one_class!r}; choose one of them")
+    alone = [owner for owner, y in enumerate(labels) if (y == y[0]).all()]
+    if dataset.classes is None or not alone or one_class == "allow":
+        return
+    told = f"owner {alone[0]} has samples of one class only ({len(alone)} such owners); use a less skewed partition"
+    if one_class == "error":
+        raise InputError(told)
+    warnings.warn(told, stacklevel=3)
+
+
+def _joined(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    offsets = np.concatenate([[0], np.cumsum([len(y) for _, y in parts])]).astype(np.int64)
+    return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts]), offsets

@@ -1,0 +1,1 @@
+"""What owners play for, on plain arrays: costs, accuracies, offers, best responses, proofs."""

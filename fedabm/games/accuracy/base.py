@@ -1,0 +1,250 @@
+"""What an oracle of accuracies must offer, closed form or trained.
+
+An oracle maps a profile of contributions to what the shared model is worth to each owner, a_i(s).  Mechanisms,
+strategies and the solver only ever ask an oracle:
+
+- `values(profiles)`: accuracies for many profiles at once, (k, n) -> (k, n);
+- `curves(profile)`: each owner's accuracy as a function of its own contribution, the others' fixed;
+- `marginals(profile)`: the full matrix d a_i / d s_j, for small games.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.common.table import Table
+from fedabm.games.curves import Along, Array, Curve, Rows, beside
+from fedabm.games.sending import Sending
+
+__all__ = ["Accuracy", "Exposure", "Probed"]
+
+
+class Accuracy(ABC):
+    """Accuracies a_i(s) of all owners at a profile s of contributions."""
+
+    #: a_i is concave in the own contribution between the kinks
+    concave: bool = False
+    #: a_i does not decrease in any contribution
+    monotone: bool = False
+    #: says how a_i changes with the own contribution; a model in training only shows what it is worth now
+    tells: bool = True
+
+    @abstractmethod
+    def values(self, profiles: Array) -> Array:
+        """Accuracies (k, n) of all owners at k profiles (k, n)."""
+
+    def curves(self, profile: Array) -> Curve:
+        """Each owner's accuracy as a function of its own contribution; the others stay at `profile`."""
+        profile = np.asarray(profile, dtype=float)
+        return Probed(self, profile, np.arange(len(profile)), self.kinks(profile))
+
+    def kinks(self, profile: Array) -> Array:
+        """Own contributions (n, b) between which the accuracy is as smooth and concave as promised."""
+        return np.empty((len(profile), 0))
+
+    def marginals(self, profile: Array) -> Array:
+        """The matrix d a_i / d s_j, by central differences unless a family knows better."""
+        profile = np.asarray(profile, dtype=float)
+        step = 1e-6 * np.maximum(1.0, np.abs(profile))
+        up, down = profile + np.diag(step), np.maximum(profile - np.diag(step), 0.0)
+        width = np.diagonal(up) - np.diagonal(down)
+        return ((self.values(up) - self.values(down)) / width[:, None]).T
+
+    def restrict(self, rows: Rows) -> Accuracy:
+        """The same accuracies when only the owners in `rows` take part."""
+        return Restricted(self, Table(np.asarray(rows, dtype=np.intp)))
+
+    def advance(self, profile: Array) -> Accuracy:
+        """The accuracies after one more step of training on these contributions; closed forms stay as they are."""
+        return self
+
+    def train(self, sending: Sending) -> tuple[Accuracy, NDArray[np.bool_]]:
+        """The accuracies after one round of the federation, and whose model update was unusable and dropped.
+
+        Closed forms know no updates.  They advance on the contributions that were announced before the owners decided,
+        so that weights and contributions take their steps together (Doshi et al. 2025, eq. 3 and 4).
+        """
+        return self.advance(sending.before.contribution), np.zeros(len(sending.now.contribution), dtype=bool)
+
+    def sent(self, rows: Rows, size: Array) -> Any:
+        """The models that owners in `rows`, who claim these sizes, sent in this round; None where all share one."""
+        return None
+
+    def deliver(self, rows: Rows, exchange: Any) -> Accuracy:
+        """After the server has sent the owners in `rows` what the mechanism decided; closed forms stay as they are."""
+        return self
+
+    def seeded(self, seed: int) -> Accuracy:
+        """The accuracies in a run with this seed; closed forms do not depend on chance."""
+        return self
+
+    @property
+    def public(self) -> Accuracy:
+        """What the server announces and everybody reckons with: by default the accuracies themselves."""
+        return self
+
+    def at_zero(self, owners: int) -> Array:
+        """What each owner gets from an empty coalition, a_i(0)."""
+        return self.values(np.zeros((1, owners)))[0]
+
+
+class Exposure(Accuracy):
+    """Accuracies that are one common curve of a weighted sum: a_i(s) = v(sum_j W_ij s_j)."""
+
+    @abstractmethod
+    def curve(self, exposure: Array) -> Array:
+        """v at each exposure."""
+
+    @abstractmethod
+    def curve_slope(self, exposure: Array) -> Array:
+        """v' at each exposure."""
+
+    def curve_curvature(self, exposure: Array) -> Array:
+        """v'' at each exposure, by central differences unless a family knows better."""
+        step = 1e-5 * np.maximum(1.0, np.abs(exposure))
+        return (self.curve_slope(exposure + step) - self.curve_slope(np.maximum(exposure - step, 0.0))) / (
+            exposure + step - np.maximum(exposure - step, 0.0)
+        )
+
+    @property
+    def viable(self) -> float:
+        """The exposure at which v leaves zero (0 where it is positive from the start)."""
+        return 0.0
+
+    def exposures(self, profiles: Array) -> Array:
+        """sum_j W_ij s_j for many profiles, (k, n) -> (k, n).  Here all weights are one."""
+        return np.broadcast_to(profiles.sum(axis=-1, keepdims=True), profiles.shape)
+
+    def own_weights(self, owners: int) -> Array:
+        """W_ii of every owner."""
+        return np.ones(owners)
+
+    def weight_matrix(self, owners: int) -> Array:
+        """W_ij: what one unit of owner j's data adds to owner i's exposure."""
+        return np.ones((owners, owners))
+
+    def marginals(self, profile: Array) -> Array:
+        """d a_i / d s_j = v'(exposure_i) W_ij."""
+        profile = np.asarray(profile, dtype=float)
+        return self.curve_slope(self.exposures(profile[None])[0])[:, None] * self.weight_matrix(len(profile))
+
+    def values(self, profiles: Array) -> Array:
+        """Accuracies (k, n) at k profiles (k, n)."""
+        return self.curve(self.exposures(np.asarray(profiles, dtype=float)))
+
+    def curves(self, profile: Array) -> Along:
+        """v(exposure from the others + own weight * own contribution)."""
+        profile = np.asarray(profile, dtype=float)
+        own = self.own_weights(len(profile))
+        others = np.maximum(self.exposures(profile[None])[0] - own * profile, 0.0)
+        return Along(self.curve, self.curve_slope, others, own)
+
+    def kinks(self, profile: Array) -> Array:
+        """The own contribution from which on the model is worth anything."""
+        if self.viable <= 0:
+            return np.empty((len(profile), 0))
+        along = self.curves(profile)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            needed = np.where(along.weight > 0, (self.viable - along.base) / along.weight, np.inf)
+        return np.maximum(needed, 0.0)[:, None]
+
+
+@dataclass(frozen=True)
+class Probed(Curve):
+    """Accuracy curves by asking the oracle at changed profiles.
+
+    Slopes are central differences whose two points stay between the same two `kinks` (n, b) of the owner.
+    """
+
+    oracle: Accuracy
+    profile: Array
+    rows: Rows
+    kinks: Array
+
+    def value(self, x: Array) -> Array:
+        return self.ask(self.oracle.values, x)
+
+    def slope(self, x: Array) -> Array:
+        step = 1e-6 * np.maximum(1.0, np.abs(x))
+        low, high = np.maximum(x - step, 0.0), x + step
+        for kink in self.kinks.T:
+            kink = beside(kink, x)
+            low, high = (
+                np.where(kink <= x, np.maximum(low, kink), low),
+                np.where(kink > x, np.minimum(high, kink), high),
+            )
+        return (self.value(high) - self.value(low)) / (high - low)
+
+    def ask(self, question: Callable[[Array], Array], x: Array) -> Array:
+        """Each owner's own answer to a question about profiles, (k, n) -> (k, n), at its contributions x."""
+        trials = x.reshape(len(x), -1)
+        turns, owner = np.arange(trials.size), np.repeat(np.asarray(self.rows), trials.shape[1])
+        profiles = np.repeat(self.profile[None], trials.size, axis=0)
+        profiles[turns, owner] = trials.ravel()
+        return question(profiles)[turns, owner].reshape(x.shape)
+
+    def take(self, rows: Rows) -> Probed:
+        return replace(self, rows=np.asarray(self.rows)[rows], kinks=self.kinks[rows])
+
+
+@dataclass(frozen=True)
+class Restricted(Accuracy):
+    """An oracle in which everybody outside `rows` contributes nothing and is not asked."""
+
+    full: Accuracy
+    rows: Table
+
+    @property
+    def owners(self) -> int:
+        """For how many owners this accuracy is defined."""
+        return len(self.rows)
+
+    @property
+    def concave(self) -> bool:  # type: ignore[override]
+        """As the full oracle."""
+        return self.full.concave
+
+    @property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """As the full oracle."""
+        return self.full.monotone
+
+    @property
+    def tells(self) -> bool:  # type: ignore[override]
+        """As the full oracle."""
+        return self.full.tells
+
+    @cached_property
+    def public(self) -> Accuracy:
+        """What the full oracle announces, restricted too; always the same object, so that offers can stand."""
+        return self if self.full.public is self.full else self.full.public.restrict(self.rows.array)
+
+    def values(self, profiles: Array) -> Array:
+        """Accuracies of the owners in `rows`, the others at zero."""
+        return self.full.values(self._embed(profiles))[:, self.rows.array]
+
+    def curves(self, profile: Array) -> Curve:
+        """The full oracle's curves of the owners in `rows`."""
+        return self.full.curves(self._embed(profile)).take(self.rows.array)
+
+    def kinks(self, profile: Array) -> Array:
+        """The full oracle's kinks of the owners in `rows`."""
+        return self.full.kinks(self._embed(profile))[self.rows.array]
+
+    def marginals(self, profile: Array) -> Array:
+        """The full oracle's marginals among the owners in `rows`."""
+        return self.full.marginals(self._embed(profile))[np.ix_(self.rows.array, self.rows.array)]
+
+    def _embed(self, profiles: Array) -> Array:
+        """Profiles of all owners, zero outside `rows`."""
+        width = getattr(self.full, "owners", None) or int(np.max(self.rows.array, initial=-1)) + 1
+        embedded = np.zeros((*np.shape(profiles)[:-1], width))
+        embedded[..., self.rows.array] = profiles
+        return embedded

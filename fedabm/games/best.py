@@ -1,0 +1,215 @@
+"""The best contribution against an offer, over the whole range, with a proven bound.
+
+For owner i the utility u(x) = received(x) + payment(x) - c(x) is maximised over [0, capacity].  Between two kinks it is
+
+- concave: the root of u' is bracketed, and tangents at the two ends of the bracket bound u from above;
+- monotone in received + payment: a grid finds the maximum, and benefit(b) - c(a) bounds u on [a, b] from above, so
+  intervals are split (branch and bound) until none can beat the best by more than the tolerance;
+- unknown: a grid only; no bound is proven and `bound` is infinite.
+
+The gap of a profile, bound - u(profile), is the largest gain any owner could still make: what certifies an equilibrium.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.games.costs import Cost
+from fedabm.games.curves import Array
+from fedabm.games.offers import Offers
+from fedabm.games.roots import just_inside
+
+__all__ = ["Best", "best_response"]
+
+_GRID = np.linspace(0.0, 1.0, 33)
+_ROUNDS = 80
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best contribution found, its utility, and a proven upper bound on the utility anywhere in the range."""
+
+    contribution: Array
+    utility: Array
+    bound: Array
+
+
+def best_response(
+    offers: Offers, cost: Cost, capacity: Array, *, certify: bool = False, tolerance: float = 1e-10, budget: int = 2**20
+) -> Best:
+    """Maximise received + payment - cost over [0, capacity] for every owner at once.
+
+    Without `certify` the bound of non-concave offers is left infinite, which is much faster.  `budget` limits how many
+    intervals branch and bound may look at; the bound stays valid when it runs out, only less tight.
+    """
+    low, high = _pieces(offers.kinks, capacity)
+    easy = _concave(offers, cost, len(capacity))
+    if np.all(easy):
+        return _choose(*_climb(offers, cost, low, high))
+    if np.any(easy):
+        again = partial(best_response, certify=certify, tolerance=tolerance, budget=budget)
+        return _apart(easy, lambda rows: again(offers.take(rows), cost.take(rows), capacity[rows]))
+    best = _choose(*_scan(offers, cost, low, high))
+    if offers.shape == "monotone" and certify:
+        return _branch_and_bound(offers, cost, low, high, best, tolerance, budget)
+    return Best(best.contribution, best.utility, np.full(len(capacity), np.inf))
+
+
+def _concave(offers: Offers, cost: Cost, owners: int) -> NDArray[np.bool_]:
+    """Whose utility is concave: everybody's, or that of owners whose cost less the refund is still convex."""
+    refund = offers.refund
+    if refund is None:
+        return np.full(owners, offers.shape == "concave")
+    alike = (cost.exponent == refund.exponent) & (np.asarray(cost.rate) >= refund.rate)
+    convex = alike | (np.asarray(refund.exponent) == 1) | (np.asarray(refund.rate) == 0)
+    return np.broadcast_to(convex | (offers.shape == "concave"), owners)
+
+
+def _apart(first: NDArray[np.bool_], answer: Callable[[NDArray[np.intp]], Best]) -> Best:
+    """Ask for two groups of owners one after the other and put the answers together."""
+    groups = np.flatnonzero(first), np.flatnonzero(~first)
+    parts, order = [answer(rows) for rows in groups], np.argsort(np.concatenate(groups))
+    columns = ((part.contribution, part.utility, part.bound) for part in parts)
+    return Best(*(np.concatenate(column)[order] for column in zip(*columns, strict=True)))
+
+
+def _pieces(kinks: Array, capacity: Array) -> tuple[Array, Array]:
+    """Lower and upper ends (n, p) of the intervals between 0, the kinks and the capacity."""
+    top = capacity[:, None]
+    if not kinks.shape[1]:
+        return np.zeros_like(top), top
+    edges = np.sort(np.hstack([np.zeros_like(top), np.clip(kinks, 0.0, top), top]), axis=1)
+    return edges[:, :-1], edges[:, 1:]
+
+
+def _choose(x: Array, utility: Array, bound: Array) -> Best:
+    """The best of several candidates (n, k) of each owner; the first among equals."""
+    rows, pick = np.arange(len(x)), np.argmax(utility, axis=1)
+    return Best(x[rows, pick], utility[rows, pick], np.max(bound, axis=1))
+
+
+def _climb(offers: Offers, cost: Cost, low: Array, high: Array) -> tuple[Array, Array, Array]:
+    """The maximum of a concave function on each interval, with its bound from tangents."""
+    benefit, slope = offers.benefit, _slope(offers, cost)
+
+    def utility(x: Array) -> Array:
+        return benefit.value(x) - cost.value(x)
+
+    # Slopes are taken just inside the ends: at an end they may belong to the neighbouring piece.
+    left, right = just_inside(low, high)
+    steep_left, steep_right = slope(left), slope(right)
+    falls, rises = steep_left <= 0, steep_right >= 0
+    outside = np.where(falls, left - low, high - right)
+    right, steep_right = np.where(falls, left, right), np.where(falls, steep_left, steep_right)
+    left, steep_left = np.where(rises & ~falls, right, left), np.where(rises & ~falls, steep_right, steep_left)
+    # Most owners of a large federation are at an end; only the others need a search.
+    inner = np.flatnonzero(~np.all(falls | rises, axis=1))
+    if len(inner):
+        brackets = (left, right, steep_left, steep_right)
+        left_, right_, steep_left_, steep_right_ = (ends[inner] for ends in brackets)
+        found = _bracket(_slope(offers.take(inner), cost.take(inner)), left_, right_, steep_left_, steep_right_)
+        for ends, sharpened in zip(brackets, found, strict=True):
+            ends[inner] = sharpened
+    value_left, value_right = utility(left), utility(right)
+    bound = np.minimum(
+        value_left + np.abs(steep_left) * (right - left), value_right + np.abs(steep_right) * (right - left)
+    )
+    bound = np.maximum(np.maximum(value_left, value_right), bound)
+    # A maximum at an end of the piece lies within the tiny margin outside the bracket.
+    margin = outside * np.maximum(np.abs(steep_left), np.abs(steep_right))
+    bound = np.where(falls | rises, bound + margin, bound)
+    ends = np.concatenate([low, high, left, right], axis=1)
+    values = np.concatenate([utility(low), utility(high), value_left, value_right], axis=1)
+    return ends, values, np.concatenate([values[:, : 2 * low.shape[1]], bound], axis=1)
+
+
+def _slope(offers: Offers, cost: Cost) -> Callable[[Array], Array]:
+    """The derivative of received + payment - cost."""
+    benefit = offers.benefit
+    return lambda x: benefit.slope(x) - cost.slope(x)
+
+
+def _bracket(
+    slope: Callable[[Array], Array], left: Array, right: Array, steep_left: Array, steep_right: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Shrink brackets slope(left) > 0 > slope(right) to rounding width: Illinois steps, bisection as a safeguard."""
+    weight_left, weight_right = steep_left.copy(), steep_right.copy()
+    for turn in range(_ROUNDS):
+        # What could still be gained inside a bracket is at most its width times the smaller end slope.  A gain of
+        # 1e-22 is far below rounding, but utilities are flat there: it leaves ten digits of the contribution.
+        width = right - left
+        open_ = (width > 4e-16 * right) & (width * np.minimum(np.abs(steep_left), np.abs(steep_right)) > 1e-22)
+        if not np.any(open_):
+            break
+        with np.errstate(divide="ignore", invalid="ignore"):
+            trial = (left * weight_right - right * weight_left) / (weight_right - weight_left)
+        inside = np.isfinite(trial) & (trial > left) & (trial < right)
+        # Halve the ratio where a bracket spans orders of magnitude, its width otherwise.
+        middle = np.where(right > 8.0 * left, np.sqrt(left) * np.sqrt(right), 0.5 * (left + right))
+        trial = np.where(inside & (turn % 3 != 2), trial, np.where(middle > left, middle, 0.5 * (left + right)))
+        steep = slope(trial)
+        # A bracket that is closed stays as it is, so that no owner's result depends on how long another one takes.
+        up, down = (steep > 0) & open_, (steep <= 0) & open_
+        weight_left = np.where(up, steep, 0.5 * weight_left)
+        weight_right = np.where(down, steep, 0.5 * weight_right)
+        left, steep_left = np.where(up, trial, left), np.where(up, steep, steep_left)
+        right, steep_right = np.where(down, trial, right), np.where(down, steep, steep_right)
+        left = np.where(down & (steep == 0), trial, left)
+    return left, right, steep_left, steep_right
+
+
+def _scan(offers: Offers, cost: Cost, low: Array, high: Array) -> tuple[Array, Array, Array]:
+    """The maximum on each interval by grids that close in on the best point."""
+    benefit = offers.benefit
+    rows = np.arange(len(low))[:, None]
+    columns = np.arange(low.shape[1])[None]
+    start, stop = low, high
+    for _ in range(9):
+        x = start[..., None] + (stop - start)[..., None] * _GRID
+        x[..., -1] = stop
+        flat = x.reshape(len(low), -1)
+        value = (benefit.value(flat) - cost.value(flat)).reshape(x.shape)
+        pick = np.argmax(value, axis=2)
+        start = x[rows, columns, np.maximum(pick - 1, 0)]
+        stop = x[rows, columns, np.minimum(pick + 1, len(_GRID) - 1)]
+    best = value[rows, columns, pick]
+    return x[rows, columns, pick], best, np.full_like(best, np.inf)
+
+
+def _branch_and_bound(
+    offers: Offers, cost: Cost, low: Array, high: Array, best: Best, tolerance: float, budget: int
+) -> Best:
+    """Bound max u from above by benefit(b) - c(a) on intervals [a, b], splitting those that could still win."""
+    benefit, pieces = offers.benefit, low.shape[1]
+    x, utility = best.contribution.copy(), best.utility.copy()
+    bound = utility.copy()
+    rows = np.repeat(np.arange(len(low)), pieces)
+    a, b = low.ravel(), high.ravel()
+    parts = 8
+    while len(a) and budget > 0:
+        upper = benefit.take(rows).value(b) - cost.take(rows).value(a)
+        keep = upper > utility[rows] + tolerance
+        np.maximum.at(bound, rows[~keep], upper[~keep])
+        rows, a, b = rows[keep], a[keep], b[keep]
+        budget -= parts * len(a)
+        if budget <= 0 or not len(a):
+            np.maximum.at(bound, rows, upper[keep])
+            break
+        cuts = a[:, None] + (b - a)[:, None] * np.linspace(0, 1, parts + 1)
+        cuts[:, -1] = b
+        rows, a, b = np.repeat(rows, parts), cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
+        seen = benefit.take(rows).value(a) - cost.take(rows).value(a)
+        _improve(x, utility, rows, a, seen)
+    return Best(x, utility, np.maximum(bound, utility))
+
+
+def _improve(x: Array, utility: Array, rows: NDArray[np.intp], trial: Array, seen: Array) -> None:
+    """Keep the best trial of each owner, in place."""
+    order = np.argsort(seen, kind="stable")
+    better = order[seen[order] > utility[rows[order]]]
+    utility[rows[better]], x[rows[better]] = seen[better], trial[better]

@@ -1,0 +1,70 @@
+"""What a mechanism offers every owner, as a function of that owner's own contribution.
+
+A mechanism is a rule from reports to models and money.  Holding the others' reports fixed, owner i faces three curves
+of its own contribution x:
+
+    accuracy_i(x)   what the model trained on all data would be worth to it,
+    received_i(x)   what the model it is handed is worth to it (at most accuracy_i),
+    payment_i(x)    money to it.
+
+Settling a step is evaluating the curves at the reports; a best response is maximising received + payment - cost; the
+certified gap is the largest such gain.  So one piece of code per mechanism serves agents and solver alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.costs import Cost
+from fedabm.games.curves import Array, Curve, Line, Rows
+
+Shape = Literal["concave", "monotone", "unknown"]
+
+__all__ = ["Offers", "Shape", "full_access", "nothing"]
+
+
+@dataclass(frozen=True)
+class Offers:
+    """The curves that owners face.
+
+    Between two neighbouring `kinks` (n, b) of an owner its benefit received + payment has the `shape`: "concave",
+    "monotone" (non-decreasing) or "unknown".  The certified gap relies on it.  Where a payment refunds part of a
+    strictly convex cost, `refund` is that part, and the benefit without it is concave.
+    """
+
+    accuracy: Curve
+    received: Curve
+    payment: Curve
+    kinks: Array
+    shape: Shape
+    refund: Cost | None = None
+
+    @property
+    def benefit(self) -> Curve:
+        """received + payment."""
+        return self.received + self.payment
+
+    def take(self, rows: Rows) -> Offers:
+        """What some owners are offered."""
+        accuracy, received, payment = (part.take(rows) for part in (self.accuracy, self.received, self.payment))
+        refund = None if self.refund is None else self.refund.take(rows)
+        return Offers(accuracy, received, payment, self.kinks[rows], self.shape, refund)
+
+
+def nothing(owners: int) -> Line:
+    """No payment, whatever the contribution."""
+    return Line(np.zeros(owners), np.zeros(owners))
+
+
+def full_access(accuracy: Accuracy, profile: Array, payment: Curve, shape: Shape | None = None) -> Offers:
+    """Everyone is handed the full model; only payments differ between mechanisms.
+
+    The shape defaults to the accuracy's own, which is right for payments that are affine in the own contribution.
+    """
+    curves = accuracy.curves(profile)
+    default: Shape = "concave" if accuracy.concave else "monotone" if accuracy.monotone else "unknown"
+    return Offers(curves, curves, payment, accuracy.kinks(profile), shape or default)

@@ -1,0 +1,52 @@
+"""What owners send the server for one step of training: data used, data claimed, and who tampers with its update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.common.random import Streams
+from fedabm.games.curves import Array
+
+__all__ = ["Effort", "Sending", "Tamper", "Tampering"]
+
+#: changes the update rows (k, P) of some owners, given the models (k, P) they received, with their own streams at hand
+Tamper = Callable[[Any, Any, Streams], Any]
+
+
+class Effort(NamedTuple):
+    """What every owner really contributes and what it claims to; owners that left do neither."""
+
+    contribution: Array
+    claimed: Array
+
+
+@dataclass(frozen=True)
+class Tampering:
+    """Owners that change their updates before they send them."""
+
+    members: NDArray[np.intp]
+    change: Tamper
+    rng: Streams
+
+    @property
+    def whole(self) -> bool:
+        """Whether it replaces whole models, whatever their updates are counted from."""
+        return bool(getattr(self.change, "whole", False))
+
+    def __call__(self, rows: Any, received: Any) -> Any:
+        """The updates (k, P) of the members as they send them; `received` (k, P) is what they trained from."""
+        return self.change(rows, received, self.rng)
+
+
+@dataclass(frozen=True)
+class Sending:
+    """Everybody's effort before and after the owners decided in this step, and who tampers."""
+
+    before: Effort
+    now: Effort
+    tampering: tuple[Tampering, ...] = ()

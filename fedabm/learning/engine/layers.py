@@ -1,0 +1,275 @@
+"""Layers that act on many models at once, forward and backward, written for whole blocks of owners.
+
+Two layouts: vectors as (owners, batch, features) and images as (batch, owners * channels, height, width).  With the
+second, one grouped convolution does everybody's convolution, and the layout is kept from layer to layer.  A linear
+layer is one batched matrix product; its weight gradient is another, which plain gradient descent adds to the weights
+directly (`passes.Descent`), without ever storing the gradient.  A layer holds no state: what the backward pass needs is
+on the tape.
+
+Shared inputs, (batch, features) or (batch, channels, height, width), are the same for all models: the first linear
+layer is then one ordinary matrix product and the first convolution an ordinary convolution with all models' filters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from fedabm.common.errors import InputError
+from fedabm.learning.engine.blocks import Quadratic, keep
+from fedabm.learning.engine.passes import Pass
+
+__all__ = [
+    "Convolution",
+    "Dropout",
+    "Features",
+    "Flatten",
+    "GroupNorm",
+    "Layer",
+    "Linear",
+    "MaxPool",
+    "Mean",
+    "ReLU",
+    "ResidualBlock",
+]
+
+aten = torch.ops.aten
+
+
+class Layer(Protocol):
+    """A layer of all models."""
+
+    def forward(self, run: Pass, x: Tensor) -> Tensor:
+        """The outputs of all models."""
+
+    def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
+        """Hand parameter gradients to the sink and return the input's (anything, if `inputs` is False)."""
+
+
+@dataclass(frozen=True)
+class Linear(Layer):
+    """y = x W' + b; parameters `index` and, with a bias, the next."""
+
+    index: int
+    bias: bool
+
+    def forward(self, run: Pass, x: Tensor) -> Tensor:
+        run.save(x)
+        weight, bias = run.blocks[self.index], run.blocks[self.index + 1] if self.bias else None
+        if x.shape[-1] != weight.shape[-1]:
+            raise InputError('a linear layer acts on samples as they are; put nn.Flatten before it or use path="vmap"')
+        if x.dim() == 2:
+            y = torch.nn.functional.linear(x, weight.flatten(0, 1), None if bias is None else bias.flatten())
+            return y.view(len(x), run.owners, -1).transpose(0, 1)
+        weight = weight.transpose(1, 2)
+        return x.bmm(weight) if bias is None else torch.baddbmm(bias.unsqueeze(1), x, weight)
+
+    def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
+        (x,) = run.tape.pop()
+        below = g.bmm(run.blocks[self.index]) if inputs else g
+        run.product(self.index, g.transpose(1, 2), x)
+        if self.bias:
+            run.add(self.index + 1, g.sum(1))
+        return below
+
+
+@dataclass(frozen=True)
+class Convolution(Layer):
+    """A grouped convolution: the owners are groups; parameters as in `Linear`."""
+
+    index: int
+    bias: bool
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+    groups: int
+
+    def _weights(self, run: Pass) -> tuple[Tensor, Tensor | None]:
+        return run.blocks[self.index].flatten(0, 1), run.blocks[self.index + 1].flatten() if self.bias else None
+
+    def forward(self, run: Pass, x: Tensor) -> Tensor:
+        run.save(x)
+        weight, bias = self._weights(run)
+        shared = run.owners > 1 and x.shape[1] == weight.shape[1] * self.groups
+        if shared and self.groups > 1:  # every model's filters look at all groups in turn, so each needs its own images
+            x = x.repeat(1, run.owners, 1, 1)
+        groups = 1 if shared and self.groups == 1 else self.groups * run.owners
+        return torch.conv2d(x, weight, bias, self.stride, self.padding, self.dilation, groups)
+
+    def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
+        (x,) = run.tape.pop()
+        weight, bias = self._weights(run)
+        sizes, wanted = None if bias is None else bias.shape, [inputs, True, self.bias]
+        geometry = (self.stride, self.padding, self.dilation, False, (0, 0), self.groups * run.owners)
+        below, dw, db = aten.convolution_backward(g, x, weight, sizes, *geometry, wanted)
+        run.add(self.index, dw.view(run.blocks[self.index].shape))
+        if self.bias:
+            run.add(self.index + 1, db.view(run.blocks[self.index + 1].shape))
+        return below
+
+
+@dataclass(frozen=True)
+class GroupNorm(Layer):
+    """Group normalisation of images; everybody's groups side by side."""
+
+    index: int
+    groups: int
+    epsilon: float
+
+    def forward(self, run: Pass, x: Tensor) -> Tensor:
+        sizes = (x.shape[0], x.shape[1], x.shape[2] * x.shape[3], self.groups * run.owners)
+        weight, bias = run.blocks[self.index].flatten(), run.blocks[self.index + 1].flatten()
+        x = _dense(x)
+        y, mean, spread = aten.native_group_norm(x, weight, bias, *sizes, self.epsilon)
+        run.save(x, mean, spread, sizes)
+        return y
+
+    def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
+        x, mean, spread, sizes = run.tape.pop()
+        weight = run.blocks[self.index].flatten()
+        wanted = [inputs, True, True]
+        below, dw, db = aten.native_group_norm_backward(_like(g, x), x, mean, spread, weight, *sizes, wanted)
+        run.add(self.index, dw.view(run.blocks[self.index].shape))
+        run.add(self.index + 1, db.view(run.blocks[self.index + 1].shape))
+        return below
+
+
+def _dense(x: Tensor) -> Tensor:
+    """The same numbers without gaps, channels last where they already are."""
+    return x if x.is_contiguous(memory_format=torch.channels_last) else x.contiguous()
+
+
+def _like(g: Tensor, x: Tensor) -> Tensor:
+    """A gradient in the memory layout of what it belongs to."""
+    last = x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
+    return g.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
+
+
+@dataclass(frozen=True)
+class ReLU(Layer):
+    """max(x, 0)."""
+
+    def forward(self, run: Pass, x: Tensor) -> Tensor:
+        y = x.relu()
+        run.save(y)
+        return y
+
+    def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
+        return aten.threshold_backward(g, run.tape.pop()[0], 0)
+
+
+@dataclass(frozen=True)
+class MaxPool(Layer):
+    """The largest of each window."""
+
+    geometry: tuple[Any, ...]
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """Height and width if windows stand side by side without gaps, overlap or border; else None."""
+        kernel, stride, padding, dilation, ceil = self.geometry
+        plain = kernel == (stride or kernel) and padding == [0, 0] and dilation == [1, 1] and not ceil
+        return (kernel[0], kernel[1]) if plain else None
+
+    def forward(self, run: Pass, x: Tensor) -> Tensor:
+        y, places = aten.max_pool2d_with_indices(x, *self.geometry)
+        run.save(x, places)
+        return y
+
+    def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
+        x, places = run.tape.pop()
+        return aten.max_pool2d_with_indices_backward(g, x, *self.geometry, places)
+
+
+@dataclass(frozen=True)
+class Mean(Layer):
+    """The mean over the whole image, as an image of one pixel."""
+
+    def forward(self, run: Pass, x: Tensor) -> Tensor:
+        run.save(x.shape)
+        return x.mean((2, 3), keepdim=True)
+
+    def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
+        (shape,) = run.tape.pop()
+        return (g / (shape[2] * shape[3])).expand(shape)
+
+
+@dataclass(frozen=True)
+class Flatten(Layer):
+    """Images become vectors; vectors stay."""
+
+    def forward(self, run: Pass, x: Tensor) -> Tensor:
+        run.save(x.shape)
+        if x.dim() != 4:
+            return x
+        return x.reshape(len(x), run.owners, -1).transpose(0, 1)
+
+    def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
+        (shape,) = run.tape.pop()
+        return g if len(shape) != 4 else g.transpose(0, 1).reshape(shape)
+
+
+@dataclass(frozen=True)
+class Dropout(Layer):
+    """Seeded dropout; the mask of a sample does not depend on who else is in the batch."""
+
+    rate: float
+    number: int
+
+    def forward(self, run: Pass, x: Tensor) -> Tensor:
+        batch = len(x) if x.dim() == 4 else x.shape[1]
+        keys = run.sample_keys(batch, self.number)
+        mask = None if keys is None else self._mask(keys, x, run.owners)
+        run.save(mask)
+        return x if mask is None else x * mask
+
+    def _mask(self, keys: Tensor, x: Tensor, owners: int) -> Tensor:
+        if x.dim() == 4:
+            each = torch.Size((x.shape[1] // owners, *x.shape[2:]))
+            return keep(keys.T, each, self.rate).flatten(1, 2)
+        return keep(keys, x.shape[2:], self.rate)
+
+    def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
+        (mask,) = run.tape.pop()
+        return g if mask is None else g * mask
+
+
+@dataclass(frozen=True)
+class Features(Layer):
+    """Products of the inputs; stands before any parameter, so nothing flows back through it."""
+
+    module: Quadratic
+
+    def forward(self, run: Pass, x: Tensor) -> Tensor:
+        return self.module(x)
+
+    def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
+        return g
+
+
+@dataclass(frozen=True)
+class ResidualBlock(Layer):
+    """relu(body(x) + shortcut(x))."""
+
+    body: tuple[Layer, ...]
+    shortcut: tuple[Layer, ...]
+
+    def forward(self, run: Pass, x: Tensor) -> Tensor:
+        y, short = x, x
+        for layer in self.body:
+            y = layer.forward(run, y)
+        for layer in self.shortcut:
+            short = layer.forward(run, short)
+        return ReLU().forward(run, y + short)
+
+    def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
+        g = ReLU().backward(run, g, True)
+        short = below = g
+        for layer in reversed(self.shortcut):
+            short = layer.backward(run, short, True)
+        for layer in reversed(self.body):
+            below = layer.backward(run, below, True)
+        return below + short

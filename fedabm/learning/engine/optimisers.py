@@ -1,0 +1,108 @@
+"""Local optimisers on lists of parameter blocks: one owner's or many owners' at once, with the same code.
+
+Every owner in a batch has taken the same number of steps, so one step counter serves all.  The update rules are those
+of `torch.optim`, checked against it in the tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+
+from fedabm.common.errors import InputError, check_positive, check_range
+
+__all__ = ["SGD", "Adam", "Optimiser", "State"]
+
+Blocks = list[Tensor]
+State = list[list[Tensor]]
+
+
+@runtime_checkable
+class Optimiser(Protocol):
+    """Turns gradients into updates; the state is a list of lists of tensors shaped like the blocks."""
+
+    @property
+    def fused_rate(self) -> float | None:
+        """The learning rate if the update is plain descent, which layers may then apply themselves; else None."""
+
+    @property
+    def slots(self) -> int:
+        """How many further numbers per parameter it keeps."""
+
+    def step(self, blocks: Blocks, gradients: list[Tensor], state: State, number: int) -> None:
+        """Update the blocks (and the state) in place; `number` counts from 1."""
+
+
+@dataclass(frozen=True)
+class SGD(Optimiser):
+    """v <- momentum v + g + weight_decay w; w <- w - rate v."""
+
+    rate: float
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_positive("rate", self.rate)
+        check_range("momentum", self.momentum, 0.0, 1.0)
+        check_positive("weight_decay", self.weight_decay, zero=True)
+
+    @property
+    def fused_rate(self) -> float | None:
+        """The rate without momentum and weight decay."""
+        return None if self.momentum or self.weight_decay else self.rate
+
+    @property
+    def slots(self) -> int:
+        """The velocity."""
+        return 1 if self.momentum else 0
+
+    def step(self, blocks: Blocks, gradients: list[Tensor], state: State, number: int) -> None:
+        if self.weight_decay:
+            torch._foreach_add_(gradients, blocks, alpha=self.weight_decay)
+        if self.momentum:
+            torch._foreach_mul_(state[0], self.momentum)
+            torch._foreach_add_(state[0], gradients)
+            gradients = state[0]
+        torch._foreach_add_(blocks, gradients, alpha=-self.rate)
+
+
+@dataclass(frozen=True)
+class Adam(Optimiser):
+    """Kingma & Ba 2015, with the weight decay added to the gradient."""
+
+    rate: float = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_positive("rate", self.rate)
+        if len(self.betas) != 2 or not all(0.0 <= beta < 1.0 for beta in self.betas):
+            raise InputError(f"betas must be two numbers in [0, 1), got {self.betas}; for instance (0.9, 0.999)")
+        check_positive("epsilon", self.epsilon)
+        check_positive("weight_decay", self.weight_decay, zero=True)
+
+    @property
+    def fused_rate(self) -> None:
+        """Adam is never plain descent."""
+
+    @property
+    def slots(self) -> int:
+        """The two moments."""
+        return 2
+
+    def step(self, blocks: Blocks, gradients: list[Tensor], state: State, number: int) -> None:
+        first, second = state
+        if self.weight_decay:
+            torch._foreach_add_(gradients, blocks, alpha=self.weight_decay)
+        torch._foreach_lerp_(first, gradients, 1.0 - self.betas[0])
+        torch._foreach_mul_(second, self.betas[1])
+        torch._foreach_addcmul_(second, gradients, gradients, 1.0 - self.betas[1])
+        scale = (1.0 - self.betas[1] ** number) ** 0.5
+        spread = torch._foreach_sqrt(second)
+        torch._foreach_div_(spread, scale)
+        torch._foreach_add_(spread, self.epsilon)
+        torch._foreach_addcdiv_(blocks, first, spread, -self.rate / (1.0 - self.betas[0] ** number))

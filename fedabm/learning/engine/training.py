@@ -1,0 +1,112 @@
+"""The loop that trains a chunk of owners, whichever way their gradients are found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedabm.common.errors import check_positive
+from fedabm.learning.engine.flat import Layout
+from fedabm.learning.engine.optimisers import Optimiser
+from fedabm.learning.engine.schedule import Schedule
+
+__all__ = ["Chunk", "Proximal", "Samples", "train_chunk"]
+
+
+class Gradients(Protocol):
+    """A way to find the owners' gradients; one that has `descend` can also take plain steps itself."""
+
+    def gradients(self, blocks: list[Tensor], x: Tensor, y: Tensor, weights: Tensor, keys: Tensor | None) -> list:
+        """The gradient of every block of each owner's weighted loss."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proximal:
+    """Adds weight / 2 * |w - centre|^2 to the loss: FedProx with the start as centre (Li et al. 2020).
+
+    `centre` is one model (P,) or one per owner (n, P).
+    """
+
+    weight: float
+    centre: Tensor
+
+    def __post_init__(self) -> None:
+        check_positive("the proximal weight", self.weight, zero=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Samples and labels on the device; images of bytes are scaled to [-1, 1] when they are used."""
+
+    x: Tensor
+    y: Tensor
+
+    def take(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Some of the samples with their labels."""
+        return scaled(self.x.index_select(0, rows)), self.y.index_select(0, rows)
+
+
+def scaled(x: Tensor) -> Tensor:
+    """Bytes 0 .. 255 as numbers in [-1, 1]; anything else as it is."""
+    return x.to(torch.float32).mul_(2.0 / 255.0).sub_(1.0) if x.dtype == torch.uint8 else x
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some owners' training: what they see, where they start, and the centre they are held to, if any.
+
+    `start` and `centre` are one model (P,), or everybody's (n, P), of which `order` (k,) are those of these owners.
+    """
+
+    schedule: Schedule
+    order: Tensor
+    start: Tensor
+    centre: Tensor | None = None
+
+
+def train_chunk(
+    path: Gradients, layout: Layout, samples: Samples, chunk: Chunk, optimiser: Optimiser, proximal: float = 0.0
+) -> list[Tensor]:
+    """Train the owners of a chunk; their parameters as blocks, in the order of the schedule."""
+    schedule, device = chunk.schedule, samples.x.device
+    blocks = layout.gather(chunk.start, chunk.order)
+    state = [[torch.zeros_like(block) for block in blocks] for _ in range(optimiser.slots)]
+    centre = None if chunk.centre is None else layout.gather(chunk.centre, chunk.order)
+    fused = optimiser.fused_rate if centre is None and hasattr(path, "descend") else None
+    rows = torch.from_numpy(np.ascontiguousarray(schedule.samples)).to(device)
+    weights = torch.from_numpy(_weights(schedule)).to(device)
+    keys = None if schedule.keys is None else torch.from_numpy(np.ascontiguousarray(schedule.keys)).to(device)
+    for step, (active, width) in enumerate(zip(schedule.active.tolist(), schedule.widths.tolist(), strict=True)):
+        x, y = samples.take(rows[step, :active, :width].reshape(-1))
+        batch = (
+            x,
+            y.view(active, width),
+            weights[step, :active, :width],
+            None if keys is None else keys[step, :active],
+        )
+        mine = _first(blocks, active)
+        if fused is not None:
+            path.descend(mine, *batch, fused)  # type: ignore[attr-defined]
+            continue
+        gradients = path.gradients(mine, *batch)
+        if centre is not None:
+            torch._foreach_add_(gradients, mine, alpha=proximal)
+            torch._foreach_sub_(gradients, _first(centre, active), alpha=proximal)
+        optimiser.step(mine, gradients, [_first(slot, active) for slot in state], step + 1)
+    return blocks
+
+
+def _first(blocks: list[Tensor], active: int) -> list[Tensor]:
+    """The blocks of the owners that still train."""
+    return blocks if len(blocks[0]) == active else [block[:active] for block in blocks]
+
+
+def _weights(schedule: Schedule) -> np.ndarray:
+    """Every sample of a mini-batch counts the same and padding does not count, (steps, owners, batch)."""
+    places = np.arange(schedule.samples.shape[2])
+    inside = places < schedule.sizes[:, :, None]
+    return (inside / np.maximum(schedule.sizes, 1)[:, :, None]).astype(np.float32)

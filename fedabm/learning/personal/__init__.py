@@ -1,0 +1,1 @@
+"""Federations in which everyone has a model of its own."""

@@ -1,0 +1,213 @@
+"""Federations in which everyone has a model of its own, mixed and steered by the mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+from weakref import WeakValueDictionary
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fedabm.common.errors import check_kind
+from fedabm.common.random import check_seed
+from fedabm.common.table import Table
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.curves import Array, Line, Rows
+from fedabm.games.sending import Sending, Tampering
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.oracles.answers import Standing
+from fedabm.learning.personal.exchange import Exchange, Sent
+from fedabm.learning.personal.own import ClassMix
+from fedabm.learning.personal.tasks import Training
+from fedabm.learning.rules.aggregate import screen
+from fedabm.learning.rules.federation import Recipe, tamper
+
+__all__ = ["Judge", "Personal"]
+
+_ENGINES: WeakValueDictionary[str, Engine] = WeakValueDictionary()
+
+
+class OwnMeasure(Protocol):
+    """Judges everybody's own model."""
+
+    def own(self, engine: Engine, models: Tensor) -> Array:
+        """What the models (n, P) are worth to their owners, (n,)."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Losses of models on the owners' own training data, measured by the owners: no more than a ticket to ask with."""
+
+    ticket: str
+    rows: Table
+
+    @classmethod
+    def of(cls, engine: Engine, rows: Rows) -> Judge:
+        """Who asks for the judgement of the owners in `rows`."""
+        _ENGINES[str(id(engine))] = engine
+        return cls(str(id(engine)), Table(np.asarray(rows, dtype=np.intp)))
+
+    def __call__(self, models: Tensor) -> Array:
+        """Losses (k, n) of k models (k, P)."""
+        return _ENGINES[self.ticket].evaluate(models, self.rows.array, part="train").loss.cpu().numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What happened last: what was sent (n, P), from where, whose was sound, and what the server wants to remember."""
+
+    models: Tensor
+    start: Tensor
+    sound: NDArray[np.bool_]
+    memory: Any = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Personal(Accuracy):
+    """a_i: what owner i's own model is worth to it after local training; each step of a run is one round.
+
+    Owners train on the data they contribute, as the last exchange says (in the first round from one initial model, held
+    by nothing), and send the model; the mechanism mixes.  An owner that trains a second, personal model keeps that one.
+    Values are those of the models that owners keep, in this round and not in the best one.  Who joins later begins with
+    the initial model, too, since the server has not written to it yet.  What is sent may be tampered with (see `tasks`
+    for what updates are counted from); a model that holds NaN or infinity is dropped, so that it reaches nobody.
+
+    recipe    how to train locally; mixing is up to the mechanism
+    measure   `ClassMix` or `OwnPart`
+    seed      without one, initial model and mini-batches follow from the seed of the run
+    """
+
+    engine: Engine
+    recipe: Recipe = field(default_factory=Recipe)
+    measure: OwnMeasure = field(default_factory=ClassMix)
+    seed: int | None = None
+    round: int = 0
+    kept: Tensor | None = None
+    task: Training | None = None
+    personal: Training | None = None
+    last: Round | None = None
+    standing: Standing | None = None
+    first: Tensor | None = None
+    #: nothing changes with the own contribution
+    concave = True
+    monotone = True
+
+    def __post_init__(self) -> None:
+        check_kind("engine", self.engine, Engine)
+        if self.seed is not None:
+            check_seed(self.seed)
+        if self.first is None:
+            object.__setattr__(self, "first", self.engine.initial(self.seed or 0))
+        if self.kept is None:
+            object.__setattr__(self, "kept", self.initial.expand(self.owners, -1))
+        if self.standing is None:
+            object.__setattr__(self, "standing", Standing(Table(self.measure.own(self.engine, self.models))))
+
+    def __repr__(self) -> str:
+        what = f"{self.engine.data.name}, {self.engine.size} parameters, {self.recipe}"
+        return f"Personal({what}, seed={self.seed}, {self.measure})"
+
+    @property
+    def owners(self) -> int:
+        """For how many owners this accuracy is defined."""
+        return self.engine.data.owners
+
+    @property
+    def initial(self) -> Tensor:
+        """The model that everybody begins with, (P,)."""
+        return self.engine.initial(self.seed or 0) if self.first is None else self.first
+
+    @property
+    def models(self) -> Tensor:
+        """The models that owners keep, (n, P)."""
+        return self.initial.expand(self.owners, -1) if self.kept is None else self.kept
+
+    @property
+    def public(self) -> Standing:
+        """What the present models are worth; models and data stay here."""
+        return self.standing or Standing(Table(self.measure.own(self.engine, self.models)))
+
+    def seeded(self, seed: int) -> Personal:
+        """With the run's seed, unless it has its own."""
+        if self.seed is not None or self.round:
+            return self
+        return replace(self, seed=seed, first=None, kept=None, standing=None)
+
+    def values(self, profiles: Array) -> Array:
+        """What the present models are worth, whatever the profile, (k, n)."""
+        return self.public.values(profiles)
+
+    def curves(self, profile: Array) -> Line:
+        """The same for every own contribution."""
+        return self.public.curves(profile)
+
+    def marginals(self, profile: Array) -> Array:
+        """None."""
+        return self.public.marginals(profile)
+
+    def train(self, sending: Sending) -> tuple[Personal, NDArray[np.bool_]]:
+        """One round of local training and sending; itself if nobody takes part, and whose model was dropped."""
+        used = sending.now.contribution
+        if not np.any(self.engine.data.counts(used)) and not sending.tampering:
+            return self, np.zeros(self.owners, dtype=bool)
+        task = self.task or Training.free(self.models)
+        trained = self._run(task, used)
+        own = trained if self.personal is None else self._run(self.personal, used, 1)
+        models = _sent(task, trained, sending.tampering)
+        sound = screen(models).cpu().numpy()
+        last = replace(self.last or _NOTHING, models=_sane(models, task.start), start=task.start, sound=sound)
+        kept = _sane(own, self.models)
+        return replace(self, round=self.round + 1, kept=kept, last=last, standing=None), ~sound
+
+    @property
+    def _latest(self) -> Round:
+        """The last round; before there was any, everybody stands where it began."""
+        return self.last or replace(_NOTHING, models=self.models, start=self.models)
+
+    def _run(self, training: Training, used: Array, *path: int) -> Tensor:
+        return training.run(self.engine, self.recipe, used, self.seed or 0, self.round, *path)
+
+    def sent(self, rows: Rows, size: Array) -> Sent:
+        """What reached the server from the owners in `rows`, who claim these data sizes."""
+        last, rows = self._latest, np.asarray(rows)
+        places = torch.from_numpy(rows).to(self.engine.device)
+        return Sent(
+            last.models[places],
+            last.sound[rows] if len(last.sound) else np.ones(len(rows), dtype=bool),
+            last.start[places],
+            self.initial,
+            size,
+            Judge.of(self.engine, rows),
+            rows,
+            last.memory,
+        )
+
+    def deliver(self, rows: Rows, exchange: Exchange) -> Personal:
+        """What owners in `rows` are to train on next; the others go on from their own models."""
+        known = np.asarray(rows, dtype=np.intp), self.models, self.initial
+        task = Training.of(exchange.task, *known)
+        personal = None if exchange.personal is None else Training.of(exchange.personal, *known)
+        return replace(self, task=task, personal=personal, last=replace(self._latest, memory=exchange.memory))
+
+
+_NOTHING = Round(torch.empty(0), torch.empty(0), np.zeros(0, dtype=bool))
+
+
+def _sent(task: Training, trained: Tensor, tampering: tuple[Tampering, ...]) -> Tensor:
+    """The models (n, P) as sent: those trained, but for owners that tamper with their update or with all of it."""
+    models = trained
+    for attack in tampering:
+        base = task.handed if attack.whole else task.origin
+        updates = trained - base
+        tamper(updates, base, attack)
+        rows = torch.from_numpy(attack.members).to(trained.device)
+        models = models.index_copy(0, rows, (base + updates).index_select(0, rows))
+    return models
+
+
+def _sane(models: Tensor, instead: Tensor) -> Tensor:
+    """Rows of finite numbers only."""
+    return torch.where(screen(models).unsqueeze(1), models, instead)

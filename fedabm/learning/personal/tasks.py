@@ -1,0 +1,92 @@
+"""A local training that awaits all owners, wherever the server's word reached some of them only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fedabm.common.random import Streams, generator
+from fedabm.games.curves import Rows
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.training import Proximal
+from fedabm.learning.personal.exchange import LocalTask
+from fedabm.learning.rules.aggregate import screen
+from fedabm.learning.rules.federation import Recipe
+
+__all__ = ["Training"]
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Everybody trains from `start` (n, P); to the loss of those `held` (n,) strength / 2 |w - pull|^2 is added.
+
+    What an owner sends is an update of `origin` (n, P): of the start that it got from the server, or where it goes on
+    from a model of its own, of the initial one, as distances are.
+    """
+
+    start: Tensor
+    origin: Tensor
+    pull: Tensor | None
+    strength: float
+    held: NDArray[np.bool_]
+
+    @classmethod
+    def free(cls, models: Tensor) -> Training:
+        """From these models, which the server sent, held by nothing."""
+        return cls(models, models, None, 0.0, np.zeros(len(models), dtype=bool))
+
+    @classmethod
+    def of(cls, task: LocalTask, rows: Rows, own: Tensor, initial: Tensor) -> Training:
+        """What a task for the owners in `rows` means for all; the others go on from their own models (n, P).
+
+        A row that is no number, for instance after mixing enormous models, leaves its owner with its own model.
+        """
+        start = own if task.start is None else _filled(own, rows, task.start)
+        origin = initial.expand_as(own)
+        origin = origin if task.start is None else _filled(origin, rows, task.start)
+        pull = None if task.pull is None or not task.strength else _filled(own, rows, task.pull)
+        held = np.zeros(len(own), dtype=bool)
+        held[rows] = pull is not None
+        return cls(start, origin, pull, task.strength, held)
+
+    @property
+    def handed(self) -> Tensor:
+        """The last model (n, P) that each owner got from the server: what it is held to, or else the origin."""
+        if self.pull is None:
+            return self.origin
+        held = torch.from_numpy(self.held).to(self.pull.device)
+        return torch.where(held.unsqueeze(1), self.pull, self.origin)
+
+    def run(self, engine: Engine, recipe: Recipe, contributions: np.ndarray, seed: int, *path: int) -> Tensor:
+        """Everybody's model (n, P) after local training; who uses no data keeps its start."""
+        models = self.start.clone()
+        busy = engine.data.counts(contributions) > 0
+        for who, centre in ((np.flatnonzero(busy & ~self.held), None), (np.flatnonzero(busy & self.held), self.pull)):
+            if len(who):
+                rows = torch.from_numpy(who).to(models.device)
+                proximal = None if centre is None else Proximal(self.strength, centre[rows])
+                streams = Streams(generator(seed, "training", owner, *path) for owner in who.tolist())
+                models[rows] = engine.train(
+                    self.start[rows],
+                    contributions[who],
+                    epochs=recipe.epochs,
+                    steps=recipe.steps,
+                    batch=recipe.batch,
+                    optimiser=recipe.optimiser,
+                    proximal=proximal,
+                    streams=streams,
+                    owners=who,
+                )
+        return models
+
+
+def _filled(own: Tensor, rows: Rows, given: Tensor) -> Tensor:
+    """The own models, with the given ones (k, P) in `rows` as far as they are numbers."""
+    places = torch.tensor(np.asarray(rows), dtype=torch.int64, device=own.device)
+    given = given.to(own)
+    finite = screen(given).unsqueeze(1)
+    return own.index_copy(0, places, torch.where(finite, given, own.index_select(0, places)))

@@ -1,0 +1,1 @@
+"""How a shared model is learned from what owners send: one file per rule."""

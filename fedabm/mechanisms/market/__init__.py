@@ -1,0 +1,47 @@
+"""The model-sharing market iPFL: a mechanism of the agent-based model, and alone on given distances and sizes."""
+
+from fedabm.mechanisms.market.distances import Cosine, Distance, Euclidean, cluster_distances
+from fedabm.mechanisms.market.gains import Gain, LogarithmicGain, SquareRootGain
+from fedabm.mechanisms.market.given import GivenModels
+from fedabm.mechanisms.market.graphs import graph_measures, import_table, market_graph, money_table, owner_measures
+from fedabm.mechanisms.market.model_market import ModelMarket
+from fedabm.mechanisms.market.optimum import best_graph
+from fedabm.mechanisms.market.payments import remittances
+from fedabm.mechanisms.market.selection import select
+from fedabm.mechanisms.market.thresholds import difference, limits, prices, thresholds
+from fedabm.mechanisms.market.valuation import ImportGain
+from fedabm.mechanisms.market.views import MarketOutcome, MarketView, Profiles
+from fedabm.mechanisms.market.welfare import objectives, pooled, social_welfare, unstable, utilities
+
+__all__ = [
+    "Cosine",
+    "Distance",
+    "Euclidean",
+    "Gain",
+    "GivenModels",
+    "ImportGain",
+    "LogarithmicGain",
+    "MarketOutcome",
+    "MarketView",
+    "ModelMarket",
+    "Profiles",
+    "SquareRootGain",
+    "best_graph",
+    "cluster_distances",
+    "difference",
+    "graph_measures",
+    "import_table",
+    "limits",
+    "market_graph",
+    "money_table",
+    "objectives",
+    "owner_measures",
+    "pooled",
+    "prices",
+    "remittances",
+    "select",
+    "social_welfare",
+    "thresholds",
+    "unstable",
+    "utilities",
+]

@@ -1,0 +1,64 @@
+"""A federation of model owners without any training: models that stay where they are, at given distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedabm.common.errors import InputError
+from fedabm.common.table import Table
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.curves import Array, Rows
+from fedabm.mechanisms.market.distances import Distance
+
+__all__ = ["GivenModels"]
+
+
+@dataclass(frozen=True)
+class GivenModels(Accuracy):
+    """Models at `distances` (n, n) from each other, in every round; accuracies are not known and count as zero.
+
+    With it a market runs in the agent-based model in milliseconds a round: leaving, joining, lying.  A distance that is
+    not finite belongs to a model that cannot be used.
+    """
+
+    distances: Any
+    concave = True
+    monotone = True
+
+    def __post_init__(self) -> None:
+        distances = np.asarray(self.distances, dtype=float)
+        if distances.ndim != 2 or distances.shape[0] != distances.shape[1]:
+            raise InputError(f"distances have shape {distances.shape}; give one row and one column per owner")
+        object.__setattr__(self, "distances", Table(distances))
+
+    @property
+    def owners(self) -> int:
+        """For how many owners this accuracy is defined."""
+        return len(self.distances.array)
+
+    def values(self, profiles: Array) -> Array:
+        """Nothing is known about accuracies."""
+        return np.zeros(np.shape(profiles))
+
+    def sent(self, rows: Rows, size: Array) -> _Standing:
+        """The same models in every round."""
+        return _Standing(self.distances.array[np.ix_(np.asarray(rows), np.asarray(rows))], size)
+
+
+@dataclass(frozen=True, eq=False)
+class _Standing:
+    """What reached the server, as far as a market asks."""
+
+    distances: Array
+    size: Array
+
+    def apart(self, distance: Distance) -> Array:
+        """The given distances, whatever way they are measured."""
+        return self.distances.copy()
+
+    def held(self, weights: Array, step: float, distance: Distance, strength: float) -> None:
+        """Nobody trains, so nobody is held to anything."""
+        return None

@@ -1,0 +1,31 @@
+"""A shared model, and beside it one for oneself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedabm.common.errors import check_positive
+from fedabm.learning.personal.exchange import Exchange, LocalTask, Sent
+from fedabm.mechanisms.personalised.base import Personalised, average
+
+__all__ = ["Ditto"]
+
+
+@dataclass(frozen=True)
+class Ditto(Personalised):
+    """FedAvg, while every owner trains a second model that it keeps: min_v L_i(v) + strength / 2 |v - w|^2.
+
+    w is the mean model that the owner received; v goes on from where it was and never reaches the server.  Li et al.
+    2021 (Ditto), Algorithm 1; strength (lambda) 1 as in iPFL 2025.  In the first round, before the server has said
+    anything, both are one model and held by nothing.
+    """
+
+    strength: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive("strength", self.strength, zero=True)
+
+    def exchange(self, sent: Sent) -> Exchange:
+        """The mean to train and send, and the mean as the centre of the personal models."""
+        model, weights = average(sent)
+        return Exchange(LocalTask(model), weights, personal=LocalTask(None, model, self.strength))

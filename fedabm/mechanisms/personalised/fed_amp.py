@@ -1,0 +1,49 @@
+"""Attentive message passing: similar owners are drawn together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedabm.common.errors import check_positive, check_range
+from fedabm.games.curves import Array
+from fedabm.learning.personal.exchange import Exchange, LocalTask, Sent
+from fedabm.mechanisms.personalised.base import Personalised, cosines, mixed, usable
+
+__all__ = ["FedAMP"]
+
+
+@dataclass(frozen=True)
+class FedAMP(Personalised):
+    """Owners train on from their own models and are held to a cloud model u_i, in which similar owners weigh more.
+
+        u_i = a w_i + (1 - a) sum_{j != i} e_ij w_j,    e_ij ~ exp(sharpness cos_ij),    loss + strength / 2 |w - u_i|^2
+
+    with a = `self_weight` and cos_ij the cosine of (w_i - w^0) and (w_j - w^0); all began with w^0.  Data sizes play no
+    part.  Huang et al. 2021 (HeurFedAMP), who take the cosine of the models themselves; the cosine relative to w^0,
+    self-weight, sharpness and strength are those of iPFL 2025.
+    """
+
+    self_weight: float = 0.3
+    sharpness: float = 10.0
+    strength: float = 0.01
+
+    def __post_init__(self) -> None:
+        check_range("self_weight", self.self_weight, 0.0, 1.0)
+        check_positive("sharpness", self.sharpness, zero=True)
+        check_positive("strength", self.strength, zero=True)
+
+    def exchange(self, sent: Sent) -> Exchange:
+        """The cloud model as centre, from wherever the owner is."""
+        weights = self.weights(sent)
+        return Exchange(LocalTask(None, mixed(weights, sent), self.strength), weights)
+
+    def weights(self, sent: Sent) -> Array:
+        """How much of j's model goes into u_i, (n, n); an owner without sound others keeps to itself."""
+        likeness = np.exp(self.sharpness * (cosines(usable(sent) - sent.initial) - 1.0)) * sent.sound
+        np.fill_diagonal(likeness, 0.0)
+        total = likeness.sum(axis=1, keepdims=True)
+        found = (1.0 - self.self_weight) * np.divide(likeness, total, out=np.zeros_like(likeness), where=total > 0)
+        np.fill_diagonal(found, 1.0 - found.sum(axis=1))
+        return found

@@ -1,0 +1,23 @@
+"""Federated averaging: one model for all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedabm.learning.personal.exchange import Exchange, LocalTask, Sent
+from fedabm.mechanisms.personalised.base import Personalised, average
+
+__all__ = ["FedAvg"]
+
+
+@dataclass(frozen=True)
+class FedAvg(Personalised):
+    """Everyone goes on from the mean model, w = sum_j p_j w_j with p_j the share of the data claimed.
+
+    McMahan et al. 2017, Algorithm 1.
+    """
+
+    def exchange(self, sent: Sent) -> Exchange:
+        """The mean."""
+        model, weights = average(sent)
+        return Exchange(LocalTask(model), weights)

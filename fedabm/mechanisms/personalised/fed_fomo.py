@@ -1,0 +1,64 @@
+"""First-order model optimisation: owners take over what helps them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from fedabm.common.errors import check_whole
+from fedabm.games.curves import Array
+from fedabm.learning.personal.exchange import Exchange, LocalTask, Sent
+from fedabm.mechanisms.personalised.base import Personalised, mixed, usable
+
+__all__ = ["FedFomo"]
+
+#: a loss that is no number counts as this
+_WORST = 1e30
+
+
+@dataclass(frozen=True)
+class FedFomo(Personalised):
+    """Owner i moves from its start s_i towards the models that have less loss on its own data, by how steeply they do.
+
+        w_i = s_i + sum_j v_ij (w_j - s_i),    v_ij ~ max(0, (L_i(s_i) - L_i(w_j)) / |w_j - s_i|),    sum_j v_ij = 1
+
+    over its own model and the `models` others with the largest v_ij; it stays at its start if no model has less loss.
+    Zhang et al. 2021 (FedFomo), Section 3.  There owners judge only the M models that they download, chosen by past
+    weights, and on data held out for that; here they judge all of them, so that nothing has to be remembered, on their
+    training data, to which their own model is fitted already.  Data sizes play no part.
+    """
+
+    models: int = 6
+
+    def __post_init__(self) -> None:
+        check_whole("models", self.models)
+
+    def exchange(self, sent: Sent) -> Exchange:
+        """Everybody's combination."""
+        weights = self.weights(sent)
+        still = np.flatnonzero(~weights.any(axis=1))
+        start = mixed(weights, sent)
+        start[still] = sent.start[still]
+        weights[still] = np.eye(len(weights))[still]
+        return Exchange(LocalTask(start), weights)
+
+    def weights(self, sent: Sent) -> Array:
+        """v_ij, (n, n); rows of zeros where nothing helps."""
+        models = usable(sent)
+        losses = np.nan_to_num(sent.judge(models).T, nan=_WORST, posinf=_WORST)
+        before = np.nan_to_num(np.diagonal(sent.judge(sent.start)), nan=_WORST, posinf=_WORST)
+        apart = torch.cdist(sent.start, models, compute_mode="donot_use_mm_for_euclid_dist").cpu().numpy().astype(float)
+        gain = np.maximum(before[:, None] - losses, 0.0) * sent.sound
+        slope = self._best(np.divide(gain, apart, out=np.zeros_like(gain), where=np.isfinite(apart) & (apart > 0)))
+        steepest = slope.max(axis=1, keepdims=True)
+        slope = np.divide(slope, steepest, out=np.zeros_like(slope), where=steepest > 0)
+        return slope / np.maximum(slope.sum(axis=1, keepdims=True), 1.0)
+
+    def _best(self, slope: Array) -> Array:
+        """Only the own model and the steepest of the others."""
+        others = np.where(np.eye(len(slope), dtype=bool), -1.0, slope)
+        kept = np.eye(len(slope), dtype=bool)
+        np.put_along_axis(kept, np.argsort(-others, axis=1, kind="stable")[:, : self.models], True, axis=1)
+        return np.where(kept, slope, 0.0)

@@ -1,0 +1,30 @@
+"""Federated averaging with owners that are held to the shared model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedabm.common.errors import check_positive
+from fedabm.learning.personal.exchange import Exchange, LocalTask, Sent
+from fedabm.mechanisms.personalised.base import Personalised, average
+
+__all__ = ["FedProx"]
+
+
+@dataclass(frozen=True)
+class FedProx(Personalised):
+    """FedAvg with mu / 2 |w_i - w|^2 added to every owner's loss, w being the mean model that it starts from.
+
+    Li et al. 2020 (FedProx), eq. (2); iPFL 2025 takes mu from 0.01 to 0.1.  The first round, before the server has said
+    anything, is held by nothing.
+    """
+
+    mu: float = 0.01
+
+    def __post_init__(self) -> None:
+        check_positive("mu", self.mu, zero=True)
+
+    def exchange(self, sent: Sent) -> Exchange:
+        """The mean, as start and as centre."""
+        model, weights = average(sent)
+        return Exchange(LocalTask(model, model, self.mu), weights)

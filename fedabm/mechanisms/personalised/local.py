@@ -1,0 +1,21 @@
+"""Training alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedabm.learning.personal.exchange import Exchange, LocalTask, Sent
+from fedabm.mechanisms.personalised.base import Personalised
+
+__all__ = ["Local"]
+
+
+@dataclass(frozen=True)
+class Local(Personalised):
+    """No exchange: every owner trains on from its own model."""
+
+    def exchange(self, sent: Sent) -> Exchange:
+        """Everybody's own model."""
+        return Exchange(LocalTask(), np.eye(len(sent.sound)))

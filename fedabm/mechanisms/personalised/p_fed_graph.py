@@ -1,0 +1,67 @@
+"""A learned collaboration graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedabm.common.errors import check_positive, check_range
+from fedabm.games.curves import Array
+from fedabm.learning.personal.exchange import Exchange, LocalTask, Sent
+from fedabm.mechanisms.personalised.base import Personalised, cosines, mixed, usable
+from fedabm.views import Flags
+
+__all__ = ["PFedGraph", "on_simplex"]
+
+
+@dataclass(frozen=True)
+class PFedGraph(Personalised):
+    """Owner i mixes models by weights that are near the shares of data and favour models that went the same way.
+
+        min_x  alpha |x - p|^2 - sum_j x_j cos_ij    on the simplex,    i.e. x = projection of p + cos_i / (2 alpha)
+
+    with p_j the share of the data claimed and cos_ij the cosine of (w_i - w^0) and (w_j - w^0); all began with w^0.
+    Cosines above `alike` count as 1.  Owners start from the mixture and are held to it by strength / 2 |w - mixture|^2.
+    Ye et al. 2023 (pFedGraph); alpha, strength and `alike` are those of the authors' code, which holds owners by a
+    cosine instead of a distance.
+    """
+
+    alpha: float = 0.8
+    strength: float = 0.01
+    alike: float = 0.9
+
+    def __post_init__(self) -> None:
+        check_positive("alpha", self.alpha)
+        check_positive("strength", self.strength, zero=True)
+        check_range("alike", self.alike, -1.0, 1.0)
+
+    def exchange(self, sent: Sent) -> Exchange:
+        """The mixture, as start and as centre."""
+        weights = self.weights(sent)
+        rows = mixed(weights, sent)
+        return Exchange(LocalTask(rows, rows, self.strength), weights)
+
+    def weights(self, sent: Sent) -> Array:
+        """The graph, (n, n); models that are not sound are left out, but for their own owners."""
+        found = cosines(usable(sent) - sent.initial)
+        found = np.where(found > self.alike, 1.0, found)
+        allowed = np.eye(len(found), dtype=bool) | sent.sound
+        size = np.where(allowed, sent.size / max(float(np.max(sent.size)), 1e-300), 0.0)
+        prior = size / np.maximum(size.sum(axis=1, keepdims=True), 1e-300)
+        return on_simplex(prior + found / (2.0 * self.alpha), allowed)
+
+
+def on_simplex(points: Array, allowed: Flags) -> Array:
+    """The nearest point of the simplex to each row, exactly; entries that are not allowed are 0.
+
+    >>> on_simplex(np.array([[0.9, 0.5, 3.0]]), np.array([[True, True, False]]))
+    array([[0.7, 0.3, 0. ]])
+    """
+    # An entry more than 1 below the largest is always 0.
+    top = np.max(np.where(allowed, points, -np.inf), axis=1, keepdims=True)
+    points = np.where(allowed, points - top, -2.0)
+    falling = -np.sort(-points, axis=1)
+    level = (np.cumsum(falling, axis=1) - 1.0) / np.arange(1, points.shape[1] + 1)
+    last = np.sum(falling > level, axis=1, keepdims=True) - 1
+    return np.maximum(points - np.take_along_axis(level, last, axis=1), 0.0)

@@ -1,0 +1,108 @@
+"""The experiments of Doshi et al. 2025, Section 5: sizes, private facts and scenarios that their figures share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from fedabm.data.datasets import Dataset
+from fedabm.data.partitions import Partition
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.optimisers import SGD, Adam
+from fedabm.learning.oracles.learning import Learning
+from fedabm.learning.rules.federation import Recipe
+from fedabm.papers import presets
+from fedabm.papers.presets import Facts, Size, doshi_facts, engine_for, over_guessing
+from fedabm.papers.protocols import Protocol, fed_avg, fed_avg_strategic, two_phase_upbred, upbred
+from fedabm.results.frames import Frames
+from fedabm.simulation.scenario import Scenario
+
+__all__ = ["PRESETS", "Doshi", "Preset", "last_rows"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset(presets.Preset):
+    """Also the set, gamma while the model learns and in a first phase, and how many steps that may take at most."""
+
+    data: str
+    gamma: float
+    gamma_first: float
+    first_phase: int
+
+
+PRESETS = {
+    "quick": Preset(
+        data="mnist",
+        size=Size(10, 180, 60, "mlp"),
+        rounds=24,
+        seeds=5,
+        recipe=Recipe(batch=10, optimiser=SGD(0.05)),
+        gamma=0.5,
+        gamma_first=200.0,
+        first_phase=50,
+    ),
+    "paper": Preset(
+        data="cifar10",
+        size=Size(100, 450, 50, "cifar_cnn"),
+        rounds=100,
+        seeds=10,
+        recipe=Recipe(batch=32, optimiser=Adam(0.001)),
+        gamma=0.5,
+        gamma_first=10.0,
+        first_phase=300,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Doshi:
+    """One seed's owners: their data, costs and first contributions, the same under every protocol."""
+
+    preset: Preset
+    engine: Engine
+    facts: Facts
+    rounds: int
+
+    @classmethod
+    def of(
+        cls,
+        preset: Preset,
+        dataset: Dataset,
+        seed: int,
+        steps: int | None = None,
+        owners: int | None = None,
+        partition: Partition | None = None,
+    ) -> Doshi:
+        """Deal the data; `steps` shortens the training, `owners` changes their number."""
+        size = preset.size if owners is None else replace(preset.size, owners=owners)
+        engine = engine_for(dataset, size, seed, partition)
+        return cls(preset, engine, doshi_facts(engine.data.capacities, seed), preset.shortened(steps))
+
+    def learning(self) -> Learning:
+        """The model in training, worth r_i - loss_i."""
+        measure = over_guessing(self.engine.data.classes)
+        return Learning(self.engine, self.preset.recipe, measure=measure, rounds=self.rounds)
+
+    def protocols(self, subsidy: float) -> tuple[Protocol, ...]:
+        """The four that the figures compare."""
+        return fed_avg(), upbred(self.preset.gamma), self.strategic(), self.two_phase(subsidy)
+
+    def strategic(self) -> Protocol:
+        """FedAvgStrategic with the preset's first phase."""
+        return fed_avg_strategic(self.preset.gamma_first, at_most=self.preset.first_phase)
+
+    def two_phase(self, subsidy: float) -> Protocol:
+        """2P-UPBReD with the preset's first phase."""
+        return two_phase_upbred(self.preset.gamma_first, subsidy, at_most=self.preset.first_phase)
+
+    def scenario(self, rule: Protocol) -> Scenario:
+        """A protocol on these owners: as many rounds of training for all, a first phase comes on top."""
+        steps = self.rounds + (rule.schedule.at_most or 0)
+        costs, starts = self.facts
+        return rule.scenario(self.learning(), costs, self.engine.data.capacities, starts, steps=steps)
+
+
+def last_rows(frames: Frames) -> pd.DataFrame:
+    """The owners in each run's last step."""
+    return frames.owners[frames.owners["step"] == frames.owners.groupby("run")["step"].transform("max")]

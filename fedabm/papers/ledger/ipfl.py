@@ -1,0 +1,229 @@
+"""iPFL 2025: the market for personalised models, rows P01 to P07, P17 and P18; `markets` has the trained ones."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from fedabm.games.curves import Array
+from fedabm.mechanisms.market import (
+    MarketOutcome,
+    MarketView,
+    ModelMarket,
+    Profiles,
+    SquareRootGain,
+    cluster_distances,
+    limits,
+    prices,
+    unstable,
+    utilities,
+)
+from fedabm.papers.ledger.rows import Budget, Finding, corrected, holds, refuted, row
+from fedabm.papers.ledger.trials import agree, trials
+from fedabm.simulation.lies import misreport
+
+_GAIN = SquareRootGain()
+_MARKET = "fedabm run inclusive_market"
+
+
+def _random(rng: np.random.Generator, closest: float = 0.0) -> MarketView:
+    """Owners of unequal sizes, some of whom only buy, only sell, or give their models away."""
+    n = int(rng.integers(2, 13))
+    size, cost = np.exp(rng.normal(6.0, 1.0, n)), rng.uniform(0.0, 2.0, n)
+    cost[rng.random(n) < 0.1] = np.inf
+    cost[rng.random(n) < 0.1] = 0.0
+    eagerness = np.where(rng.random(n) < 0.1, 0.0, 5e4 * rng.uniform(0.2, 1.0, n))
+    half = np.triu(rng.uniform(closest, 1.0, (n, n)), 1)
+    return MarketView(Profiles(size, cost, eagerness), half + half.T)
+
+
+def _profiles(sizes: list[float], cost: float, eagerness: float) -> Profiles:
+    """Owners of these sizes that are alike otherwise."""
+    return Profiles(np.array(sizes), np.full(len(sizes), cost), np.full(len(sizes), eagerness))
+
+
+def _one_buyer(sellers: list[float], costs: list[float]) -> MarketView:
+    """A buyer with 100 samples and K = 400 meets sellers of these sizes and costs; all models are alike."""
+    size, cost = np.array([100.0, *sellers]), np.array([np.inf, *costs])
+    eagerness = np.where(np.arange(len(size)) == 0, 400.0, 0.0)
+    return MarketView(Profiles(size, cost, eagerness), np.zeros((len(size), len(size))))
+
+
+def _lie(view: MarketView, owner: int, **factors: float) -> tuple[MarketOutcome, float]:
+    """What happens if one owner lies, and its true utility then."""
+    outcome = ModelMarket(1.0).clear(MarketView(misreport(view.reports, [owner], **factors), view.distances))
+    return outcome, float(utilities(_GAIN, view.reports, outcome)[owner])
+
+
+def _honest(view: MarketView) -> tuple[MarketOutcome, Array]:
+    outcome = ModelMarket(1.0).clear(view)
+    return outcome, utilities(_GAIN, view.reports, outcome)
+
+
+@row("P01", "Theorem 1: every owner's utility is non-negative each round", published=">= 0", preset=_MARKET)
+def theorem_1(budget: Budget) -> Finding:
+    """Honest owners of random markets, and payments that sum to zero."""
+
+    def violation(rng: np.random.Generator) -> float:
+        outcome, utility = _honest(_random(rng))
+        return max(-float(utility.min()), abs(float(outcome.payments.sum())))
+
+    found = trials(budget, violation, 1e-11, share=5)
+    return holds(f"utilities and budget: {found}", found.holds)
+
+
+@row("P02", "Lemma 1: a higher stated cost means fewer sales", preset=_MARKET)
+def lemma_1(budget: Budget) -> Finding:
+    """Whether an over-stated cost ever wins a new buyer."""
+
+    def won(rng: np.random.Generator) -> float:
+        view, factor = _random(rng), rng.uniform(1.01, 20.0)
+        before = _honest(view)[0].adjacency
+        after = [_lie(view, i, cost=factor)[0].adjacency for i in range(len(view.reports))]
+        return float(sum(np.sum(graph[:, i] & ~before[:, i]) for i, graph in enumerate(after)))
+
+    found = trials(budget, won, 0.0, share=2)
+    return holds(f"no new buyers: {found}", found.holds)
+
+
+@row("P03", "Theorem 2: over-stating cost never pays", preset="fedabm run market_liars")
+def theorem_2(budget: Budget) -> Finding:
+    """The liar's true utility against the honest one."""
+
+    def gained(rng: np.random.Generator) -> float:
+        view, factor = _random(rng), rng.uniform(1.01, 20.0)
+        before = _honest(view)[1]
+        return max(_lie(view, i, cost=factor)[1] - before[i] for i in range(len(view.reports)))
+
+    found = trials(budget, gained, 1e-11, share=2)
+    return holds(f"no gain: {found}", found.holds)
+
+
+@row(
+    "P04",
+    "Text: clients are encouraged to reveal true costs (under-statement, size, eagerness)",
+    published="truthful",
+    preset="fedabm run market_liars",
+)
+def truthful(budget: Budget) -> Finding:
+    """Three small markets in which a lie pays, and one in which it loses."""
+    rivals, single = _one_buyer([100.0, 100.0], [0.30, 0.35]), _one_buyer([100.0], [0.30])
+    gains = {
+        "cost understated": _lie(rivals, 2, cost=0.2 / 0.35)[1] - _honest(rivals)[1][2],
+        "eagerness understated": _lie(single, 0, eagerness=0.75)[1] - _honest(single)[1][0],
+        "size inflated": _lie(single, 1, size=2.0)[1] - _honest(single)[1][1],
+    }
+    dear = _one_buyer([100.0], [0.60])
+    lost = _lie(dear, 1, cost=0.1)[1] - _honest(dear)[1][1]
+    ours = "gains of a liar: " + ", ".join(f"{name} {gain:.4f}" for name, gain in gains.items())
+    reason = f"only over-stating the cost never pays (Theorem 2); under-stating it can also lose ({lost:.4f})"
+    return refuted(ours, min(gains.values()) > 1e-3 and lost < 0, reason, as_printed=max(gains.values()) <= 0)
+
+
+@row("P05", "Theorem 3: isolation for growing stated size", preset="fedabm run market_liars")
+def theorem_3(budget: Budget) -> Finding:
+    """Sizes inflated a million times and more, where models differ and where they do not."""
+
+    def sold(rng: np.random.Generator) -> float:
+        view = _random(rng, closest=0.05)
+        outcomes = [(i, _lie(view, i, size=factor)[0]) for i in range(len(view.reports)) for factor in (1e6, 1e12)]
+        return float(sum(outcome.exports[i] for i, outcome in outcomes))
+
+    found = trials(budget, sold, 0.0)
+    alike = _lie(_one_buyer([100.0], [0.30]), 1, size=1e12)[0].exports[1]
+    reason = f"needs lambda d > 0: a model like the buyer's own still sells at any stated size ({alike} buyer)"
+    return corrected(f"nothing sold: {found}", found.holds, reason, as_printed=alike == 0)
+
+
+@row("P06", "Eq. (9): local optimality of Algorithm 2", preset=_MARKET)
+def local_optimality(budget: Budget) -> Finding:
+    """How many owners could gain by one import more or less, with `continue` and with the printed `break`."""
+    unhappy, owners = np.zeros(2), 0
+    for turn in range(5 * budget.instances):
+        view = _random(np.random.default_rng([8, turn]))
+        price, owners = prices(view, 1.0), owners + len(view.reports)
+        for place, printed in enumerate((False, True)):
+            graph = ModelMarket(1.0, printed=printed).clear(view).adjacency
+            unhappy[place] += np.sum(unstable(_GAIN, view.reports, graph, price))
+    reports = Profiles(np.array([100.0, 1000.0, 20.0]), np.array([np.inf, 1.4, 0.01]), np.array([400.0, 0.0, 0.0]))
+    view = MarketView(reports, np.zeros((3, 3)))
+    bought = [
+        np.flatnonzero(ModelMarket(0.0, printed=flag).clear(view).adjacency[0]).tolist() for flag in (True, False)
+    ]
+    threshold = limits(_GAIN, _profiles([200.0, 100.0], 0.05, 100.0), np.full((2, 2), 0.05))[0, 1] + 100.0
+    ours = f"violated for {unhappy[0]:g} of {owners} owners with `continue`, {unhappy[1] / owners:.0%} with `break`"
+    reason = (
+        f"`continue` must stand where `break` is printed: N=(100, 1000, 20) buys {bought[0]} instead of {bought[1]}"
+    )
+    right = unhappy[0] == 0 and bought == [[], [2]] and agree(threshold, 316.399193, 6)
+    return corrected(ours, right, reason, as_printed=unhappy[1] == 0)
+
+
+@row("P07", "O(m) time of Algorithm 2", published="O(m) per client", preset="python -m tests.benchmarks.market")
+def growth(budget: Budget) -> Finding:
+    """Processor time per client over a factor of five in m; sorting makes it m log m."""
+
+    def seconds(m: int) -> float:
+        rng = np.random.default_rng(m)
+        size, cost = np.exp(rng.normal(6, 1, m)), rng.uniform(0, 0.5, m)
+        view, spent = MarketView(Profiles(size, cost, np.full(m, 5e4)), rng.uniform(size=(m, m))), []
+        for _ in range(3):
+            began = time.process_time()
+            ModelMarket(0.01).clear(view)
+            spent.append(time.process_time() - began)
+        return min(spent) / m
+
+    small, large = 300, 1500
+    exponent = np.log(seconds(large) / seconds(small)) / np.log(large / small)
+    reason = "each client sorts m thresholds, O(m log m); searching the largest m times, as printed, is O(m^2)"
+    return corrected(
+        f"time per client grows as m^{exponent:.1f} from {small} to {large:,} owners", exponent < 1.7, reason
+    )
+
+
+def _averaged(truth: Profiles) -> Array:
+    """50 rounds in which everybody imports from everybody and nobody pays: what averaging comes to."""
+    graph = ~np.eye(len(truth), dtype=bool)
+    return 50 * utilities(_GAIN, truth, MarketOutcome(graph, np.zeros(graph.shape)))
+
+
+def _traded(truth: Profiles, distances: Array) -> Array:
+    """50 rounds of the market with lambda = 5."""
+    return 50 * utilities(_GAIN, truth, ModelMarket(5.0).clear(MarketView(truth, distances)))
+
+
+_LANGUAGE = "accuracies need fine-tuning Llama-2-7B on a GPU with data that are not here"
+
+
+@row(
+    "P17",
+    "Table 1, finance: utilities (closed form), accuracies (large language model)",
+    published="FedAvg 45.9 +- 0.0, iPFL 96.5 +- 0.0",
+    kind="c,t",
+)
+def finance(budget: Budget) -> Finding:
+    """Six owners of 200 samples, K = 20,000; trade within pairs of the same data set."""
+    truth = _profiles([200.0] * 6, 1.0, 2e4)
+    shared, traded = _averaged(truth), _traded(truth, cluster_distances([0, 0, 1, 1, 2, 2], 0.0, 1.0))
+    ours = f"FedAvg {shared.mean():.2f} +- {shared.std():.1f}, iPFL {traded.mean():.2f} +- {traded.std():.1f}"
+    right = agree([shared.mean(), traded.mean()], [45.88, 96.45], 2) and np.ptp(shared) == 0
+    reason = f"closed form: utilities; {traded.mean():.3f} is printed as 96.5; {_LANGUAGE}"
+    return corrected(ours, right, reason, as_printed=agree(shared, 45.9, 1) and agree(traded, 96.5, 1))
+
+
+@row(
+    "P18",
+    "Table 1, finance and code",
+    published="FedAvg 58.2 +- 150.4, iPFL 208.1 +- 131.1",
+    kind="c,t",
+)
+def finance_and_code(budget: Budget) -> Finding:
+    """Five owners of 500 and three of 200 samples, K = 50,000; models nearly alike."""
+    truth = _profiles([500.0] * 5 + [200.0] * 3, 1.0, 5e4)
+    shared, traded = _averaged(truth), _traded(truth, np.zeros((8, 8)))
+    means, spreads = [shared.mean(), traded.mean()], [shared.std(ddof=1), traded.std(ddof=1)]
+    ours = f"FedAvg {means[0]:.2f} +- {spreads[0]:.2f}, iPFL {means[1]:.1f} +- {spreads[1]:.1f}"
+    right = agree([means[0], spreads[0]], [58.16, 150.38], 2) and agree([means[1], spreads[1]], [208.1, 131.9], 1)
+    reason = f"closed form: utilities, with lambda d near 0; the last spread is printed as 131.1; {_LANGUAGE}"
+    return corrected(ours, right, reason, as_printed=agree(spreads[1], 131.1, 1))

@@ -1,0 +1,202 @@
+"""What a row of the ledger is, and how its verdict follows from what was computed.
+
+A row's function computes our numbers with the package's own code and returns a `Finding`: what we got, whether the
+statement as printed holds, and, where the paper is wrong, whether the correct statement holds.
+
+    reproduced                     the statement holds as printed
+    reproduced after correction    it does not, but a corrected form of it does
+    not reproducible               it does not, and what holds instead is a different statement
+    not run here                   it needs training, a GPU or data; the row says how to run it
+    FAILED                         our numbers contradict what should hold: something is broken
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fedabm.common.errors import InputError, nearest
+
+Verdict = Literal["reproduced", "reproduced after correction", "not reproducible", "not run here", "FAILED"]
+VERDICTS: tuple[Verdict, ...] = (
+    "reproduced",
+    "reproduced after correction",
+    "not reproducible",
+    "not run here",
+    "FAILED",
+)
+
+__all__ = [
+    "PAPERS",
+    "VERDICTS",
+    "Budget",
+    "Finding",
+    "Paper",
+    "Play",
+    "Result",
+    "Row",
+    "Verdict",
+    "corrected",
+    "find_paper",
+    "holds",
+    "not_run",
+    "refuted",
+    "row",
+    "rows_of",
+]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much work the rows may do: `instances` random games per theorem, and whether rows may train models."""
+
+    name: str
+    instances: int
+    trains: bool = True
+
+
+@dataclass(frozen=True)
+class Play:
+    """A scenario with its parameters, and the data sets whose files it needs."""
+
+    scenario: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+    data: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, scenario: str, needs: tuple[str, ...] = (), **parameters: Any) -> Play:
+        """With the parameters by name; what `data` names is needed, too."""
+        named = parameters.get("data", "auto")
+        return cls(scenario, tuple(parameters.items()), needs if named in ("auto", "all") else (named, *needs))
+
+    @property
+    def command(self) -> str:
+        """How to play it from the command line."""
+        shown = (f" --set {name}={_text(value)}" for name, value in self.parameters)
+        return f"fedabm run {self.scenario}{''.join(shown)}"
+
+
+def _text(value: Any) -> str:
+    """A parameter as `--set` takes it."""
+    return (
+        ",".join(map(_text, value)) if isinstance(value, tuple) else value if isinstance(value, str) else f"{value:g}"
+    )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a row's function found: our value as text, the verdict that follows from it, and why."""
+
+    ours: str
+    verdict: Verdict
+    reason: str = ""
+
+
+def holds(ours: str, as_printed: bool, note: str = "") -> Finding:
+    """The statement is expected to hold as printed."""
+    return Finding(ours, "reproduced" if as_printed else "FAILED", note)
+
+
+def corrected(ours: str, as_corrected: bool, reason: str, *, as_printed: bool = False) -> Finding:
+    """The statement holds in a corrected form only; `reason` says what is wrong with the printed one."""
+    if not as_corrected:
+        return Finding(ours, "FAILED", reason)
+    return Finding(ours, "reproduced" if as_printed else "reproduced after correction", reason)
+
+
+def refuted(ours: str, instead: bool, reason: str, *, as_printed: bool = False) -> Finding:
+    """The statement is not true; `instead` says whether what should hold in its place does."""
+    if not instead or as_printed:
+        return Finding(ours, "FAILED", reason)
+    return Finding(ours, "not reproducible", reason)
+
+
+def not_run(reason: str, ours: str = "") -> Finding:
+    """Nothing was run that could decide."""
+    return Finding(ours, "not run here", reason)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One artefact of a paper: its id, what is claimed, what is printed, and the function that checks it.
+
+    `kind` is "c" (closed form), "t" (needs training) or "c,t"; `preset` is the command that shows it at work; `plays`
+    are the scenarios that its check trains.
+    """
+
+    id: str
+    kind: str
+    claim: str
+    published: str
+    preset: str
+    check: Callable[[Budget], Finding]
+    plays: tuple[Play, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """A row after it was run; the fields are those of the JSON output."""
+
+    id: str
+    claim: str
+    published: str
+    ours: str
+    verdict: Verdict
+    reason: str
+    preset: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One of the five papers: number, short name, title line, and the letter that its rows' ids begin with."""
+
+    number: str
+    name: str
+    title: str
+    letter: str
+
+
+PAPERS = (
+    Paper("000", "doshi2025", "Doshi et al. 2025: contributions and weights learned together", "D"),
+    Paper("001", "murhekar2023", "Murhekar et al. 2023: equilibria and budget-balanced welfare", "M"),
+    Paper("002", "murhekar2025", "Murhekar et al. 2025: reciprocity and Shapley shares", "R"),
+    Paper("003", "karimireddy2022", "Karimireddy et al. 2022: free-riding and accuracy shaping", "K"),
+    Paper("004", "ipfl2025", "iPFL 2025: a market for personalised models", "P"),
+)
+
+_ROWS: dict[str, Row] = {}
+
+
+def row(
+    id: str, claim: str, *, published: str = "", preset: str = "", kind: str = "c", plays: tuple[Play, ...] = ()
+) -> Callable[[Callable[[Budget], Finding]], Callable[[Budget], Finding]]:
+    """Register the function below as the check of row `id`."""
+
+    def register(check: Callable[[Budget], Finding]) -> Callable[[Budget], Finding]:
+        if id in _ROWS:
+            raise InputError(f"row {id} is registered twice, got {claim!r}; give each row its own id")
+        _ROWS[id] = Row(id, kind, claim, published, preset, check, plays)
+        return check
+
+    return register
+
+
+def rows_of(papers: tuple[Paper, ...] = PAPERS) -> list[Row]:
+    """All registered rows of these papers, in the order of their ids."""
+    order = {paper.letter: place for place, paper in enumerate(papers)}
+    chosen = [one for one in _ROWS.values() if one.id[0] in order]
+    return sorted(chosen, key=lambda one: (order[one.id[0]], one.id))
+
+
+def find_paper(name: str) -> Paper:
+    """The paper of that number or short name.
+
+    >>> find_paper("003").name
+    'karimireddy2022'
+    """
+    known = {key: paper for paper in PAPERS for key in (paper.number, paper.name)}
+    if name not in known:
+        raise InputError(f"unknown paper {name!r}; {nearest(name, known)}")
+    return known[name]

@@ -1,0 +1,81 @@
+"""Runs rows of the ledger, one after the other, while other processes train what they need."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+
+from fedabm.common.errors import InputError, nearest
+from fedabm.papers.ledger.rows import PAPERS, Budget, Finding, Paper, Result, Row, rows_of
+from fedabm.papers.ledger.training import ahead
+from fedabm.papers.ledger.trials import play
+
+__all__ = ["BUDGETS", "find_budget", "ledger", "reproduce"]
+
+#: quick: minutes on two cores; paper: ten times as many random instances, while training stays quick: each row that
+#: needs more says which command runs the paper's size, which takes hours to days
+BUDGETS = {"quick": Budget("quick", 40), "paper": Budget("paper", 400)}
+
+_MODULES = (
+    "doshi",
+    "murhekar2023",
+    "murhekar2025",
+    "reciprocity",
+    "karimireddy",
+    "rules",
+    "ipfl",
+    "markets",
+    "learned",
+)
+
+
+def ledger(papers: tuple[Paper, ...] = PAPERS) -> list[Row]:
+    """All rows of these papers."""
+    for module in _MODULES:
+        importlib.import_module(f"fedabm.papers.ledger.{module}")
+    return rows_of(papers)
+
+
+def find_budget(name: str) -> Budget:
+    """The budget of that name."""
+    if name not in BUDGETS:
+        raise InputError(f"unknown budget {name!r}; {nearest(name, BUDGETS)}")
+    return BUDGETS[name]
+
+
+def reproduce(
+    rows: list[Row],
+    budget: Budget,
+    done: Callable[[Result], None] = lambda result: None,
+    workers: int = 0,
+    told: Callable[[str], None] = lambda line: None,
+) -> list[Result]:
+    """Run rows; `done` is told each result as soon as it is there.
+
+    With `workers` that many processes train meanwhile what rows need, and `told` hears what they have finished.
+    """
+    play.cache_clear()
+    results = []
+    with ahead(rows if budget.trains else [], workers, told):
+        for one in rows:
+            results.append(_run(one, budget))
+            done(results[-1])
+    return results
+
+
+def _run(one: Row, budget: Budget) -> Result:
+    """One row; a check that breaks off is a failed row, and the ledger goes on."""
+    start = time.perf_counter()
+    try:
+        finding = one.check(budget)
+    except Exception as error:
+        finding = Finding("", "FAILED", f"broke off with {type(error).__name__}: {' '.join(str(error).split())}")
+    seconds = round(time.perf_counter() - start, 3)
+    texts = (one.id, one.claim, one.published, finding.ours)
+    return Result(*texts, finding.verdict, finding.reason, one.preset or _by_itself(one.id), seconds)
+
+
+def _by_itself(id: str) -> str:
+    """The command for a row that no scenario shows."""
+    return next((f"fedabm reproduce {paper.name}" for paper in PAPERS if paper.letter == id[0]), "")

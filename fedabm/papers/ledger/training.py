@@ -1,0 +1,125 @@
+"""Rows that need training: what is played for them, and which verdict may follow from it.
+
+The ledger plays scenarios with their quick presets: small parts of the data sets, few owners, small networks, minutes
+in all.  What that can decide is little, and the verdicts respect it:
+
+    reproduced         the qualitative claim (order, sign, who gains) holds on the data set that it is about; or it is
+                       about a rule of a market or protocol, not about a data set, and holds in the quick run
+    not reproducible   only with evidence against the claim at a size that can tell
+    not run here       all else: the claim's data set was not run at the paper's size, its files are not here, or the
+                       quick run cannot decide or does not show the claim.  The quick numbers stand beside it, with the
+                       command for the paper's size
+
+A claim that fails in a quick run is never called reproduced, and `ours` says what was run.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from fedabm.papers.ledger.rows import Budget, Finding, Play, Row, not_run, row
+from fedabm.papers.ledger.trials import play
+
+__all__ = ["Tables", "ahead", "judged", "missing", "paper", "seeds", "tables", "trained", "undecided"]
+
+Tables = dict[str, pd.DataFrame]
+Judge = Callable[..., Finding]
+
+#: what is being played by other processes
+_AHEAD: dict[Play, Future[Tables]] = {}
+
+
+def paper(scenario: str, **settings: str) -> str:
+    """The command that runs a scenario at the paper's size."""
+    return Play(scenario, (("preset", "paper"), *settings.items())).command
+
+
+def seeds(table: pd.DataFrame | pd.Series) -> str:
+    """How many seeds a table rests on."""
+    count = int(np.max(table["seeds"]))
+    return f"{count} seed{'s' if count > 1 else ''}"
+
+
+def undecided(ours: str, why: str, command: str) -> Finding:
+    """The quick numbers, why they do not decide, and what would."""
+    return not_run(f"{why}; at the paper's size: {command}", ours)
+
+
+def judged(ours: str, claim: bool, note: str, command: str) -> Finding:
+    """A claim that the quick run can confirm, but not refute."""
+    if claim:
+        return Finding(ours, "reproduced", note)
+    return undecided(
+        ours, f"the claim does not hold in the quick run, which is too small to refute it ({note})", command
+    )
+
+
+def trained(id: str, claim: str, published: str, plays: tuple[Play, ...], judge: Judge, command: str) -> None:
+    """Register a row whose verdict `judge` reads from the tables of these plays; `command` is the paper's size."""
+    shown = plays[0].command if plays else command
+
+    def check(budget: Budget) -> Finding:
+        if not budget.trains:
+            return not_run(f"needs training, which was left out; run it with: {command}")
+        absent = missing(plays)
+        if absent:
+            where = "`fedabm data list` says what to put where (FEDABM_DATA sets the folder)"
+            return not_run(f"needs training on {', '.join(absent)}, not here: {where}, then: {command}")
+        return judge(*(tables(one) for one in plays))
+
+    row(id, claim, published=published, preset=shown, kind="t", plays=plays)(check)
+
+
+def missing(plays: Iterable[Play]) -> list[str]:
+    """The data sets that are not there."""
+    from fedabm.data.datasets import status  # takes a while, and most rows train nothing
+
+    absent = {known.name for known in status() if known.state == "missing"}
+    return sorted({name for one in plays for name in one.data if name in absent})
+
+
+def tables(one: Play) -> Tables:
+    """The tables of a play: of the process that plays it already, or played now."""
+    if one in _AHEAD:
+        return _AHEAD[one].result()
+    return _played(one)
+
+
+def _played(one: Play) -> Tables:
+    return play(one.scenario, **dict(one.parameters))
+
+
+@contextmanager
+def ahead(rows: Iterable[Row], workers: int, told: Callable[[str], None]) -> Iterator[None]:
+    """Play what rows need in other processes, while the rows that need nothing are run; `told` hears what is done."""
+    wanted = list(dict.fromkeys(play for one in rows if one.plays and not missing(one.plays) for play in one.plays))
+    if not wanted or workers < 1:
+        yield
+        return
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _one_thread)
+    try:
+        for one in wanted:
+            _AHEAD[one] = pool.submit(_played, one)
+            _AHEAD[one].add_done_callback(partial(_tell, told, one))
+        yield
+    finally:
+        _AHEAD.clear()
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _one_thread() -> None:
+    """Two processes with a thread each are faster than two that fight for the cores; torch reads this when imported."""
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
+
+
+def _tell(told: Callable[[str], None], one: Play, future: Future[Tables]) -> None:
+    if not future.cancelled():
+        told(f"{'trained' if future.exception() is None else 'broke off'}: {one.command}")

@@ -1,0 +1,174 @@
+"""Data, owners and training of a market study: small ones for a quick answer, and those of iPFL 2025.
+
+quick   handwritten digits (or a small part of a larger set), few samples per owner, so that others' models help; digits
+        are seen through noise, since with clean ones owners that train alone are right in 95% and need no market.
+        lambda = 2 and c = 1 as in the paper, and K so that K / N is, too.  Writers have their own thin strokes, on
+        which nothing is learned in ten large steps: there owners take 50 of 0.01, the paper's for FEMNIST
+paper   the whole set, 50 rounds of 200 steps with batches of 64, SGD 0.01 with momentum 0.9, K = 5e5, c = 1.
+        The authors also crop and flip Fashion-MNIST at random, which is not done here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from fedabm.common.errors import InputError, check_whole
+from fedabm.common.random import generator
+from fedabm.data.datasets import load
+from fedabm.data.datasets.base import Dataset
+from fedabm.data.federated import FederatedData, from_partition
+from fedabm.data.partitions import ClassSkew, Clusters, Dirichlet, Natural, Partition
+from fedabm.data.quality import FeatureNoise
+from fedabm.games.costs import Linear
+from fedabm.games.curves import Array
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.optimisers import SGD
+from fedabm.learning.oracles import Recipe
+from fedabm.learning.personal.models import Personal
+from fedabm.mechanisms import Mechanism
+from fedabm.mechanisms.market import ImportGain, ModelMarket
+from fedabm.mechanisms.personalised import RIVALS
+from fedabm.simulation.scenario import OwnerProfile, Scenario
+from fedabm.strategies import Honest, Strategy
+
+__all__ = [
+    "Data",
+    "MarketSetting",
+    "Preset",
+    "Split",
+    "honest_owners",
+    "market_rules",
+    "market_setting",
+    "split_owner",
+]
+
+Preset = Literal["quick", "paper"]
+#: "auto": the preset's own, see `_AUTO`
+Data = Literal["auto", "digits", "fashion_mnist", "cifar10", "femnist", "femnist_digits"]
+Split = Literal["niid", "cluster", "skew", "natural"]
+
+#: what "auto" stands for, by preset: where owners are made, and where they are natural
+_AUTO: dict[str, tuple[Data, Data]] = {"quick": ("digits", "femnist_digits"), "paper": ("cifar10", "femnist")}
+#: lambda, eta and the steps of a round in the paper, by data; Fashion-MNIST's lambda is too small to see distances
+_PAPER: dict[str, tuple[float, float, int]] = {
+    "cifar10": (2.0, 5.0, 200),
+    "fashion_mnist": (0.001, 5.0, 200),
+    "femnist": (1.0, 5.0, 50),
+}
+#: on the training images of the digits, as a share of full brightness
+_NOISE = FeatureNoise(0.5)
+#: samples per owner that a quick study takes of a large set, for training and testing together
+_QUICK_SAMPLES = 300
+#: K / N: how eager owners of average size are in the paper, on CIFAR-10: 5e5 / 5,000
+_EAGER = 100.0
+
+
+@dataclass(frozen=True)
+class MarketSetting:
+    """What a market study needs besides its owners' strategies."""
+
+    preset: Preset
+    data: Data
+    owners: int
+    split: Split
+    network: str
+    rounds: int
+    recipe: Recipe
+    rule: ModelMarket
+    unit_cost: float = 1.0
+
+    def federated(self, seed: int) -> FederatedData:
+        """Everybody's data."""
+        known, part = load(self.data), _partition(self.split, self.owners)
+        if self.preset == "paper":
+            return from_partition(known, part, seed, None if known.split is not None else 0.2, one_class="allow")
+        small = known if self.data == "digits" or self.split == "natural" else _some(known, self.owners, seed)
+        return from_partition(small, part, seed, 0.7, _NOISE if self.data == "digits" else None, one_class="allow")
+
+    def eagerness(self, sizes: Array) -> float:
+        """K, the same for everyone."""
+        return 5e5 if self.preset == "paper" else _EAGER * float(np.mean(sizes))
+
+    def accuracy(self, data: FederatedData) -> Personal:
+        """Everyone's own model, in training."""
+        return Personal(Engine(self.network, data), self.recipe)
+
+    def scenario(
+        self, owners: Sequence[OwnerProfile], accuracy: Personal, mechanism: Mechanism | None = None
+    ) -> Scenario:
+        """One federation; without a mechanism, the market."""
+        rule = self.rule if mechanism is None else mechanism
+        return Scenario(tuple(owners), accuracy, rule, steps=self.rounds, valuation=ImportGain(self.rule.gain))
+
+
+def market_setting(preset: Preset, data: Data, owners: int, split: Split, rounds: int | None = None) -> MarketSetting:
+    """The quick or the paper's setting for this data; `rounds` are the paper's number, cut to 12 in the quick one.
+
+    Where there are clusters, three groups of equal size: one owner or two more than that are left out.
+    """
+    check_whole("owners", owners, 2)
+    data = _AUTO[preset][split == "natural"] if data == "auto" else data
+    owners -= owners % 3 if split == "cluster" and owners > 3 else 0
+    if preset == "quick":
+        steps, rate = (50, 0.01) if data.startswith("femnist") else (10, 0.05)
+        recipe, rule = Recipe(steps=steps, batch=16, optimiser=SGD(rate, momentum=0.9)), ModelMarket(2.0, 10.0)
+        return MarketSetting(preset, data, owners, split, "mlp", min(rounds or 12, 12), recipe, rule)
+    if data not in _PAPER:
+        raise InputError(f"the paper has no study of {data}; add --set data=cifar10 (or {', '.join(list(_PAPER)[1:])})")
+    similarity, step, steps = _PAPER[data]
+    recipe = Recipe(steps=steps, batch=64, optimiser=SGD(0.01, momentum=0.9, weight_decay=1e-5))
+    network = "femnist_net" if data == "femnist" else "simple_cnn"
+    return MarketSetting(preset, data, owners, split, network, rounds or 50, recipe, ModelMarket(similarity, step))
+
+
+def honest_owners(
+    setting: MarketSetting, data: FederatedData, strategies: dict[int, Strategy] | None = None
+) -> list[OwnerProfile]:
+    """Traders with the same cost and eagerness, honest unless a strategy is given for their number."""
+    eager = setting.eagerness(data.capacities)
+    owner = OwnerProfile(Linear(setting.unit_cost), 1.0, Honest(), eagerness=eager, role="trader")
+    own = [replace(owner, capacity=float(size)) for size in data.capacities]
+    return [replace(one, strategy=(strategies or {}).get(i, one.strategy)) for i, one in enumerate(own)]
+
+
+def _partition(split: Split, owners: int) -> Partition:
+    if split == "natural":
+        return Natural(owners)
+    return {"niid": Dirichlet(owners, 0.1, rule="ipfl"), "cluster": Clusters(owners), "skew": ClassSkew(owners)}[split]
+
+
+def _some(known: Dataset, owners: int, seed: int) -> Dataset:
+    """A random part of a large set."""
+    rows = generator(seed, "data", owners).permutation(len(known.y))[: owners * _QUICK_SAMPLES]
+    return known.subset(rows)
+
+
+def market_rules(setting: MarketSetting) -> dict[str, Mechanism]:
+    """The market and its rivals by the names of the paper, training alone first."""
+    names = {"PFedGraph": "pFedGraph"}
+    rivals = {names.get(name := type(rival).__name__, name): rival for rival in RIVALS}
+    return {**rivals, "iPFL": setting.rule}
+
+
+def split_owner(data: FederatedData, owner: int, accounts: int = 2) -> FederatedData:
+    """The same data where one owner has entered several times, with an equal part of its samples in each account.
+
+    The accounts stand side by side where the owner was, so that later owners move up.
+    """
+    check_whole("accounts", accounts)
+    if not 0 <= owner < data.owners or min(data.capacities[owner], data.test_sizes[owner]) < accounts:
+        raise InputError(f"owner {owner} cannot be divided into {accounts} accounts; choose one with more samples")
+    return replace(
+        data,
+        offsets=_divided(data.offsets, owner, accounts),
+        test_offsets=_divided(data.test_offsets, owner, accounts),
+    )
+
+
+def _divided(offsets: np.ndarray, owner: int, accounts: int) -> np.ndarray:
+    inner = np.linspace(offsets[owner], offsets[owner + 1], accounts + 1).astype(offsets.dtype)
+    return np.concatenate([offsets[:owner], inner, offsets[owner + 2 :]])

@@ -1,0 +1,59 @@
+"""The sets of Doshi et al. 2025, Section 5, beside CIFAR-10: handwriting by writer, and tweets.
+
+Writers are owners as they are, those with most samples first.  The paper joins 1,000 accounts to one owner of Sent140,
+so that owners are alike; here tweets are dealt to owners at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
+
+from fedabm.data.datasets import Dataset, load
+from fedabm.data.partitions import Natural, Partition
+from fedabm.learning.engine.optimisers import Adam
+from fedabm.papers.doshi import PRESETS, Preset
+from fedabm.papers.presets import Size, choose
+
+__all__ = ["WRITERS", "Data", "owners_of", "setting"]
+
+#: what the scenarios on Figures 1 and 2 can be run on
+Data = Literal[
+    "auto",
+    "mnist",
+    "digits",
+    "fashion_mnist",
+    "cifar10",
+    "femnist",
+    "femnist_digits",
+    "mnist_by_writer",
+    "sent140",
+]
+#: sets whose owners are those of the data
+WRITERS = ("femnist", "femnist_digits", "mnist_by_writer")
+
+
+def setting(preset: Literal["quick", "paper"], data: Data, note: Callable[[str], None]) -> tuple[Preset, Dataset]:
+    """A preset as it is for a set, and the set; "auto" is the preset's own, or says what is taken instead."""
+    chosen = PRESETS[preset]
+    if data in WRITERS:
+        size = replace(chosen.size, network="femnist_cnn")
+        return replace(chosen, size=size, gamma=0.1) if preset == "paper" else chosen, replace(load(data), name=data)
+    if data == "sent140":
+        return _tweets(chosen, preset), load(data)
+    return chosen, choose(data, note, chosen.data)
+
+
+def _tweets(chosen: Preset, preset: str) -> Preset:
+    """An LSTM; it takes so long that the quick preset has less data, rounds and seeds."""
+    if preset == "paper":
+        recipe = replace(chosen.recipe, optimiser=Adam(0.00001))
+        return replace(chosen, size=replace(chosen.size, network="sentiment_lstm"), rounds=50, recipe=recipe)
+    size, recipe = Size(10, 120, 60, "sentiment_lstm"), replace(chosen.recipe, batch=20)
+    return replace(chosen, size=size, rounds=10, seeds=2, recipe=recipe)
+
+
+def owners_of(data: Data, count: int) -> Partition | None:
+    """So many of a set's own writers, or None: the set is dealt at random."""
+    return Natural(owners=count) if data in WRITERS else None

@@ -1,0 +1,130 @@
+"""What the scenarios on real data share: which data, dealt to how many owners, and the private facts of Doshi 2025."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from fedabm.common.errors import check_whole
+from fedabm.common.random import generator
+from fedabm.data.datasets import Dataset, load, status
+from fedabm.data.federated import from_partition
+from fedabm.data.partitions import IID, Natural, Partition
+from fedabm.games.curves import Array
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.oracles.scores import Measure
+from fedabm.learning.rules.federation import Recipe
+from fedabm.mechanisms import ShapleyShare
+
+__all__ = ["Facts", "Preset", "Size", "choose", "doshi_facts", "engine_for", "over_guessing", "spread"]
+
+
+def choose(name: str, note: Callable[[str], None], wanted: str = "mnist", spare: str = "digits") -> Dataset:
+    """The named set; "auto" is the wanted one or, if its files are not there, the spare one, and then says so."""
+    if name != "auto":
+        return load(name)
+    if any(row.name == wanted and row.state == "present" for row in status()):
+        return load(wanted)
+    found = load(spare)
+    note(
+        f"Data: {wanted} is not there, so {spare} is used instead, with {len(found):,} samples in all; "
+        "see `fedabm data list` (FEDABM_DATA sets the folder)"
+    )
+    return found
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a federation of a preset is: owners, training and test samples of each on average, and its network."""
+
+    owners: int
+    samples: int
+    tests: int
+    network: str
+
+    def __post_init__(self) -> None:
+        for name in ("owners", "samples", "tests"):
+            check_whole(name, getattr(self, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """What every preset says: how large, for how many rounds, how many seeds, how owners train.
+
+    `permutations` is the number of sampled orders for Shapley shares; None looks at all coalitions.
+    """
+
+    size: Size
+    rounds: int
+    seeds: int
+    recipe: Recipe = field(default_factory=Recipe)
+    permutations: int | None = None
+
+    def series(self, first: int, seeds: int) -> range:
+        """As many seeds as asked for, from the first one on; 0: as many as the preset has."""
+        check_whole("seeds", seeds, 0)
+        return range(first, first + (seeds or self.seeds))
+
+    def shortened(self, steps: int | None) -> int:
+        """The rounds, or fewer if a study is to take fewer steps."""
+        return min(self.rounds, steps or self.rounds)
+
+    def shares(self, seed: int) -> ShapleyShare:
+        """Shapley shares, exact or sampled."""
+        if self.permutations is None:
+            return ShapleyShare()
+        return ShapleyShare(method="monte_carlo", permutations=self.permutations, seed=seed)
+
+
+def engine_for(dataset: Dataset, size: Size, seed: int, partition: Partition | None = None) -> Engine:
+    """A random part of a set, dealt to owners (default: equally and at random), with a test part of each.
+
+    Natural owners keep all their samples.  If a set is too small, owners get less, in the same proportions.
+    """
+    pool = dataset.train
+    needed = len(pool) if isinstance(partition, Natural) else size.owners * (size.samples + size.tests)
+    rows = np.sort(generator(seed, "data", 1_000_000).permutation(len(pool))[:needed])
+    dealt = from_partition(
+        pool.subset(rows),
+        IID(size.owners) if partition is None else partition,
+        seed,
+        size.tests / (size.samples + size.tests),
+        one_class="allow",
+    )
+    return Engine(size.network, dealt)
+
+
+def over_guessing(classes: int | None) -> Measure:
+    """a_i = r_i - loss_i with r_i = log(classes): what the model is worth beyond guessing.
+
+    Doshi et al. 2025, Section 5, leave r_i open; this choice gives a model that knows nothing about 0.
+    """
+    return Measure("loss", float(np.log(classes or 1)))
+
+
+class Facts(NamedTuple):
+    """Private facts: cost per sample and first contribution of every owner."""
+
+    costs: Array
+    starts: Array
+
+
+def doshi_facts(capacities: Array, seed: int) -> Facts:
+    """Costs uniform in [0, 1] and whole starts uniform in the middle third.  Doshi et al. 2025, Section 5."""
+    rng = generator(seed, "population")
+    costs = rng.uniform(0.0, 1.0, len(capacities))
+    low, high = np.ceil(capacities / 3), np.floor(2 * capacities / 3)
+    return Facts(costs, np.floor(low + rng.uniform(size=len(capacities)) * (np.maximum(high, low) - low + 1)))
+
+
+def spread(values: Array) -> tuple[float, float]:
+    """Mean and half the width of its 95% interval over seeds, by Student's t; no width for a single value."""
+    from scipy.stats import t  # slow to import, so only when it is wanted
+
+    values = np.asarray(values, dtype=float)
+    if len(values) < 2:
+        return float(values.mean()), float("nan")
+    return float(values.mean()), float(t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))

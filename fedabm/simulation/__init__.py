@@ -1,0 +1,1 @@
+"""The agent-based model: scenario, owners and server as Mesa agents, one round after the other, ledger and graphs."""

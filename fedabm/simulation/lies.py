@@ -1,0 +1,98 @@
+"""Lies on the way to the market, as functions on reports: misreporting, alone or together, and entering twice.
+
+Only over-stating one's cost never pays (iPFL 2025, Theorem 2).  Under-stating it can, by crowding out a cheaper seller;
+so can under-stating eagerness, which lowers what one pays, and inflating the size, which raises what one is paid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.common.errors import InputError, check_positive, check_range
+from fedabm.games.curves import Array, Rows
+from fedabm.mechanisms.market.views import MarketView, Profiles
+from fedabm.simulation.scenario import OwnerProfile
+from fedabm.strategies import Liar
+
+__all__ = ["Sybil", "misreport"]
+
+
+def misreport(
+    truth: Profiles, owners: Sequence[int] | Rows, *, size: float = 1.0, cost: float = 1.0, eagerness: float = 1.0
+) -> Profiles:
+    """What the server hears if `owners` multiply their size, cost and eagerness by these factors.
+
+    One owner is a liar; several are colluding, to be judged by `fedabm.mechanisms.market.welfare.pooled`.
+
+    >>> misreport(Profiles(np.array([100.0, 50.0]), 1.0, 10.0), [1], cost=5.0).unit_cost
+    array([1., 5.])
+    """
+    check_positive("factors of a lie", [size, cost, eagerness], zero=True)
+    factors = np.ones((3, len(truth)))
+    factors[:, np.asarray(owners, dtype=int)] = np.array([[size], [cost], [eagerness]])
+    costs = np.multiply(factors[1], truth.unit_cost, where=factors[1] > 0, out=np.zeros(len(truth)))
+    return Profiles(factors[0] * truth.size, costs, factors[2] * truth.eagerness)
+
+
+@dataclass(frozen=True)
+class Sybil:
+    """One owner enters the market `accounts` times; each account claims `share` of its data.
+
+    Shares that sum to more than one claim the same data more than once.  The accounts' models are `apart` from each
+    other, and as far from the other owners' as the owner's own.
+    """
+
+    owner: int
+    accounts: int = 2
+    share: float = 0.5
+    apart: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.accounts < 1:
+            raise InputError(f"a Sybil needs at least one account, got {self.accounts}; give for instance 2")
+        check_positive("share", self.share)
+        check_range("apart", self.apart, 0.0, 2.0)
+
+    def persons(self, owners: int) -> NDArray[np.intp]:
+        """Who is behind each participant: the owners, then the extra accounts."""
+        return np.append(np.arange(owners), np.full(self.accounts - 1, self.owner))
+
+    def accounts_of(self, people: Sequence[OwnerProfile]) -> list[OwnerProfile]:
+        """The owners of a federation with the accounts side by side where the one owner was; they are one person.
+
+        Each account has an equal part of the data (`fedabm.papers.market_setting.split_owner` divides them alike) and
+        claims what `share` says of the whole.
+        """
+        one = people[self.owner]
+        if one.capacity < self.accounts:
+            raise InputError(
+                f"owner {self.owner} has {one.capacity:g} samples for {self.accounts} accounts; choose one with more"
+            )
+        parts = np.diff(np.linspace(0, one.capacity, self.accounts + 1).astype(int)).astype(float)
+        told = self.share * one.capacity / parts
+        own = [
+            replace(
+                one, capacity=part, strategy=one.strategy if factor == 1 else Liar(one.strategy, size_factor=factor)
+            )
+            for part, factor in zip(parts.tolist(), told.tolist(), strict=True)
+        ]
+        own = [replace(account, start=min(account.start, account.capacity), person=self.owner) for account in own]
+        return [*people[: self.owner], *own, *people[self.owner + 1 :]]
+
+    def enter(self, view: MarketView) -> MarketView:
+        """The market with the extra accounts; they copy the owner's cost and eagerness."""
+        persons = self.persons(len(view.reports))
+        reports = view.reports.take(persons)
+        mine = persons == self.owner
+        claimed = Profiles(
+            np.where(mine, self.share * reports.size, reports.size), reports.unit_cost, reports.eagerness
+        )
+        return MarketView(claimed, self._distances(view.distances[np.ix_(persons, persons)], mine))
+
+    def _distances(self, distances: Array, mine: NDArray[np.bool_]) -> Array:
+        twins = np.logical_and.outer(mine, mine) & ~np.eye(len(mine), dtype=bool)
+        return np.where(twins, self.apart, distances)

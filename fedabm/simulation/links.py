@@ -1,0 +1,91 @@
+"""Who imports whose model in one step: the collaboration graph, its measures and its columns in the frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from fedabm.games.curves import Array
+
+__all__ = ["Links"]
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """`weights[i, j]` is how much of the model of member j goes into that of member i; a model's own part is left out.
+
+    >>> links = Links(2, 4, np.array([0, 1, 3]), np.array([[0.5, 0.5, 0.0], [0.2, 0.8, 0.0], [0.0, 0.0, 1.0]]))
+    >>> links.imports.tolist(), links.isolated.tolist(), links.reciprocity, links.components
+    ([1, 1, 0, 0], [False, False, False, True], 1.0, 2)
+    """
+
+    step: int
+    owners: int
+    members: NDArray[np.intp]
+    weights: Array
+
+    def __post_init__(self) -> None:
+        weights = np.array(self.weights, dtype=float)
+        np.fill_diagonal(weights, 0.0)
+        object.__setattr__(self, "weights", weights)
+
+    @property
+    def imports(self) -> NDArray[np.int64]:
+        """How many others' models go into each owner's."""
+        return self._spread((self.weights != 0).sum(axis=1)).astype(np.int64)
+
+    @property
+    def exports(self) -> NDArray[np.int64]:
+        """Into how many others' models each owner's goes."""
+        return self._spread((self.weights != 0).sum(axis=0)).astype(np.int64)
+
+    @property
+    def isolated(self) -> NDArray[np.bool_]:
+        """Who is there but neither imports nor exports."""
+        linked = (self.weights != 0).any(axis=0) | (self.weights != 0).any(axis=1)
+        return self._spread(~linked).astype(bool)
+
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """The columns of the owners' frame, one entry per owner, present or not."""
+        return {
+            "imports": self.imports,
+            "exports": self.exports,
+            "import_strength": self._spread(self.weights.sum(axis=1)),
+            "export_strength": self._spread(self.weights.sum(axis=0)),
+            "isolated": self.isolated,
+        }
+
+    @property
+    def reciprocity(self) -> float:
+        """The share of imports that go both ways; 0 without any."""
+        linked = self.weights != 0
+        return float((linked & linked.T).sum() / max(linked.sum(), 1))
+
+    @property
+    def components(self) -> int:
+        """Into how many groups without any import between them the owners present fall."""
+        return int(connected_components(csr_array(self.weights != 0), connection="weak")[0]) if len(self.members) else 0
+
+    def graph(self, roles: Sequence[str] | None = None) -> nx.DiGraph:
+        """An edge from giver to importer with its `weight`; every owner present is a node, linked or not."""
+        graph, names = nx.DiGraph(step=self.step), [f"owner {owner}" for owner in self.members.tolist()]
+        alone = self.isolated[self.members].tolist()
+        for name, owner, lonely in zip(names, self.members.tolist(), alone, strict=True):
+            graph.add_node(name, owner=owner, role=roles[owner] if roles else "owner", isolated=lonely)
+        importers, givers = np.nonzero(self.weights)
+        for i, j in zip(importers.tolist(), givers.tolist(), strict=True):
+            graph.add_edge(names[j], names[i], weight=float(self.weights[i, j]))
+        return graph
+
+    def _spread(self, values: np.ndarray) -> Array:
+        """Values of the members as one entry per owner, 0 for those who are not there."""
+        spread = np.zeros(self.owners)
+        spread[self.members] = values
+        return spread

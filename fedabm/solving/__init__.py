@@ -1,0 +1,1 @@
+"""Equilibria without simulating: the game, its solver and certificate, dynamics, metrics and welfare."""

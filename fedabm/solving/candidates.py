@@ -1,0 +1,58 @@
+"""Profiles that may be equilibria, the most promising ones first; the certified gap decides which are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fedabm.games.curves import Array
+from fedabm.solving.game import Game
+from fedabm.solving.newton import interior_point, newton
+from fedabm.solving.search import Path, damped, in_turn, is_smooth, opening, starts
+
+__all__ = ["attempts", "automatic"]
+
+#: best responses in turn evaluate the whole game once per owner, so only games of this size can afford them
+SMALL = 24
+
+
+def automatic(game: Game, origin: Array | None, rng: np.random.Generator) -> Iterator[Path]:
+    """Newton first where offers are concave; then best responses from several starts, Newton from where they end."""
+    offers = game.offers(np.zeros(game.owners))
+    if is_smooth(game, offers):
+        first = opening(game, offers) if origin is None else origin
+        yield from by_newton(game, first)
+        yield from by_interior_point(game, first)
+    if origin is not None:
+        yield from attempts(game, origin)
+    for other in starts(game, rng, 5):
+        yield from attempts(game, other)
+
+
+def attempts(game: Game, origin: Array) -> Iterator[Path]:
+    """Best responses from one start, and what Newton makes of where they led and of the start itself."""
+    ends = [origin]
+    for follow in (in_turn, damped) if game.owners <= SMALL else (damped,):
+        path = follow(game, origin)
+        yield path
+        ends += [path.profile] if path.cycle is None else []
+    for end in reversed(ends):
+        yield from by_newton(game, end)
+    if game.owners > SMALL:
+        yield from by_interior_point(game, origin)
+
+
+def by_newton(game: Game, origin: Array) -> Iterator[Path]:
+    """Newton from one start, if slopes are finite there."""
+    if np.all(np.isfinite(game.slopes(origin))):
+        found = newton(game, origin)
+        yield Path(found.profile, found.iterations, "newton")
+
+
+def by_interior_point(game: Game, origin: Array) -> Iterator[Path]:
+    """The interior point method from one start, polished by Newton, then as it is."""
+    steady = interior_point(game, origin)
+    polished = newton(game, steady.profile, limit=10)
+    yield Path(polished.profile, steady.iterations + polished.iterations, "interior point")
+    yield Path(steady.profile, steady.iterations, "interior point")

@@ -1,0 +1,158 @@
+"""A game of contributions: accuracies, private costs, capacities and a mechanism.
+
+Owner i chooses s_i in [0, capacity_i] and reports truthfully; its utility is
+
+    u_i(s) = received_i(s) + p_i(s) - c_i(s_i).
+
+Murhekar et al. 2023, Section 2; Murhekar et al. 2025, Section 2.  A profile is a Nash equilibrium if no owner gains by
+changing its own contribution; `gap` is a proven upper bound on the largest such gain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedabm.common.errors import MOST, InputError, check_kind, check_number, check_positive, check_range, finite_vector
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.best import best_response
+from fedabm.games.certificate import certified_gains
+from fedabm.games.costs import costs_of
+from fedabm.games.curves import Array
+from fedabm.games.offers import Offers
+from fedabm.mechanisms.base import Mechanism
+from fedabm.views import Reports
+
+__all__ = ["Game"]
+
+
+@dataclass(frozen=True, eq=False)
+class Game:
+    """Owners with costs and capacities under one mechanism; all methods take a profile, one contribution per owner.
+
+    `costs` is one `Cost` per owner, one stacked `Cost`, or numbers: the rates of linear costs.  `capacities` is one
+    number per owner, or one for all.
+
+    >>> from fedabm.games.accuracy import PowerLaw
+    >>> from fedabm.mechanisms import NoPayments
+    >>> game = Game(PowerLaw(), [0.1, 0.25], 100, NoPayments())
+    >>> game.utilities([1.0, 1.0]).round(4)
+    array([0.5667, 0.4167])
+    >>> bool(game.gap([10**0.5 - 1, 0.0]) < 1e-12)
+    True
+    """
+
+    accuracy: Accuracy
+    costs: Any
+    capacities: Any
+    mechanism: Mechanism
+
+    def __post_init__(self) -> None:
+        check_kind("accuracy", self.accuracy, Accuracy)
+        check_kind("mechanism", self.mechanism, Mechanism)
+        given = finite_vector("capacities", self.capacities)
+        check_positive("capacity", given)
+        costs = costs_of(self.costs, len(given))
+        check_range("smallest capacity", np.min(given, initial=1.0), 1.0 / MOST, 1.0)
+        for what, numbers in (("capacity", given), ("cost rate", costs.rate), ("fixed cost", costs.fixed)):
+            check_number(f"largest {what}", np.max(numbers, initial=0.0), zero=True)
+        owners = len(costs.rate)
+        if np.ndim(self.capacities) and len(given) != owners:
+            raise InputError(f"{len(given)} capacities but {owners} costs; give one of each per owner")
+        capacities = np.broadcast_to(given, owners).copy()
+        known = getattr(self.accuracy, "owners", None)
+        if known is not None and known != owners:
+            raise InputError(f"{owners} owners with costs but an accuracy of {known} owners; give one cost per owner")
+        object.__setattr__(self, "costs", costs)
+        object.__setattr__(self, "capacities", capacities)
+
+    @property
+    def owners(self) -> int:
+        """How many owners play."""
+        return len(self.capacities)
+
+    def profile(self, contributions: Any) -> Array:
+        """Check a profile: one finite contribution per owner, each within [0, capacity]."""
+        vector = finite_vector("contributions", contributions)
+        if len(vector) != self.owners:
+            raise InputError(f"{len(vector)} contributions but {self.owners} owners; give one per owner")
+        outside = (vector < 0) | (vector > self.capacities * (1 + 1e-12))
+        if np.any(outside):
+            owner = int(np.argmax(outside))
+            room = f"between 0 and {self.capacities[owner]:g}"
+            raise InputError(f"contribution of owner {owner} must lie {room}, got {vector[owner]:g}; move it there")
+        return np.minimum(vector, self.capacities)
+
+    def reports(self, contributions: Array) -> Reports:
+        """What truthful owners report."""
+        return Reports(contributions, self.capacities, self.costs if self.mechanism.asks_cost else None)
+
+    def offers(self, contributions: Any) -> Offers:
+        """The curves that owners face."""
+        return self.mechanism.offers(self.accuracy, self.reports(np.asarray(contributions, dtype=float)))
+
+    def utilities(self, contributions: Any) -> Array:
+        """u_i at the profile."""
+        profile = self.profile(contributions)
+        return self.offers(profile).benefit.value(profile) - self.costs.value(profile)
+
+    def payments(self, contributions: Any) -> Array:
+        """Money to each owner at the profile."""
+        profile = self.profile(contributions)
+        return self.offers(profile).payment.value(profile)
+
+    def accuracies(self, contributions: Any) -> Array:
+        """The accuracy that each owner receives at the profile."""
+        profile = self.profile(contributions)
+        return self.offers(profile).received.value(profile)
+
+    def welfare(self, contributions: Any) -> float:
+        """The sum of utilities."""
+        return float(self.utilities(contributions).sum())
+
+    def slopes(self, contributions: Any) -> Array:
+        """d u_i / d s_i at the profile."""
+        profile = np.asarray(contributions, dtype=float)
+        return self.offers(profile).benefit.slope(profile) - self.costs.slope(profile)
+
+    def jacobian(self, contributions: Any) -> Array:
+        """d^2 u_i / d s_i d s_j, exact where the mechanism knows it, else by differences of the slopes."""
+        profile = np.asarray(contributions, dtype=float)
+        exact = self.known_jacobian(profile)
+        return self._differences(profile) if exact is None else exact
+
+    def known_jacobian(self, profile: Array) -> Array | None:
+        """The Jacobian if the mechanism knows it."""
+        known = self.mechanism.jacobian(self.accuracy, self.reports(profile))
+        # c'' may be infinite at zero (exponents below two); just above zero it is only large.
+        curvature = self.costs.curvature(np.maximum(profile, 1e-9 * self.capacities))
+        return None if known is None else known - np.diag(curvature)
+
+    def _differences(self, profile: Array) -> Array:
+        """The Jacobian column by column; a column is another profile, so this loops over owners."""
+        step = 1e-6 * np.maximum(1e-3, np.abs(profile))
+        low = np.maximum(profile - step, 0.0)
+        columns = []
+        for owner, (up, down) in enumerate(zip(profile + step, low, strict=True)):
+            above, below = profile.copy(), profile.copy()
+            above[owner], below[owner] = up, down
+            columns.append((self.slopes(above) - self.slopes(below)) / (up - down))
+        return np.column_stack(columns)
+
+    def best_responses(self, contributions: Any) -> Array:
+        """Each owner's best contribution against the others' in the profile."""
+        return best_response(self.offers(self.profile(contributions)), self.costs, self.capacities).contribution
+
+    def gains(self, contributions: Any, tolerance: float = 1e-10) -> Array:
+        """A proven upper bound on what each owner could gain by any unilateral change over its whole range.
+
+        Infinite where the mechanism promises nothing about the shape of its offers.
+        """
+        profile = self.profile(contributions)
+        return certified_gains(self.offers(profile), self.costs, self.capacities, profile, tolerance)
+
+    def gap(self, contributions: Any, tolerance: float = 1e-10) -> float:
+        """The certified Nash gap: the largest of the owners' `gains`."""
+        return float(np.max(self.gains(contributions, tolerance)))

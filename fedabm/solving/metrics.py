@@ -1,0 +1,198 @@
+"""How good and how fair an outcome is: plain functions on arrays with one entry per owner.
+
+Murhekar et al. 2025, Section 3.1, defines its metrics over all equilibria of a mechanism.  Where that matters, an array
+(k, n) of k equilibria is accepted in place of (n,), and the worst counts (of the baseline: the best).  Ratios that mean
+nothing are nan, as each function says, so that tables of many runs stay complete.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fedabm.common.errors import InputError, check_kind, check_positive, finite_vector
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.best import best_response
+from fedabm.games.costs import costs_of
+from fedabm.games.curves import Array
+from fedabm.games.offers import full_access, nothing
+from fedabm.solving.welfare import Optimum, p_mean_welfare, welfare_optimum
+
+__all__ = [
+    "Optimum",
+    "accuracy_gain",
+    "alone_utilities",
+    "budget",
+    "data_gain",
+    "data_share",
+    "equal_treatment",
+    "gini",
+    "individually_rational",
+    "information_rent",
+    "p_mean_welfare",
+    "price_of_anarchy",
+    "reciprocities",
+    "reciprocity",
+    "welfare_optimum",
+]
+
+
+def reciprocities(
+    accuracies: Array, payments: Array, shares: Array, baseline: Array | float = 0.0, tolerance: float = 1e-12
+) -> Array:
+    """What each owner gets from the federation over what it gives: (a_i + p_i - a_i(0)) / phi_i.
+
+    Murhekar et al. 2025, eq. (4), where a_i(0) = 0; `baseline` is a_i(0) for accuracies that are positive without data,
+    because the Shapley shares phi then share A(s) - A(0).  An owner that gives nothing (a share within `tolerance` of
+    0) has infinity if it gets something, 1 if it gets nothing and minus infinity if it loses: it pays, or its model is
+    worse than one without any data.
+
+    >>> reciprocities(np.array([0.5, 0.5]), np.array([0.1, -0.1]), np.array([0.6, 0.8]))
+    array([1. , 0.5])
+    """
+    given = np.asarray(shares, dtype=float)
+    _check_alike(accuracies=accuracies, payments=payments, shares=shares)
+    benefit = np.asarray(accuracies, dtype=float) + payments - baseline
+    benefit, given = np.broadcast_arrays(benefit, given)
+    for_nothing = np.where(benefit > tolerance, np.inf, np.where(benefit < -tolerance, -np.inf, 1.0))
+    return np.divide(benefit, given, out=for_nothing, where=np.abs(given) > tolerance)
+
+
+def reciprocity(
+    accuracies: Array, payments: Array, shares: Array, baseline: Array | float = 0.0, tolerance: float = 1e-12
+) -> float:
+    """The least any owner gets per share it gives, over all owners and equilibria.
+
+    min_i (a_i + p_i - a_i(0)) / phi_i.  Murhekar et al. 2025, Definition 3.3, eq. (4); see `reciprocities`.
+    """
+    return float(np.min(reciprocities(accuracies, payments, shares, baseline, tolerance)))
+
+
+def data_gain(profile: Array, baseline: Array) -> float:
+    """Data in the worst equilibrium over data in the best equilibrium without payments.
+
+    min_s sum_i s_i / max_s0 sum_i s0_i.  Murhekar et al. 2025, Definition 3.6, eq. (5).  Infinite if only the
+    baseline is empty, 1 if both are.
+    """
+    return _worst_over_best(profile, baseline)
+
+
+def accuracy_gain(accuracies: Array, baseline: Array) -> float:
+    """Total accuracy in the worst equilibrium over that in the best equilibrium without payments.
+
+    min_s sum_i a_i(s) / max_s0 sum_i a_i(s0).  Murhekar et al. 2025, Definition 3.7, eq. (6).  Infinite if only the
+    baseline is worth nothing, 1 if both are.
+    """
+    return _worst_over_best(accuracies, baseline)
+
+
+def _worst_over_best(outcome: Array, baseline: Array) -> float:
+    worst, best = np.sum(outcome, axis=-1).min(), np.sum(baseline, axis=-1).max()
+    if best == 0:
+        return math.inf if worst > 0 else 1.0
+    return float(worst / best)
+
+
+def data_share(profile: Array, capacities: Array) -> float:
+    """The share of all data that is contributed: sum_i s_i / sum_i capacity_i.  Murhekar et al. 2025, Table 1."""
+    check_positive("capacities", capacities)
+    if np.shape(profile)[-1] != np.size(capacities):
+        raise InputError(f"{np.shape(profile)[-1]} contributions but {np.size(capacities)} capacities; give one each")
+    return float(np.sum(profile, axis=-1).min() / np.sum(capacities))
+
+
+def budget(payments: Array) -> float:
+    """What the server pays out in all, sum_i p_i; 0 if balanced.  Murhekar et al. 2025, Definition 3.2."""
+    return math.fsum(finite_vector("payments", payments))
+
+
+def individually_rational(utilities: Array, outside: Array | float = 0.0, tolerance: float = 1e-9) -> bool:
+    """Whether nobody is worse off than outside the federation: u_i >= outside_i.
+
+    Murhekar et al. 2025, Section 3.1, with outside = 0; Karimireddy et al. 2022 compare with working alone, see
+    `alone_utilities`.
+    """
+    _check_alike(utilities=utilities, outside=outside)
+    return bool(np.all(np.asarray(utilities) >= np.asarray(outside) - tolerance))
+
+
+def equal_treatment(outcome: Array, *traits: Array) -> float:
+    """The largest difference of an outcome (payments, accuracies received) between owners that are identical.
+
+    Murhekar et al. 2025, Definition 3.5: owners with equal accuracies, costs and contributions must be paid the same.
+    Each of `traits` holds one number per owner; owners are identical if they agree in all of them (without traits, all
+    are).  0 means equal treatment.
+
+    >>> equal_treatment(np.array([1.0, 3.0, 9.0]), np.array([0.1, 0.1, 0.2]))
+    2.0
+    """
+    outcome = finite_vector("outcome", outcome)
+    _check_alike(outcome=outcome)
+    columns = [finite_vector("traits", trait, len(outcome)) for trait in traits]
+    kinds = np.unique(np.column_stack([np.zeros(len(outcome)), *columns]), axis=0, return_inverse=True)[1].ravel()
+    low, high = np.full(kinds.max() + 1, np.inf), np.full(kinds.max() + 1, -np.inf)
+    np.minimum.at(low, kinds, outcome)
+    np.maximum.at(high, kinds, outcome)
+    return float(np.max(high - low))
+
+
+def price_of_anarchy(welfare: Array | float, optimum: float) -> float:
+    """The best welfare over that of the worst equilibrium: max_s W(s) / min_{s in NE} W(s), at least 1.
+
+    Koutsoupias and Papadimitriou 1999; `welfare` holds one number per equilibrium, `optimum` is from `welfare_optimum`
+    with the same p.  Infinite if an equilibrium is worth nothing or less, 1 if nothing can be gained at all, nan if
+    even the optimum is a loss.
+    """
+    _check_alike(welfare=welfare)
+    worst = float(np.min(welfare))
+    if optimum < 0:
+        return math.nan
+    if worst <= 0:
+        return 1.0 if worst == optimum else math.inf
+    return optimum / worst
+
+
+def gini(utilities: Array) -> float:
+    """Inequality of utilities: sum_ij |u_i - u_j| / (2 n sum_i u_i), from 0 (all equal) to 1 - 1/n (one has all).
+
+    Nothing is shifted: losses are allowed as long as the sum is positive, and then the number can exceed 1.  Equal
+    utilities have 0, unequal ones whose sum is not positive have nan.
+
+    >>> gini([0.0, 0.0, 6.0])
+    0.6666666666666666
+    """
+    u = np.sort(finite_vector("utilities", utilities))
+    _check_alike(utilities=u)
+    spread, total = float((2 * np.arange(1, len(u) + 1) - len(u) - 1) @ u), float(u.sum())
+    if u[0] == u[-1]:
+        return 0.0
+    return spread / (len(u) * total) if total > 0 else math.nan
+
+
+def information_rent(utilities: Array, known: Array) -> Array:
+    """What each owner gains because the server does not know its cost: u_i - u_i(costs known).
+
+    Karimireddy et al. 2022, Theorem VIII.  With known costs data-maximising value shaping leaves an owner what it has
+    alone (their Theorem V), so `known` is `alone_utilities(...)` or the utilities at that mechanism's equilibrium.
+    """
+    utilities = finite_vector("utilities", utilities)
+    return utilities - finite_vector("utilities with known costs", known, len(utilities))
+
+
+def alone_utilities(accuracy: Accuracy, costs: Any, capacities: Array | float) -> Array:
+    """What each owner has by itself: max_x a_i(x, 0) - c_i(x) for x up to capacity.  Karimireddy 2022, Theorem I."""
+    check_kind("accuracy", accuracy, Accuracy)
+    cost = costs_of(costs, np.size(capacities))
+    top = finite_vector("capacities", capacities, np.size(cost.rate))
+    check_positive("capacities", top)
+    offers = full_access(accuracy, np.zeros(len(top)), nothing(len(top)))
+    return best_response(offers, cost, top).utility
+
+
+def _check_alike(**columns: Any) -> None:
+    """Raise unless all have one number per owner (last axis) and there is an owner; single numbers serve everybody."""
+    shapes = {name: np.shape(column) for name, column in columns.items() if np.ndim(column)}
+    if len({shape[-1:] for shape in shapes.values()}) > 1 or any(0 in shape for shape in shapes.values()):
+        raise InputError(f"{', '.join(f'{name} {shape}' for name, shape in shapes.items())}; give one number per owner")

@@ -1,0 +1,141 @@
+"""Where to look for equilibria: starting points, and best-response paths until they rest or repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from fedabm.games.best import best_response
+from fedabm.games.curves import Array
+from fedabm.games.offers import Offers
+from fedabm.solving.dynamics import replies, sequential_best_response
+from fedabm.solving.game import Game
+
+__all__ = ["Path", "damped", "has_kinks", "in_turn", "is_smooth", "opening", "starts", "until_repeat"]
+
+
+@dataclass(frozen=True)
+class Path:
+    """Where a method led, after how many iterations, and the profiles that it repeats for ever (None: it rests)."""
+
+    profile: Array
+    iterations: int
+    method: str
+    cycle: Array | None = None
+
+
+def has_kinks(game: Game, offers: Offers) -> bool:
+    """Whether some owner's offer is not concave over its whole range."""
+    inside = (offers.kinks > 0) & (offers.kinks < game.capacities[:, None])
+    return offers.shape != "concave" or bool(np.any(inside))
+
+
+def is_smooth(game: Game, offers: Offers) -> bool:
+    """Whether every owner's offer is concave whatever the others do; `offers` are those when nobody contributes.
+
+    Kinks can move into an owner's range as the others contribute, so they must be the same against everybody's data.
+    """
+    if has_kinks(game, offers) or not offers.kinks.shape[1]:
+        return not has_kinks(game, offers)
+    full = game.offers(game.capacities)
+    return not has_kinks(game, full) and np.array_equal(full.kinks, offers.kinks)
+
+
+def opening(game: Game, offers: Offers | None = None, rounds: int = 5) -> Array:
+    """A point between nobody contributing and everyone contributing as if it were alone: where slopes cancel.
+
+    Bisection of the ray's length on the sign of the mean slope, weighted with the contributions.  `offers` are those
+    when nobody contributes, if they are known already.
+    """
+    alone = _alone(game, offers or game.offers(np.zeros(game.owners)))
+    low, high = np.log(0.25 / game.owners), 0.0
+    for _ in range(rounds if np.any(alone) else 0):
+        middle = 0.5 * (low + high)
+        rises = alone @ game.slopes(np.exp(middle) * alone) > 0
+        low, high = (middle, high) if rises else (low, middle)
+    return np.exp(0.5 * (low + high)) * alone
+
+
+def _alone(game: Game, offers: Offers, rounds: int = 8) -> Array:
+    """Roughly what each owner would contribute if nobody else did; a few percent are good enough to start from."""
+    if has_kinks(game, offers):
+        return best_response(offers, game.costs, game.capacities).contribution
+    curve = offers.benefit
+    high = np.log(game.capacities)
+    low = least = high + np.log(1e-6)
+    for _ in range(rounds):
+        middle = 0.5 * (low + high)
+        rises = curve.slope(np.exp(middle)) > game.costs.slope(np.exp(middle))
+        low, high = np.where(rises, middle, low), np.where(rises, high, middle)
+    return np.where(low > least, np.exp(0.5 * (low + high)), 0.0)
+
+
+def starts(game: Game, rng: np.random.Generator, count: int) -> Iterator[Array]:
+    """Everyone at capacity, nobody, everyone as if alone, then `count` random profiles, half with idle owners."""
+    yield game.capacities.copy()
+    yield np.zeros(game.owners)
+    yield game.best_responses(np.zeros(game.owners))
+    for turn in range(count):
+        drawn = game.capacities * rng.random(game.owners) ** (1 + 2 * (turn % 3))
+        yield drawn * (rng.random(game.owners) < 0.5) if turn % 2 else drawn
+
+
+def in_turn(game: Game, start: Array, rounds: int = 100) -> Path:
+    """Exact best replies, one owner after the other, until they rest or repeat."""
+    moves = sequential_best_response(game, start)
+    return until_repeat(moves, "sequential best response", game.owners, rounds * game.owners)
+
+
+def until_repeat(moves: Iterator[Array], method: str, period: int, limit: int) -> Path:
+    """Follow a path of profiles until one comes back, seen at the same turn of `period`; or for `limit` moves.
+
+    Profiles are compared to 12 digits.  A path that comes back without having moved in between is at rest.
+    """
+    seen: dict[tuple[int, bytes], int] = {}
+    trail: list[Array] = []
+    for turn, profile in enumerate(moves):
+        trail.append(profile)
+        state = (turn % period, _digits(profile))
+        if state in seen:
+            return Path(profile, turn, method, _members(trail[seen[state] :]))
+        if turn >= limit:
+            break
+        seen[state] = turn
+    return Path(trail[-1], len(trail) - 1, method)
+
+
+def _digits(profile: Array) -> bytes:
+    """The profile to 12 digits of (the next power of two above) its largest entry."""
+    top = float(np.max(profile))
+    scale = 2.0 ** np.ceil(np.log2(top)) if top > 0 else 1.0
+    return (np.round(profile / scale, 12) + 0.0).tobytes()
+
+
+def _members(trail: list[Array]) -> Array | None:
+    """The distinct profiles of a closed path, without rounding noise; None if there is only one."""
+    width = 1e-6 * float(np.max(trail))
+    distinct = [now for before, now in pairwise(trail) if np.max(np.abs(now - before)) > width]
+    return np.array(distinct) if len(distinct) > 1 else None
+
+
+def damped(game: Game, start: Array, limit: int = 300, precision: float = 1e-13) -> Path:
+    """Everyone moves towards its best reply at once, less far whenever that stops bringing the profile closer.
+
+    It gives up where the distance to the best replies has not halved for 40 moves.
+    """
+    profile, everyone, damping, before, least = start, np.arange(game.owners), 1.0, np.inf, np.inf
+    turn, record = 0, 0
+    while turn < min(limit, record + 40):
+        turn += 1
+        move = replies(game, profile, everyone) - profile
+        size = float(np.linalg.norm(move))
+        if size <= precision * max(1e-3, float(np.max(profile))):
+            break
+        if size < 0.5 * least:
+            least, record = size, turn
+        damping = min(1.0, 1.1 * damping) if size < 0.98 * before else 0.5 * damping
+        profile, before = profile + damping * move, size
+    return Path(profile, turn, "damped best response")

@@ -1,0 +1,1 @@
+"""From text to typed objects: games, studies and values in TOML or on the command line."""

@@ -1,0 +1,190 @@
+"""What a scenario script works with: it runs models, keeps frames, tables and pictures, and saves them together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import networkx as nx
+import pandas as pd
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from fedabm.common.errors import InputError, Interrupted
+from fedabm.common.random import check_seed
+from fedabm.results.frames import Frames, versions
+from fedabm.results.store import save
+from fedabm.simulation.checkpoint import Keeper
+from fedabm.simulation.ledger import write_graphml
+from fedabm.simulation.model import Federation
+from fedabm.simulation.scenario import Scenario
+from fedabm.solving.game import Game
+from fedabm.study.equilibria import equilibrium_frames
+
+__all__ = ["Study"]
+
+Item = TypeVar("Item")
+
+
+class Study:
+    """The runs, tables and pictures of one scenario script."""
+
+    def __init__(
+        self,
+        name: str,
+        seed: int = 0,
+        steps: int | None = None,
+        parameters: dict[str, Any] | None = None,
+        quiet: bool = False,
+    ) -> None:
+        check_seed(seed)
+        if steps is not None and steps < 1:
+            raise InputError(f"steps must be a positive whole number, got {steps}; give for instance --steps 100")
+        self.name, self.seed, self.steps, self.parameters = name, seed, steps, parameters or {}
+        terminal = Console(quiet=quiet)
+        self.console = terminal if terminal.is_terminal else Console(quiet=quiet, width=160)
+        self.quiet = quiet
+        #: where and after how many seconds each run is saved while it goes on, so that a study that was killed goes on
+        self.saved: Path | None = None
+        self.save_every: float | None = None
+        #: where trained oracles may keep their results while the study goes on
+        self.scratch: Path | None = None
+        self._begun = 0
+        self._frames: list[Frames] = []
+        self._tables: dict[str, pd.DataFrame] = {}
+        self._titles: dict[str, str] = {}
+        self._pictures: dict[str, Figure] = {}
+        self._graphs: dict[str, nx.DiGraph] = {}
+
+    def simulate(self, scenario: Scenario, label: str = "", seed: int | None = None) -> Federation:
+        """Run a scenario to its end, with a progress bar, and keep its frames."""
+        steps = self.steps or scenario.steps
+        scenario = replace(scenario, name=self.name, steps=steps)
+        keeper = self._keeper()
+        model = (keeper.found() if keeper else None) or Federation(scenario, self.seed if seed is None else seed)
+        label = label or type(scenario.mechanism).__name__
+        try:
+            with self._progress() as bar:
+                task = bar.add_task(label, total=steps, completed=model.steps)
+                while model.running:
+                    model.step()
+                    bar.advance(task)
+                    if keeper:
+                        keeper.keep(model)
+                bar.update(task, completed=steps)
+        except KeyboardInterrupt:
+            self.add(model.frames(label, self.parameters))
+            raise Interrupted from None
+        if keeper:
+            keeper.end(model)
+        self.add(model.frames(label, self.parameters))
+        return model
+
+    def _keeper(self) -> Keeper | None:
+        """Where the next run is kept while it goes on: beside `saved`, with a number of its own."""
+        if self.saved is None or self.save_every is None:
+            return None
+        self._begun += 1
+        return Keeper(self.saved.with_name(f"{self.saved.stem}-{self._begun}{self.saved.suffix}"), self.save_every)
+
+    def solve(self, game: Game, label: str = "", **options: Any) -> Any:
+        """Solve a game (see `fedabm.solving.equilibrium.solve`) and keep the equilibrium's frames."""
+        from fedabm.solving.equilibrium import solve
+
+        found = solve(game, **options)
+        label = label or type(game.mechanism).__name__
+        self.add(equilibrium_frames(game, found, label, self.name, self.parameters, self.seed))
+        return found
+
+    def _progress(self) -> Progress:
+        hidden = self.quiet or not self.console.is_terminal  # in a file every bar would leave an empty line
+        columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        return Progress(*columns, console=self.console, transient=True, disable=hidden)
+
+    def track(self, items: Sequence[Item], label: str) -> Iterator[Item]:
+        """Go through the items of a long piece of work, with a progress bar."""
+        with self._progress() as bar:
+            yield from bar.track(items, description=label)
+
+    def add(self, frames: Frames) -> None:
+        """Keep the frames of a run."""
+        self._frames.append(frames)
+
+    @property
+    def frames(self) -> Frames:
+        """The frames of all runs so far."""
+        return Frames.join(self._frames)
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The tables so far, by name."""
+        return dict(self._tables)
+
+    def note(self, text: str) -> None:
+        """Print a line."""
+        self.console.print(text, highlight=False)
+
+    def table(self, frame: pd.DataFrame, title: str, name: str = "summary") -> None:
+        """Print a table and keep it, to be saved as NAME.csv."""
+        self._tables[name], self._titles[name] = frame, title
+        shown = Table(title=title, title_justify="left", title_style="bold")
+        for column in frame.columns:
+            number = pd.api.types.is_numeric_dtype(frame[column])
+            shown.add_column(str(column), justify="right" if number else "left", overflow="fold")
+        for row in frame.itertuples(index=False):
+            shown.add_row(*map(_format, row))
+        self.console.print(shown)
+
+    def picture(self, figure: Figure, name: str = "figure") -> None:
+        """Keep a figure, to be saved as NAME.png."""
+        self._pictures[name] = figure
+
+    def graph(self, graph: nx.DiGraph, name: str = "graph") -> None:
+        """Keep a graph, to be saved as NAME.graphml."""
+        self._graphs[name] = graph
+
+    def save(self, folder: str | Path, command: str = "", *, complete: bool = True) -> list[Path]:
+        """Write frames, tables, pictures and manifest into a folder; return the paths."""
+        manifest = {
+            "scenario": self.name,
+            "parameters": self.parameters,
+            "seed": self.seed,
+            "steps": self.steps,
+            "repeat": command,
+            "complete": complete,
+            "tables": self._titles,
+            "versions": versions(),
+        }
+        tables = {f"{name}.csv": partial(frame.to_csv, index=False) for name, frame in self._tables.items()}
+        pictures = {f"{name}.png": partial(_draw, figure) for name, figure in self._pictures.items()}
+        graphs = {f"{name}.graphml": partial(write_graphml, graph) for name, graph in self._graphs.items()}
+        paths = save(self.frames, folder, manifest, {**tables, **pictures, **graphs})
+        self.close()
+        return paths
+
+    def close(self) -> None:
+        """Let pyplot forget the pictures; it would keep every one that it has made."""
+        import matplotlib.pyplot as plt  # slow to import
+
+        for figure in self._pictures.values():
+            plt.close(figure)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing has been recorded yet."""
+        return not any(len(frames.owners) for frames in self._frames)
+
+
+def _draw(figure: Figure, path: Path) -> None:
+    figure.savefig(path, format="png", dpi=150, bbox_inches="tight")
+
+
+def _format(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return str(value)
