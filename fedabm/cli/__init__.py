@@ -37,4 +37,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run_script(file: str) -> NoReturn:
     """What a scenario script calls when it is run by itself: `run_script(__file__)`."""
     sys.exit(main(["run", Path(file).stem, *sys.argv[1:]]))
-

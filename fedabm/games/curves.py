@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp] | list[int]
+Flags = NDArray[np.bool_]
 
-__all__ = ["Along", "Array", "Curve", "Line", "Rows", "beside"]
+__all__ = ["Along", "Array", "Curve", "Flags", "Line", "Rows", "beside"]
 
 
 def beside(rows: Any, x: Array) -> Any:

@@ -1,0 +1,24 @@
+"""The frozen data that flows between owners, server and mechanism, and nothing else.
+
+Everything holds one entry (row) per owner.  A strategy is written elementwise, so the same `act` serves a single owner
+(one row) or a whole cohort of owners with equal strategies; it never sees a row that is not its own to decide.
+"""
+
+from fedabm.games.curves import Flags
+from fedabm.views.owners import INFORMATION, Action, Experience, OwnerView, Payoff
+from fedabm.views.reports import Reports
+from fedabm.views.server import SERVER, Outcome, ServerView, Transfers
+
+__all__ = [
+    "INFORMATION",
+    "SERVER",
+    "Action",
+    "Experience",
+    "Flags",
+    "Outcome",
+    "OwnerView",
+    "Payoff",
+    "Reports",
+    "ServerView",
+    "Transfers",
+]

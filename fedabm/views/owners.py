@@ -1,0 +1,108 @@
+"""What an owner sees when it decides, and what it then does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedabm.common.random import Streams
+from fedabm.games.best import Best, best_response
+from fedabm.games.costs import Cost
+from fedabm.games.curves import Array, Flags, Rows
+from fedabm.games.offers import Offers
+from fedabm.games.sending import Tamper
+from fedabm.views.reports import Reports
+
+__all__ = ["INFORMATION", "Action", "Experience", "OwnerView", "Payoff"]
+
+#: what a decision can rest on, in the frames' column `information`
+INFORMATION = {
+    "repeated": "nothing: the owner did not act in this step",
+    "rule": "a rule of its own; nothing it was told",
+    "offer": "what the server announced: its own offer while the others' last reports stand",
+    "experience": "what it did and measured in its last two steps, and the announced payment",
+    "total": "its own accuracy and the announced total of all contributions",
+}
+
+
+@dataclass(frozen=True)
+class Action:
+    """What owners really do: true contribution, what they report, and whether they stay.
+
+    `tamper` changes the owners' model updates (rows of a matrix) before they are sent, given the models they received;
+    None leaves them alone.  `used` says for the frames which information the decision rests on (`INFORMATION`).
+    """
+
+    contribution: Array
+    report: Reports
+    stay: Flags
+    tamper: Tamper | None = None
+    used: str = "rule"
+
+
+@dataclass(frozen=True)
+class Experience:
+    """What an owner remembers of a step: what it did, received, paid and gained (nan before there was a step)."""
+
+    contribution: Array
+    accuracy: Array
+    payment: Array
+    utility: Array
+
+    def take(self, rows: Rows) -> Experience:
+        """What some owners remember."""
+        return Experience(self.contribution[rows], self.accuracy[rows], self.payment[rows], self.utility[rows])
+
+
+@dataclass(frozen=True)
+class Payoff:
+    """An owner's utility as a function of its own contribution, by its own cost and the public offer.
+
+    u_i(x) = received_i(x, s_-i) + p_i(x, s_-i) - c_i(x),      s_-i as last reported.
+    """
+
+    offers: Offers
+    cost: Cost
+    capacity: Array
+
+    def value(self, contribution: Array) -> Array:
+        """Utility if the owner contributed and reported this much."""
+        return self.offers.benefit.value(contribution) - self.cost.value(contribution)
+
+    def slope(self, contribution: Array) -> Array:
+        """Its derivative."""
+        return self.offers.benefit.slope(contribution) - self.cost.slope(contribution)
+
+    def best(self) -> Best:
+        """The best contribution in [0, capacity], over the whole range, with a certified bound."""
+        return best_response(self.offers, self.cost, self.capacity)
+
+
+@dataclass(frozen=True)
+class OwnerView:
+    """All that an owner (or a cohort, row by row) knows when it decides.
+
+    `before` is the step before the last (None: nothing is known of it).  `told` says whether the protocol tells owners
+    how the accuracy changes with their own contribution; if not, the payoff knows its present height only.  `total` is
+    what all owners together said they contributed.
+    """
+
+    step: int
+    capacity: Array
+    cost: Cost
+    last: Experience
+    payoff: Payoff
+    rng: Streams
+    eagerness: Array | None = None
+    before: Experience | None = None
+    told: bool = True
+    total: float = 0.0
+
+    def report(self, contribution: Array) -> Reports:
+        """The truthful report for a contribution."""
+        return Reports(contribution, self.capacity, self.cost, self.eagerness)
+
+    def truthful(self, contribution: Array, used: str = "rule") -> Action:
+        """Contribute this much, say so, and stay; `used` is what the decision rests on."""
+        return Action(contribution, self.report(contribution), np.ones(len(contribution), dtype=bool), used=used)

@@ -1,0 +1,79 @@
+"""What the server sees when it settles, and what it then decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.curves import Array
+from fedabm.games.offers import Offers, nothing
+from fedabm.views.reports import Reports
+
+__all__ = ["SERVER", "Outcome", "ServerView", "Transfers"]
+
+#: the server's account in every ledger and frame
+SERVER = -1
+
+
+@dataclass(frozen=True)
+class ServerView:
+    """All that the server knows when it settles: reports, the accuracy oracle and the model updates."""
+
+    step: int
+    reports: Reports
+    oracle: Accuracy
+    updates: Any = None
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """Payments of one step, one entry each: who pays whom how much and why.  `SERVER` is the server's account."""
+
+    payer: NDArray[np.intp]
+    payee: NDArray[np.intp]
+    amount: Array
+    reason: str
+
+    def __len__(self) -> int:
+        return len(self.amount)
+
+    @classmethod
+    def central(cls, payments: Array, reason: str) -> Transfers:
+        """Payments through the server's account: negative ones are paid to it, positive ones come from it."""
+        rows = np.flatnonzero(payments)
+        gets = payments[rows] > 0
+        payer, payee = np.where(gets, SERVER, rows), np.where(gets, rows, SERVER)
+        return cls(payer, payee, np.abs(payments[rows]), reason)
+
+    def renumbered(self, rows: NDArray[np.intp]) -> Transfers:
+        """The same transfers, with entry k of `rows` as the account of participant k."""
+        book = np.append(rows, SERVER)
+        return Transfers(book[self.payer], book[self.payee], self.amount, self.reason)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the mechanism decided: who gets how good a model, who pays whom, who imports from whom.
+
+    `access` in [0, 1] is the share of the full model's accuracy that an owner is handed; `payments` is money to each
+    owner; `adjacency[i, j]` is how much of j's model goes into i's (None: everyone gets the one shared model).
+    `exchange` is what the server sends back where everyone has a model of its own (`fedabm.learning.personal`).
+    """
+
+    access: Array
+    payments: Array
+    transfers: Transfers
+    offers: Offers
+    adjacency: Array | None = None
+    notes: dict[str, Any] = field(default_factory=dict)
+    exchange: Any = None
+
+    @classmethod
+    def empty(cls) -> Outcome:
+        """The outcome when everybody has left."""
+        offers = Offers(nothing(0), nothing(0), nothing(0), np.empty((0, 0)), "concave")
+        return cls(np.zeros(0), np.zeros(0), Transfers.central(np.zeros(0), ""), offers)
