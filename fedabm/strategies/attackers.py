@@ -98,7 +98,7 @@ _WHOLE = ("free_ride", "random_model")
 class Attacker(Strategy):
     """Do and say what `truth` does, but send another model: u'_i = attack(u_i), or attack(w + u_i) - w if `full`.
 
-    u_i is the update that it trained from the model w it received, and `kind` is one of `ATTACKS`: shuffle, sign_flip,
+    u_i is the update that it trained from the model w it received; `attack` is one of `ATTACKS`: shuffle, sign_flip,
     constant, gaussian, noise, random_model, nan, inf, scaled, free_ride; `scale` says how strong (by default as listed
     there).  With trains=False it contributes nothing and reports what `truth` would, so that its weight follows the
     claim.  iPFL 2025, Fig. 4: shuffle and sign flip train first, constant and gaussian do not; the paper changes
@@ -110,7 +110,7 @@ class Attacker(Strategy):
     """
 
     truth: Strategy
-    kind: str = "sign_flip"
+    attack: str = "sign_flip"
     scale: float | None = None
     full: bool = False
     trains: bool = True
@@ -118,16 +118,16 @@ class Attacker(Strategy):
     def __post_init__(self) -> None:
         if not isinstance(self.truth, Strategy):
             raise InputError(f"an attacker wraps a strategy, got {self.truth!r}; write Attacker(truth=Honest(), ...)")
-        if self.kind not in ATTACKS:
-            raise InputError(f"no attack is called {self.kind!r}; {nearest(self.kind, ATTACKS)}")
+        if self.attack not in ATTACKS:
+            raise InputError(f"no attack is called {self.attack!r}; {nearest(self.attack, ATTACKS)}")
         if self.scale is None:
-            object.__setattr__(self, "scale", ATTACKS[self.kind][1])
+            object.__setattr__(self, "scale", ATTACKS[self.attack][1])
         check_positive("scale of the attack", self.scale, zero=True)
 
     @property
     def label(self) -> str:
-        """Its kind and what it wraps."""
-        return f"attacker_{self.kind}({self.truth.label})"
+        """Its attack and what it wraps."""
+        return f"attacker_{self.attack}({self.truth.label})"
 
     def act(self, view: OwnerView) -> Action:
         """The wrapped strategy's deed and story, with another model."""
@@ -139,14 +139,15 @@ class Attacker(Strategy):
     @property
     def whole(self) -> bool:
         """Whether it replaces full parameters."""
-        return self.full or self.kind in _WHOLE
+        return self.full or self.attack in _WHOLE
 
     def __call__(self, update: Any, received: Any, rng: Streams) -> Any:
         """What it sends instead of its updates (k, P), having received these models (k, P)."""
-        attack, scale = ATTACKS[self.kind][0], self.scale or 0.0
+        replaced = ATTACKS[self.attack][0]
+        scale = self.scale or 0.0
         if self.whole:
-            return attack(received + update, received, scale, rng) - received
-        return attack(update, received, scale, rng)
+            return replaced(received + update, received, scale, rng) - received
+        return replaced(update, received, scale, rng)
 
 
 def _both(first: Tamper, then: Tamper, update: Any, received: Any, rng: Streams) -> Any:
