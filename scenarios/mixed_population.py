@@ -30,7 +30,7 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Learning, Rounds
-from fedabm.learning.rules.federation import Recipe
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.papers.presets import Preset, Size, choose, engine_for, spread
 from fedabm.papers.protocols import Protocol, fed_avg, two_phase_upbred
 from fedabm.strategies import FixedShare, FreeRider, Honest, Liar, Strategy

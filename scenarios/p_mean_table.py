@@ -32,7 +32,7 @@ from fedabm.games.accuracy import Announced
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Curve, Trained
 from fedabm.learning.oracles.curve import proportional
-from fedabm.learning.rules.federation import Recipe
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.papers.presets import Preset, Size, choose, engine_for, spread
 from fedabm.papers.protocols import fed_avg, fed_br, fed_br_bg, mw_fed
 from fedabm.solving.metrics import p_mean_welfare

@@ -35,7 +35,7 @@ from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Coalition, Fit, Trained, fit_groups, measure_groups
-from fedabm.learning.rules.federation import Recipe
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import CostSharing, Mechanism, NoPayments, ShapleyShare
 from fedabm.papers.presets import Preset, Size, engine_for
 from fedabm.papers.reciprocity import measured_reciprocity

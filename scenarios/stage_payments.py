@@ -28,7 +28,7 @@ from fedabm.data.partitions import IID, Rotated
 from fedabm.games.curves import Array
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Rounds
-from fedabm.learning.rules.federation import Recipe
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import BanzhafShare
 from fedabm.papers.presets import Preset, Size, choose, engine_for
 from fedabm.papers.protocols import fed_br_shap

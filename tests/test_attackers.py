@@ -22,7 +22,7 @@ from fedabm.games.sending import Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles import Curve, Learning, Recipe, Trained
 from fedabm.learning.personal.models import Personal
-from fedabm.learning.rules.federation import one_round
+from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import NoPayments
 from fedabm.mechanisms.personalised import RIVALS
 from fedabm.strategies import FixedShare, FreeRider, Honest, Liar, Quitter, Random, Strategy

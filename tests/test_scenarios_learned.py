@@ -19,13 +19,15 @@ import torch
 from fedabm import Federation, Scenario, load, population
 from fedabm.cli import main
 from fedabm.common.errors import InputError
+from fedabm.common.timing import profiled
 from fedabm.data.datasets import load as load_data
 from fedabm.data.partitions import SizeSkew
 from fedabm.games.accuracy import PowerLaw
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import Adam
 from fedabm.learning.oracles import Learning, Measure, Rounds
-from fedabm.learning.rules.federation import Recipe, one_round
+from fedabm.learning.rules.recipe import Recipe
+from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import ContributionSubsidy, ShapleyShare
 from fedabm.papers import natural
 from fedabm.papers.doshi import PRESETS, Doshi
@@ -38,7 +40,6 @@ from fedabm.simulation.activation import RandomSubset
 from fedabm.strategies import FreeRider, Honest, Keep, Liar, MeasuredResponse
 from fedabm.study import resume
 from fedabm.study.study import Study
-from fedabm.study.timing import profiled
 from tests.conftest import assert_equal_frames, run
 
 COSTS = [0.2, 0.4, 0.6, 0.8]

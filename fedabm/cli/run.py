@@ -12,14 +12,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
 from fedabm.common.errors import Interrupted
+from fedabm.common.timing import profiled
 from fedabm.results.store import claim
 from fedabm.solving.equilibrium import solve
 from fedabm.specs.games import read_game
-from fedabm.study import resume, timing
+from fedabm.study import resume
 from fedabm.study.library import find
 from fedabm.study.study import Study
 
@@ -35,7 +37,7 @@ def run_scenario(options: argparse.Namespace) -> None:
     folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}", command)
     resume.make_room(folder, command)
     unfinished = resume.unfinished(folder, command, study, options.checkpoint)
-    with _claimed(folder), unfinished, timing.profiled(options.profile) as shares:
+    with _claimed(folder), unfinished, profiled(active=options.profile) as profile:
         try:
             script.run(study, **parameters)
         except (Interrupted, KeyboardInterrupt):
@@ -49,7 +51,7 @@ def run_scenario(options: argparse.Namespace) -> None:
         paths = study.save(folder, command)
     if options.profile:
         study.note("")
-        study.table(shares.table(), "Where the time went", "profile")
+        study.table(pd.DataFrame(profile.rows()), "Where the time went", "profile")
     pictures = [path for path in paths if path.suffix == ".png"]
     study.note("\nWritten:")
     for path in paths:

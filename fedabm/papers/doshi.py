@@ -11,7 +11,7 @@ from fedabm.data.partitions import Partition
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD, Adam
 from fedabm.learning.oracles.learning import Learning
-from fedabm.learning.rules.federation import Recipe
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.papers import presets
 from fedabm.papers.presets import Facts, Size, doshi_facts, engine_for, over_guessing
 from fedabm.papers.protocols import Protocol, fed_avg, fed_avg_strategic, two_phase_upbred, upbred

@@ -16,7 +16,7 @@ from fedabm.data.partitions import IID, Natural, Partition
 from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.scores import Measure
-from fedabm.learning.rules.federation import Recipe
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import ShapleyShare
 
 __all__ = ["Facts", "Preset", "Size", "choose", "doshi_facts", "engine_for", "over_guessing", "spread"]

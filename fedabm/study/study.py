@@ -17,6 +17,7 @@ from rich.table import Table
 
 from fedabm.common.errors import InputError, Interrupted
 from fedabm.common.random import check_seed
+from fedabm.common.timing import timed
 from fedabm.results.frames import Frames, versions
 from fedabm.results.store import save
 from fedabm.simulation.checkpoint import Keeper
@@ -148,6 +149,7 @@ class Study:
         """Keep a graph, to be saved as NAME.graphml."""
         self._graphs[name] = graph
 
+    @timed("pictures and files")
     def save(self, folder: str | Path, command: str = "", *, complete: bool = True) -> list[Path]:
         """Write frames, tables, pictures and manifest into a folder; return the paths."""
         manifest = {

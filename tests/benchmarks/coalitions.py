@@ -19,7 +19,7 @@ from torch.nn.utils import vector_to_parameters
 from fedabm.data.federated import FederatedData
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.networks import build
-from fedabm.learning.oracles.averaged import Coalitions
+from fedabm.learning.oracles.averaged import AveragedModels
 from tests.benchmarks.training import timed
 
 OWNERS, TESTS, LARGE_BATCH = 10, 20, 250
@@ -49,7 +49,7 @@ def contest(name: str, count: int) -> tuple[dict[str, Callable[[], object]], flo
     network, x, y = build(name, data.shape, 10), torch.from_numpy(data.x_test), torch.from_numpy(data.y_test)
 
     def ours(some: np.ndarray = who) -> np.ndarray:
-        return Coalitions(engine, rows[0], rows[1:], np.ones(OWNERS)).values(some)
+        return AveragedModels(engine, rows[0], rows[1:], np.ones(OWNERS)).values(some)
 
     @torch.no_grad()
     def plain(some: np.ndarray = who) -> np.ndarray:

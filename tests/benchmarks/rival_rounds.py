@@ -25,7 +25,7 @@ from fedabm.games.sending import Effort, Sending
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.personal.models import Personal
-from fedabm.learning.rules.federation import Recipe
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms.personalised import RIVALS, Personalised
 
 MOST = 1.3

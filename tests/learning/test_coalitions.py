@@ -14,7 +14,7 @@ from torch import nn
 from fedabm.common.errors import InputError
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.first_layer import FirstLayer, Members
-from fedabm.learning.oracles.averaged import Coalitions
+from fedabm.learning.oracles.averaged import AveragedModels
 from tests.learning.plain import plain_scores, random_data
 
 CASES = {
@@ -30,10 +30,10 @@ EVERY = np.array(list(itertools.product([False, True], repeat=3)))
 WEIGHTS = np.array([1.0, 2.0, 5.0])
 
 
-def game(name: str, **options) -> tuple[Coalitions, torch.Tensor]:  # type: ignore[no-untyped-def]
+def game(name: str, **options) -> tuple[AveragedModels, torch.Tensor]:  # type: ignore[no-untyped-def]
     engine = Engine(name, CASES[name], device="cpu")
     rows = torch.stack([engine.initial(seed) for seed in range(4)])
-    return Coalitions(engine, rows[0], rows[1:], WEIGHTS, **options), rows
+    return AveragedModels(engine, rows[0], rows[1:], WEIGHTS, **options), rows
 
 
 @pytest.mark.parametrize("measure", ["accuracy", "loss"])
@@ -81,7 +81,7 @@ def test_first_convolutions_are_mixed_whatever_follows(name: str, device: str, m
     data, network = random_data((1, 12, 12), tests=(5, 120, 1)), PICTURES[name]
     engine = Engine(network, data, device="cpu")
     rows = torch.stack([engine.initial(seed) for seed in range(4)])
-    coalitions = Coalitions(engine, rows[0], rows[1:], WEIGHTS, measure="loss")
+    coalitions = AveragedModels(engine, rows[0], rows[1:], WEIGHTS, measure="loss")
     assert coalitions._first is not None
     models = torch.from_numpy(coalitions.mixing(EVERY)).float() @ rows
     np.testing.assert_allclose(coalitions.values(EVERY), plain_scores(network, data, models)[0], atol=1e-5)
@@ -92,7 +92,7 @@ def test_a_first_convolution_in_groups_is_everybodys_own() -> None:
     network = nn.Sequential(nn.Conv2d(2, 4, 3, groups=2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 3))
     engine = Engine(network, data, device="cpu", path="batched")
     rows = torch.stack([engine.initial(seed) for seed in range(4)])
-    coalitions = Coalitions(engine, rows[0], rows[1:], WEIGHTS, measure="loss")
+    coalitions = AveragedModels(engine, rows[0], rows[1:], WEIGHTS, measure="loss")
     assert coalitions._first is not None
     models = torch.from_numpy(coalitions.mixing(EVERY)).float() @ rows
     np.testing.assert_allclose(coalitions.values(EVERY), plain_scores(network, data, models)[0], atol=1e-5)
@@ -105,7 +105,7 @@ def grouped(first: FirstLayer, mixing: torch.Tensor, members: Members, rest: lis
 def test_a_broken_model_counts_as_the_start_and_judges_can_be_chosen() -> None:
     coalitions, rows = game("mlp", judges=[2, 0], measure="loss")
     rows[2, 5] = float("nan")
-    broken = Coalitions(
+    broken = AveragedModels(
         Engine("mlp", CASES["mlp"], device="cpu"), rows[0], rows[1:], WEIGHTS, judges=[2, 0], measure="loss"
     )
     alone = broken.values(np.array([[False, True, False], [False, False, False]]))

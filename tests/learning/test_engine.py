@@ -13,10 +13,10 @@ from fedabm.common.errors import InputError
 from fedabm.common.random import Streams, generator
 from fedabm.data.federated import FederatedData
 from fedabm.learning.engine.batched import compile_network
+from fedabm.learning.engine.batches import Plan, mini_batches
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.networks import build
 from fedabm.learning.engine.optimisers import SGD, Adam
-from fedabm.learning.engine.schedule import Plan, mini_batches
 from fedabm.learning.engine.training import Proximal
 from tests.learning.plain import plain_round, random_data
 
@@ -200,11 +200,11 @@ def test_streams_are_used_like_seeds() -> None:
 def test_finished_owners_leave_the_batch() -> None:
     counts = np.array([3, 10, 0, 5])
     rngs = [generator(0, "training", i) for i in range(4)]
-    schedule = mini_batches(np.arange(4), counts, np.array([0, 3, 13, 13]), Plan(batch=2, epochs=1), rngs)
-    assert schedule.owners.tolist() == [1, 3, 0, 2]
-    assert schedule.active.tolist() == [3, 3, 2, 1, 1]
-    assert schedule.sizes.sum() == counts.sum()
-    assert sorted(schedule.samples[:, 0].ravel().tolist()) == list(range(3, 13))
+    batches = mini_batches(np.arange(4), counts, np.array([0, 3, 13, 13]), Plan(batch=2, epochs=1), rngs)
+    assert batches.owners.tolist() == [1, 3, 0, 2]
+    assert batches.active.tolist() == [3, 3, 2, 1, 1]
+    assert batches.sizes.sum() == counts.sum()
+    assert sorted(batches.samples[:, 0].ravel().tolist()) == list(range(3, 13))
 
 
 def test_auto_chooses_by_the_work() -> None:

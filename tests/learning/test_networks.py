@@ -12,7 +12,7 @@ from torch import nn
 from fedabm.common.errors import InputError
 from fedabm.learning.engine.blocks import LastState, keep
 from fedabm.learning.engine.networks import NETWORKS, build, check_fit, count
-from fedabm.learning.engine.work import measure
+from fedabm.learning.engine.sizing import measure
 
 IMAGE, COLOUR = (1, 28, 28), (3, 32, 32)
 COUNTS = [

@@ -20,10 +20,10 @@ from fedabm.games.accuracy import GroupWeighted
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Coalition, Curve, Measure, Recipe, Trained, fit_groups, measure_groups
-from fedabm.learning.oracles.averaged import Coalitions
+from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.curve import proportional
 from fedabm.learning.oracles.memory import Memory
-from fedabm.learning.rules import federation
+from fedabm.learning.rules import rounds
 from fedabm.learning.rules.aggregate import federated_average
 from fedabm.mechanisms import NoPayments, ShapleyShare
 from fedabm.shapley import shapley
@@ -159,7 +159,7 @@ def test_claims_beyond_the_data_cannot_be_trained_on():
 
 
 def test_the_loss_measures_how_far_it_is_below_the_reference():
-    model, _ = federation.federate(engine(), PROFILE, Recipe(), 3, 0)
+    model, _ = rounds.federate(engine(), PROFILE, Recipe(), 3, 0)
     loss = engine().evaluate(model).numpy()[0]
     worth = trained(measure=Measure("loss", reference=2.0)).values(PROFILE[None])
     np.testing.assert_allclose(worth, 2.0 - loss)
@@ -167,11 +167,11 @@ def test_the_loss_measures_how_far_it_is_below_the_reference():
 
 def test_equal_weighting_counts_everyone_alike_and_proximity_holds_back():
     start = engine().initial(0)
-    data = federation.one_round(engine(), start, PROFILE, Recipe(), 0, 0)
-    equal = federation.one_round(engine(), start, PROFILE, Recipe(weighting="equal"), 0, 0)
+    data = rounds.one_round(engine(), start, PROFILE, Recipe(), 0, 0)
+    equal = rounds.one_round(engine(), start, PROFILE, Recipe(weighting="equal"), 0, 0)
     torch.testing.assert_close(equal.model, start + data.updates[[0, 1, 3]].mean(0))
     torch.testing.assert_close(data.model, start + torch.tensor([40, 25, 0, 60]) / 125 @ data.updates)
-    held = federation.one_round(engine(), start, PROFILE, Recipe(proximal=5.0), 0, 0)
+    held = rounds.one_round(engine(), start, PROFILE, Recipe(proximal=5.0), 0, 0)
     assert (held.model - start).norm() < 0.9 * (data.model - start).norm()
 
 
@@ -181,7 +181,7 @@ def test_a_round_passes_through_the_meta_device():
 
     ghost = Engine("mlp", digits(), device="meta")
     attack = Tampering(np.array([1, 3]), lambda rows, received, rng: -rows, owner_streams(0, 2))
-    done = federation.one_round(ghost, ghost.initial(0), PROFILE, Recipe(), 0, 0, None, (attack,))
+    done = rounds.one_round(ghost, ghost.initial(0), PROFILE, Recipe(), 0, 0, None, (attack,))
     assert done.model.device.type == "meta"
     assert done.model.shape == (ghost.size,)
 
@@ -242,7 +242,7 @@ def test_shapley_shares_of_real_models_are_efficient_and_give_nothing_for_nothin
 def test_values_of_coalitions_outlive_the_process(monkeypatch, tmp_path):
     members = np.array([[1, 0, 0, 1], [1, 1, 0, 0], [0, 1, 0, 1], [1, 0, 0, 1]]) * PROFILE
     known = Coalition(engine(), PROFILE, folder=tmp_path).values(members)
-    monkeypatch.setattr(Coalitions, "_compute", None)
+    monkeypatch.setattr(AveragedModels, "_compute", None)
     np.testing.assert_array_equal(Coalition(engine(), PROFILE, folder=tmp_path).values(members[::-1]), known[::-1])
     with pytest.raises(TypeError):
         Coalition(engine(), PROFILE, seed=1, folder=tmp_path).values(members)
@@ -254,7 +254,7 @@ def test_coalitions_are_mixed_as_the_recipe_says():
         np.array([[40.0, 25.0, 0.0, 0.0]])
     )
     start = engine().initial(0)
-    updates = federation.one_round(engine(), start, PROFILE, recipe, 0, 0).updates
+    updates = rounds.one_round(engine(), start, PROFILE, recipe, 0, 0).updates
     loss = engine().evaluate(start + 0.5 * updates[:2].mean(0)).numpy()[0]
     np.testing.assert_allclose(pair, 2.0 - loss, rtol=1e-5)
 

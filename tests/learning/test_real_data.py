@@ -14,7 +14,8 @@ from fedabm.data.datasets import load
 from fedabm.data.federated import FederatedData
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
-from fedabm.learning.rules.federation import Recipe, federate
+from fedabm.learning.rules.recipe import Recipe
+from fedabm.learning.rules.rounds import federate
 from tests.learning.plain import plain_round, plain_scores
 
 FOLDER = Path(os.environ.get("FEDABM_DATA") or "no-such-folder")

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from fedabm.learning.personal.exchange import Sent
-from fedabm.learning.rules.federation import Recipe, mix
+from fedabm.learning.rules.recipe import Recipe
+from fedabm.learning.rules.rounds import mix
 from fedabm.mechanisms.personalised import Ditto, FedAMP, FedAvg, FedFomo, FedProx, Local, PFedGraph
 from fedabm.mechanisms.personalised.base import cosines
 from fedabm.mechanisms.personalised.p_fed_graph import on_simplex

@@ -21,7 +21,8 @@ from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.engine.training import Proximal
 from fedabm.learning.personal.models import Personal
 from fedabm.learning.personal.own import OwnPart
-from fedabm.learning.rules.federation import Recipe, one_round
+from fedabm.learning.rules.recipe import Recipe
+from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import Mechanism
 from fedabm.mechanisms.personalised import (
     CFL,

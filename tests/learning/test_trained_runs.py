@@ -18,7 +18,7 @@ from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import IID
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles import Curve, Learning, Measure, Recipe, Trained
-from fedabm.learning.rules.federation import one_round
+from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import CostSharing, NoPayments
 from fedabm.simulation import checkpoint
 from fedabm.simulation.activation import RandomSubset, Sequential

@@ -24,18 +24,18 @@ from torch import Tensor, nn
 
 from fedabm.common.errors import InputError, check_positive, check_whole
 from fedabm.common.random import Streams, generator
+from fedabm.common.timing import timed
 from fedabm.data.federated import FederatedData
-from fedabm.learning.engine import workers
+from fedabm.learning.engine import threads
 from fedabm.learning.engine.batched import Network, compile_network
+from fedabm.learning.engine.batches import Plan, mini_batches
 from fedabm.learning.engine.blocks import SeededDropout
 from fedabm.learning.engine.evaluate import Scores, by_owner, judge
 from fedabm.learning.engine.flat import Layout, initial_row
 from fedabm.learning.engine.general import Alone, Mapped
 from fedabm.learning.engine.networks import build, check_fit
 from fedabm.learning.engine.optimisers import SGD, Optimiser
-from fedabm.learning.engine.schedule import Plan, mini_batches
-from fedabm.learning.engine.training import Chunk, Proximal, Samples, scaled, train_chunk
-from fedabm.learning.engine.work import (
+from fedabm.learning.engine.sizing import (
     BUSY,
     CACHE_JUDGED,
     LARGE,
@@ -45,6 +45,7 @@ from fedabm.learning.engine.work import (
     even,
     measure,
 )
+from fedabm.learning.engine.training import Chunk, Proximal, Samples, scaled, train_chunk
 
 __all__ = ["Engine"]
 
@@ -61,6 +62,7 @@ class Engine:
     chunk         how many owners to train at once; by default what fits (the serial path takes one)
     """
 
+    @timed("handing data to the engine")
     def __init__(
         self,
         network: str | nn.Module,
@@ -107,6 +109,7 @@ class Engine:
         """How many numbers a model has."""
         return self.layout.size
 
+    @timed("training")
     def initial(self, seed: int) -> Tensor:
         """A fresh model (P,), the same on every device."""
         return initial_row(self._network, seed).to(self.device)
@@ -118,6 +121,7 @@ class Engine:
             raise InputError(f"models must have {self.size} numbers each, got {tuple(rows.shape)}; use engine.initial")
         return rows
 
+    @timed("training")
     @torch.no_grad()
     def train(
         self,
@@ -162,15 +166,17 @@ class Engine:
         sorted_places = np.argsort(-plan.lengths(counts), kind="stable")
         size = self._fitting(len(who), batch, optimiser, proximal)
         chunks = [sorted_places[i : i + size] for i in range(0, len(who), size)]
-        workers.run(chunks, one, self._path, self.staff(len(chunks), size * batch))
+        threads.run(chunks, one, self._path, self.staff(len(chunks), size * batch))
         return result
 
+    @timed("evaluation")
     @torch.no_grad()
     def evaluate(self, models: Tensor | np.ndarray, owners: Owners = None, part: str = "test") -> Scores:
         """Loss and accuracy of models (k, P) on each owner's test (or train) part, both (k, n)."""
         rows = self.rows(models)
         return self.score(rows.unsqueeze(0) if rows.dim() == 1 else rows, *self.part(part, owners))
 
+    @timed("evaluation")
     @torch.no_grad()
     def score(self, rows: Tensor, samples: Samples, offsets: Tensor) -> Scores:
         """Scores of models (k, P) on samples that stand group by group, as `part` gives them."""
@@ -183,7 +189,7 @@ class Engine:
             loss[some, batch], hit[some, batch] = judge(path.outputs(blocks, _shared(path, x)), y)
 
         jobs = self._jobs(len(rows), len(samples.y))
-        workers.run(jobs, one, self._path, self.staff(len(jobs), self.width(len(samples.y))))
+        threads.run(jobs, one, self._path, self.staff(len(jobs), self.width(len(samples.y))))
         return Scores(by_owner(loss, offsets), by_owner(hit, offsets))
 
     def _jobs(self, models: int, samples: int) -> list[tuple[slice, slice]]:

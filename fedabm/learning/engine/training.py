@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from fedabm.common.errors import check_positive
+from fedabm.learning.engine.batches import Batches
 from fedabm.learning.engine.flat import Layout
 from fedabm.learning.engine.optimisers import Optimiser
-from fedabm.learning.engine.schedule import Schedule
 
 __all__ = ["Chunk", "Proximal", "Samples", "train_chunk"]
 
@@ -62,7 +62,7 @@ class Chunk:
     `start` and `centre` are one model (P,), or everybody's (n, P), of which `order` (k,) are those of these owners.
     """
 
-    schedule: Schedule
+    batches: Batches
     order: Tensor
     start: Tensor
     centre: Tensor | None = None
@@ -71,16 +71,16 @@ class Chunk:
 def train_chunk(
     path: Gradients, layout: Layout, samples: Samples, chunk: Chunk, optimiser: Optimiser, proximal: float = 0.0
 ) -> list[Tensor]:
-    """Train the owners of a chunk; their parameters as blocks, in the order of the schedule."""
-    schedule, device = chunk.schedule, samples.x.device
+    """Train the owners of a chunk; their parameters as blocks, in the order of its batches."""
+    batches, device = chunk.batches, samples.x.device
     blocks = layout.gather(chunk.start, chunk.order)
     state = [[torch.zeros_like(block) for block in blocks] for _ in range(optimiser.slots)]
     centre = None if chunk.centre is None else layout.gather(chunk.centre, chunk.order)
     fused = optimiser.fused_rate if centre is None and hasattr(path, "descend") else None
-    rows = torch.from_numpy(np.ascontiguousarray(schedule.samples)).to(device)
-    weights = torch.from_numpy(_weights(schedule)).to(device)
-    keys = None if schedule.keys is None else torch.from_numpy(np.ascontiguousarray(schedule.keys)).to(device)
-    for step, (active, width) in enumerate(zip(schedule.active.tolist(), schedule.widths.tolist(), strict=True)):
+    rows = torch.from_numpy(np.ascontiguousarray(batches.samples)).to(device)
+    weights = torch.from_numpy(_weights(batches)).to(device)
+    keys = None if batches.keys is None else torch.from_numpy(np.ascontiguousarray(batches.keys)).to(device)
+    for step, (active, width) in enumerate(zip(batches.active.tolist(), batches.widths.tolist(), strict=True)):
         x, y = samples.take(rows[step, :active, :width].reshape(-1))
         batch = (
             x,
@@ -105,8 +105,8 @@ def _first(blocks: list[Tensor], active: int) -> list[Tensor]:
     return blocks if len(blocks[0]) == active else [block[:active] for block in blocks]
 
 
-def _weights(schedule: Schedule) -> np.ndarray:
+def _weights(batches: Batches) -> np.ndarray:
     """Every sample of a mini-batch counts the same and padding does not count, (steps, owners, batch)."""
-    places = np.arange(schedule.samples.shape[2])
-    inside = places < schedule.sizes[:, :, None]
-    return (inside / np.maximum(schedule.sizes, 1)[:, :, None]).astype(np.float32)
+    places = np.arange(batches.samples.shape[2])
+    inside = places < batches.sizes[:, :, None]
+    return (inside / np.maximum(batches.sizes, 1)[:, :, None]).astype(np.float32)

@@ -15,7 +15,7 @@ from fedabm.learning.oracles.learning import Learning
 from fedabm.learning.oracles.rounds import Rounds
 from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.oracles.trained import Trained
-from fedabm.learning.rules.federation import Recipe
+from fedabm.learning.rules.recipe import Recipe
 
 __all__ = [
     "Coalition",

@@ -17,20 +17,22 @@ import torch
 from torch import Tensor
 
 from fedabm.common.errors import InputError, check_positive, finite_vector
-from fedabm.learning.engine.engine import Engine, workers
+from fedabm.common.timing import timed
+from fedabm.learning.engine import threads
+from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.evaluate import by_owner, judge
 from fedabm.learning.engine.first_layer import FirstLayer, Members
 from fedabm.learning.engine.training import scaled
 from fedabm.learning.oracles.remembered import Memory
 from fedabm.learning.rules.aggregate import screen
 
-__all__ = ["Coalitions"]
+__all__ = ["AveragedModels"]
 
 #: values are saved after this many coalitions
 _SAVED = 256
 
 
-class Coalitions:
+class AveragedModels:
     """Accuracies (or losses) of coalitions' models on the test parts of `judges` (default: all owners).
 
     start          the model of the empty coalition (P,)
@@ -80,6 +82,7 @@ class Coalitions:
             self._memory.keep(some, self._compute(some))
         return self._memory.look_up(wanted)
 
+    @timed("evaluation")
     @torch.no_grad()
     def _compute(self, coalitions: np.ndarray) -> np.ndarray:
         mixing = torch.from_numpy(self.mixing(coalitions)).to(self._rows)
@@ -112,7 +115,7 @@ class Coalitions:
 
         together = self._engine.together(len(y), members.numbers.shape[2])
         jobs = [slice(i, i + together) for i in range(0, len(mixing), together)]
-        workers.run(jobs, one, lambda: None, self._engine.staff(len(jobs), together * len(y)))
+        threads.run(jobs, one, lambda: None, self._engine.staff(len(jobs), together * len(y)))
 
     def _rest(self, mixing: Tensor, after: int) -> list[Tensor]:
         """The coalitions' parameters behind the first layer; nothing stands for those before."""

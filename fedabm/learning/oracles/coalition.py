@@ -15,9 +15,10 @@ from fedabm.games.accuracy.random_discovery import check_width
 from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.answers import Answering, Answers
-from fedabm.learning.oracles.averaged import Coalitions
+from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.scores import Measure
-from fedabm.learning.rules.federation import Recipe, one_round, shares
+from fedabm.learning.rules.recipe import Recipe
+from fedabm.learning.rules.rounds import one_round, shares
 
 __all__ = ["Coalition"]
 
@@ -47,7 +48,7 @@ class Coalition(Answering):
     start: Tensor | None = None
     folder: str | Path | None = None
     dropped: np.ndarray = field(init=False)
-    coalitions: Coalitions = field(init=False)
+    coalitions: AveragedModels = field(init=False)
     _answers: Answers = field(init=False)
 
     def __post_init__(self) -> None:
@@ -58,7 +59,7 @@ class Coalition(Answering):
         updates, dropped = self._learn(first, profile)
         weights = shares(np.where(dropped, 0, self.engine.data.counts(profile))[None], self.recipe)[0]
         models = first + self.recipe.server_rate * updates
-        coalitions = Coalitions(self.engine, first, models, weights, folder=self.folder, measure=self.measure.kind)
+        coalitions = AveragedModels(self.engine, first, models, weights, folder=self.folder, measure=self.measure.kind)
         for name, value in (("profile", profile), ("dropped", dropped), ("coalitions", coalitions)):
             object.__setattr__(self, name, value)
         self._open()

@@ -17,7 +17,8 @@ from fedabm.games.sending import Effort, Sending
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.answers import Standing
 from fedabm.learning.oracles.scores import Measure
-from fedabm.learning.rules.federation import Recipe, one_round
+from fedabm.learning.rules.recipe import Recipe
+from fedabm.learning.rules.rounds import one_round
 
 __all__ = ["Learning"]
 

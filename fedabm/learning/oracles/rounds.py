@@ -17,10 +17,11 @@ from fedabm.games.curves import Array
 from fedabm.games.sending import Effort, Sending, Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.answers import Answering, Answers
-from fedabm.learning.oracles.averaged import Coalitions
+from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.rules.aggregate import screen
-from fedabm.learning.rules.federation import Recipe, mix, tamper
+from fedabm.learning.rules.recipe import Recipe
+from fedabm.learning.rules.rounds import mix, tamper
 
 __all__ = ["Rounds"]
 
@@ -59,7 +60,7 @@ class Rounds(Answering):
     claims: Array = field(init=False)
     after: Tensor = field(init=False)
     summed: Tensor = field(init=False)
-    coalitions: Coalitions = field(init=False)
+    coalitions: AveragedModels = field(init=False)
     _answers: Answers = field(init=False)
 
     def __post_init__(self) -> None:
@@ -135,7 +136,7 @@ class Rounds(Answering):
         first = self.engine.initial(self.seed or 0) if self.whole else start
         past = torch.zeros_like(updates[: self.owners]) if self.past is None else self.past
         models = first + self.recipe.server_rate * (updates + past.repeat(2, 1))
-        coalitions = Coalitions(self.engine, first, models, weights.ravel(), measure=self.measure.kind)
+        coalitions = AveragedModels(self.engine, first, models, weights.ravel(), measure=self.measure.kind)
         after = mix(start, updates[: self.owners], np.rint(effort.claimed), self.recipe).model
         summed = past + torch.where(kept[: self.owners, None], updates[: self.owners], 0.0)
         return {

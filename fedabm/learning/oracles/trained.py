@@ -20,7 +20,8 @@ from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.answers import Answering, Answers
 from fedabm.learning.oracles.memory import Memory, Result, fingerprint
 from fedabm.learning.oracles.scores import Measure
-from fedabm.learning.rules.federation import Recipe, federate
+from fedabm.learning.rules.recipe import Recipe
+from fedabm.learning.rules.rounds import federate
 
 __all__ = ["Attacked", "Stepped", "Trained"]
 

@@ -23,7 +23,8 @@ from fedabm.learning.personal.exchange import Exchange, Sent
 from fedabm.learning.personal.own import ClassMix
 from fedabm.learning.personal.tasks import Training
 from fedabm.learning.rules.aggregate import screen
-from fedabm.learning.rules.federation import Recipe, tamper
+from fedabm.learning.rules.recipe import Recipe
+from fedabm.learning.rules.rounds import tamper
 
 __all__ = ["Judge", "Personal"]
 

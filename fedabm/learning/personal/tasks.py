@@ -15,7 +15,7 @@ from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.training import Proximal
 from fedabm.learning.personal.exchange import LocalTask
 from fedabm.learning.rules.aggregate import screen
-from fedabm.learning.rules.federation import Recipe
+from fedabm.learning.rules.recipe import Recipe
 
 __all__ = ["Training"]
 

@@ -8,7 +8,8 @@ import torch
 
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD, Adam
-from fedabm.learning.rules.federation import Recipe, federate
+from fedabm.learning.rules.recipe import Recipe
+from fedabm.learning.rules.rounds import federate
 from tests.learning.plain import MakeOptimiser, plain_round, random_data
 
 DATA = random_data((6,), sizes=(9, 2, 12, 5), tests=(1, 1, 1, 1))

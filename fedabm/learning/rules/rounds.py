@@ -10,63 +10,20 @@ reaches the server's model.  A round pulls no value to the host.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from fedabm.common.errors import InputError, check_positive
+from fedabm.common.errors import InputError
+from fedabm.common.timing import timed
 from fedabm.games.sending import Tampering
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.engine.optimisers import SGD, Optimiser
-from fedabm.learning.engine.schedule import Plan
-from fedabm.learning.engine.training import Proximal
 from fedabm.learning.rules.aggregate import aggregate, screen
+from fedabm.learning.rules.recipe import Recipe
 
-__all__ = ["Recipe", "Round", "federate", "mix", "one_round", "shares", "tamper"]
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How owners train in one round and how the server mixes their updates.
-
-    epochs, steps  how long to train: one of them (neither: one epoch)
-    proximal       weight of FedProx's term that holds owners to the server's model (Li et al. 2020); 0: FedAvg
-    weighting      "data": updates count by claimed contribution; "equal": all alike
-    """
-
-    epochs: int | None = None
-    steps: int | None = None
-    batch: int = 10
-    optimiser: Optimiser = field(default_factory=lambda: SGD(0.1))
-    proximal: float = 0.0
-    server_rate: float = 1.0
-    weighting: str = "data"
-
-    def __post_init__(self) -> None:
-        if self.epochs is None and self.steps is None:
-            object.__setattr__(self, "epochs", 1)
-        Plan(self.batch, self.epochs, self.steps)
-        if not isinstance(self.optimiser, Optimiser):
-            raise InputError(f"optimiser must be SGD or Adam, got {self.optimiser!r}; for instance SGD(0.1)")
-        check_positive("proximal", self.proximal, zero=True)
-        check_positive("server_rate", self.server_rate)
-        if self.weighting not in ("data", "equal"):
-            raise InputError(f"weighting must be data or equal, got {self.weighting!r}; choose one of them")
-
-    def train(self, engine: Engine, start: Tensor, contributions: np.ndarray, seed: int, round: int) -> Tensor:
-        """Everybody's update (n, P), zero for owners without data."""
-        who = np.flatnonzero(engine.data.counts(contributions))
-        held = Proximal(self.proximal, start) if self.proximal else None
-        how: dict[str, Any] = {"epochs": self.epochs, "steps": self.steps, "batch": self.batch, "proximal": held}
-        how |= {"optimiser": self.optimiser, "seed": seed, "round": round}
-        moved = engine.train(start, contributions[who], owners=who, **how).sub_(start)
-        if len(who) == engine.data.owners:
-            return moved
-        updates = torch.zeros(engine.data.owners, engine.size, device=engine.device)
-        return updates.index_copy_(0, torch.from_numpy(who).to(engine.device), moved)
+__all__ = ["Round", "federate", "mix", "one_round", "shares", "tamper"]
 
 
 class Round(NamedTuple):
@@ -96,6 +53,7 @@ def one_round(
     return mix(start, updates, counts, recipe)
 
 
+@timed("training")
 def mix(start: Tensor, updates: Tensor, claimed: np.ndarray, recipe: Recipe) -> Round:
     """The server's part of a round; the start is kept where mixing would leave the range of numbers."""
     weights = torch.from_numpy(shares(claimed[None], recipe)).to(start)

@@ -6,7 +6,7 @@ import threading
 import pytest
 import torch
 
-from fedabm.learning.engine import workers
+from fedabm.learning.engine import threads
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 5])
@@ -20,7 +20,7 @@ def test_every_job_is_done_once_with_the_tool_of_its_thread(number):
         owners.append(mine == threading.get_ident())
         done.append(job)
 
-    workers.run(range(20), work, tool, number)
+    threads.run(range(20), work, tool, number)
     assert sorted(done) == list(range(20))
     assert all(owners)
 
@@ -33,20 +33,21 @@ def test_threads_stay_and_tools_do_not():
         return tools[-1]
 
     for turn in range(2):
-        workers.run(range(30), lambda mine, job, turn=turn: seen[turn].add(threading.get_ident()), tool, 2)
+        threads.run(range(30), lambda mine, job, turn=turn: seen[turn].add(threading.get_ident()), tool, 2)
     assert len(seen[0] | seen[1]) <= 2
     assert 2 <= len(tools) <= 4
 
 
 def test_inside_a_job_one_thread_computes_and_no_gradient_is_recorded():
-    states, threads = [], torch.get_num_threads()
+    states: list[tuple[int, bool]] = []
+    before = torch.get_num_threads()
 
     def work(mine, job):
         states.append((torch.get_num_threads(), torch.is_grad_enabled()))
 
-    workers.run(range(4), work, lambda: None, 2)
+    threads.run(range(4), work, lambda: None, 2)
     assert states == [(1, False)] * 4
-    assert torch.get_num_threads() == threads
+    assert torch.get_num_threads() == before
 
 
 def test_an_error_is_told_when_the_other_jobs_are_done():
@@ -58,18 +59,18 @@ def test_an_error_is_told_when_the_other_jobs_are_done():
         done.append(job)
 
     with pytest.raises(ValueError, match="job 0"):
-        workers.run(range(10), work, lambda: None, 2)
+        threads.run(range(10), work, lambda: None, 2)
     assert sorted(done) == list(range(1, 10))
-    workers.run(range(10), lambda mine, job: done.append(job), lambda: None, 2)
+    threads.run(range(10), lambda mine, job: done.append(job), lambda: None, 2)
     assert len(done) == 19
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_forked_child_has_threads_of_its_own():
-    workers.run(range(4), lambda mine, job: None, lambda: None, 2)
+    threads.run(range(4), lambda mine, job: None, lambda: None, 2)
     child = os.fork()
     if not child:
         done: list[int] = []
-        workers.run(range(4), lambda mine, job: done.append(job), lambda: None, 2)
+        threads.run(range(4), lambda mine, job: done.append(job), lambda: None, 2)
         os._exit(0 if sorted(done) == [0, 1, 2, 3] else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -14,7 +14,7 @@ import numpy as np
 
 from fedabm.common.errors import InputError, check_whole
 
-__all__ = ["Plan", "Schedule", "mini_batches"]
+__all__ = ["Batches", "Plan", "mini_batches"]
 
 Generators = Sequence[np.random.Generator]
 
@@ -41,7 +41,7 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class Batches:
     """The mini-batches of some owners, longest training first.
 
     owners   their numbers, sorted by the number of steps, so that those still training are always the first ones
@@ -67,7 +67,7 @@ class Schedule:
 
 def mini_batches(
     owners: np.ndarray, counts: np.ndarray, starts: np.ndarray, plan: Plan, rngs: Generators, keyed: bool = False
-) -> Schedule:
+) -> Batches:
     """Draw the orders of some owners: `counts` samples each, whose rows begin at `starts`."""
     lengths = plan.lengths(counts)
     places = np.argsort(-lengths, kind="stable")
@@ -83,7 +83,7 @@ def mini_batches(
     sizes = (samples >= 0).sum(axis=2).T
     rows = np.maximum(samples, 0) + starts[:, None, None]
     active = (lengths[None, :] > np.arange(steps)[:, None]).sum(axis=1)
-    return Schedule(
+    return Batches(
         owners, active, sizes.max(axis=1, initial=0), rows.transpose(1, 0, 2), sizes, None if keys is None else keys.T
     )
 
