@@ -36,7 +36,7 @@ class _Parser(argparse.ArgumentParser):
 def _list(commands: Any) -> None:
     parser = commands.add_parser("list", help="the scenarios, their questions and parameters")
     parser.add_argument("name", nargs="?", help="show the parameters of one scenario")
-    parser.set_defaults(command="fedabm.study.library:show")
+    parser.set_defaults(command="fedabm.cli.list:show")
 
 
 def _run(commands: Any) -> None:
@@ -76,17 +76,16 @@ def _sweep(commands: Any) -> None:
     parser.add_argument("--memory-limit", metavar="SIZE", help="memory that a run may take, such as 2G")
     parser.add_argument("--checkpoint", type=float, default=60.0, metavar="S", help="save long runs every so often")
     parser.add_argument("--retry-failed", action="store_true", help="do again what failed")
-    parser.add_argument("--resume", action="store_true", help="go on where it stopped; this is the default")
     parser.add_argument("--dry-run", action="store_true", help="show the design and an estimate, run nothing else")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    parser.set_defaults(command="fedabm.sweep.command:sweep")
+    parser.set_defaults(command="fedabm.cli.sweep:sweep")
 
 
 def _report(commands: Any) -> None:
     parser = commands.add_parser("report", help="one HTML page of a run or sweep, to read and to pass on")
     parser.add_argument("folder", type=Path, metavar="DIR", help="what `fedabm run` or `fedabm sweep` has written")
     parser.add_argument("--html", type=Path, metavar="FILE", help="where to write (default: DIR/report.html)")
-    parser.set_defaults(command="fedabm.report.command:run")
+    parser.set_defaults(command="fedabm.cli.report:report")
 
 
 def _data(commands: Any) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined, Template
 
 import fedabm
-from fedabm.common.errors import InputError
+from fedabm.common.files import write
 from fedabm.report.concerns import concerns
 from fedabm.report.facts import facts, parameters, question, repeat, specification
 from fedabm.report.gallery import gallery
@@ -36,13 +36,7 @@ class Failure:
 def write_report(folder: str | Path, file: str | Path | None = None) -> Path:
     """Write the report of a folder (default: report.html in it) and return where it is."""
     target = Path(folder) / "report.html" if file is None else Path(file)
-    text = page(folder)
-    try:
-        part = target.with_name(f".{target.name}.part")
-        part.write_text(text, encoding="utf-8")
-        return part.replace(target)
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror or error}; give another --html FILE") from None
+    return write(target, page(folder), "give another --html FILE")
 
 
 def page(folder: str | Path) -> str:

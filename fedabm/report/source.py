@@ -12,8 +12,9 @@ import pandas as pd
 
 from fedabm.analysis.rows import last_step, needed
 from fedabm.common.errors import InputError
+from fedabm.results.design import SWEEP
 from fedabm.results.frames import Frames
-from fedabm.results.store import MANIFEST, SWEEP, load
+from fedabm.results.store import MANIFEST, load
 
 __all__ = ["Source", "read"]
 

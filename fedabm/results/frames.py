@@ -7,7 +7,7 @@ whatever may differ between equal runs, such as wall time, has its place.
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -18,7 +18,7 @@ import pandas as pd
 
 from fedabm.results.columns import COLUMNS
 
-__all__ = ["COLUMNS", "LINKED", "NAMED", "Frames", "run_frame", "shorten", "versions"]
+__all__ = ["COLUMNS", "LINKED", "NAMED", "Frames", "run_frame", "shorten", "split", "versions"]
 
 
 #: columns of names, the same in every step
@@ -50,6 +50,17 @@ class Frames:
             for name in COLUMNS:
                 numbered[name].append(getattr(part, name).assign(run=number))
         return cls(**{name: _concatenate(name, frames) for name, frames in numbered.items()})
+
+
+def split(frames: Frames) -> Iterator[Frames]:
+    """The frames of each run that did not fail by itself, with the columns of a single run, numbered 0."""
+    parts = {name: dict(iter(getattr(frames, name).groupby("run", sort=False))) for name in COLUMNS}
+    for number, status in zip(frames.runs["run"], frames.runs["status"], strict=True):
+        if status == "failed":
+            continue
+        found = {name: parts[name].get(number, getattr(frames, name)[:0]) for name in COLUMNS}
+        kept = {name: frame.reindex(columns=list(COLUMNS[name])).assign(run=0) for name, frame in found.items()}
+        yield Frames(**{name: frame.reset_index(drop=True) for name, frame in kept.items()})
 
 
 def shorten(text: str, most: int = 200) -> str:

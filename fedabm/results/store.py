@@ -1,12 +1,11 @@
 """Frames on disk: four Parquet files and a manifest that is enough to repeat the run.
 
-Files are written under temporary names and put in place by renaming, the manifest last: a folder with a manifest is
-complete, and nothing that was there before is ever damaged.
+The manifest comes last: a folder with a manifest is complete.  What is about to be saved is noted first, so that the
+files of a process that was killed while it saved are known for what they are.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -16,14 +15,21 @@ from typing import Any
 import pandas as pd
 
 from fedabm.common.errors import InputError
+from fedabm.common.files import clear_drafts, draft, unwritable, write
+from fedabm.results.design import SWEEP
 from fedabm.results.frames import COLUMNS, Frames
 from fedabm.results.selection import select
+from fedabm.results.sweeps import load_sweep
 
-__all__ = ["claim", "load", "save"]
+__all__ = ["MANIFEST", "claim", "is_complete", "load", "save", "take_back"]
 
-MANIFEST, SWEEP = "manifest.json", "sweep.json"
+MANIFEST = "manifest.json"
 #: how the files are arranged; other numbers come from other versions
 FORMAT = 1
+
+#: the names of the files that are being saved
+_NOTE = ".saving.json"
+_REMEDY = "free some space and run again"
 
 #: writes one file to the path it is given
 Writer = Callable[[Path], Any]
@@ -44,7 +50,7 @@ def claim(folder: str | Path) -> Path:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise InputError(f"cannot write to {folder}: {error.strerror}; choose a writable --out") from None
+        raise unwritable(folder, error, "choose a writable --out") from None
     return folder
 
 
@@ -59,29 +65,55 @@ def save(
     `others` are further files, by name, each with a function that writes it to a path.
     """
     folder = claim(folder)
-    note = json.dumps({"format": FORMAT, **(manifest or {}), "columns": COLUMNS}, indent=2) + "\n"
-    writers: dict[str, Writer] = {f"{name}.parquet": _parquet(getattr(frames, name)) for name in COLUMNS}
-    writers |= {**(others or {}), MANIFEST: lambda path: path.write_text(note)}
-    parts = {name: folder / f".{name}.part" for name in writers}
-    placed: list[Path] = []
+    writers = {f"{name}.parquet": _parquet(getattr(frames, name)) for name in COLUMNS} | (others or {})
+    names = [*writers, MANIFEST]
+    last = json.dumps({"format": FORMAT, **(manifest or {}), "files": names, "columns": COLUMNS}, indent=2) + "\n"
+    clear_drafts(folder)
     try:
-        for name, part in parts.items():
-            writers[name](part)
-        for name, part in parts.items():
-            placed.append(part.replace(folder / name))
-    except BaseException as error:
-        for leftover in (*parts.values(), *placed):
-            with contextlib.suppress(OSError):
-                leftover.unlink()
-        if not isinstance(error, OSError):
-            raise
-        reason = error.strerror or error
-        raise InputError(f"cannot write to {folder}: {reason}; free some space and run again") from None
-    return placed
+        write(folder / _NOTE, json.dumps(names), _REMEDY)
+        for name, writer in writers.items():
+            with draft(folder / name, _REMEDY) as path:
+                writer(path)
+        write(folder / MANIFEST, last, _REMEDY)
+    except BaseException:
+        take_back(folder)
+        raise
+    (folder / _NOTE).unlink(missing_ok=True)
+    return [folder / name for name in names]
 
 
 def _parquet(frame: pd.DataFrame) -> Writer:
     return lambda path: frame.to_parquet(path, index=False)
+
+
+def take_back(folder: Path) -> None:
+    """Remove what was saved of a run that is not complete: its manifest says so, or its saving was cut short.
+
+    The file that says so goes last, so that this can be repeated.
+    """
+    if not (folder / MANIFEST).exists():
+        names = [*(_json(folder / _NOTE) or ()), _NOTE]
+    elif is_complete(folder):
+        names = [_NOTE]
+    else:
+        names = _json(folder / MANIFEST)["files"]
+    for name in names:
+        (folder / Path(name).name).unlink(missing_ok=True)
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether a folder holds a run that came to its end; a manifest that is damaged does not say otherwise."""
+    found = _json(folder / MANIFEST)
+    cut = isinstance(found, dict) and found.get("complete") is False and "files" in found
+    return (folder / MANIFEST).exists() and not cut
+
+
+def _json(path: Path) -> Any:
+    """The content of a JSON file; None if it is not there or damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 def load(
@@ -96,8 +128,6 @@ def load(
     """
     folder = Path(folder)
     if (folder / SWEEP).exists():
-        from fedabm.sweep.reading import load_sweep
-
         return load_sweep(folder, columns, runs)
     if not (folder / MANIFEST).exists():
         raise InputError(f"{folder} holds no run (no {MANIFEST}); give a folder that `fedabm run --out` has written")

@@ -9,7 +9,6 @@ whose keyword arguments are its parameters: name, type and default are read from
 
 from __future__ import annotations
 
-import argparse
 import ast
 import importlib
 import inspect
@@ -20,12 +19,9 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from fedabm.common.errors import InputError, nearest
 
-__all__ = ["Script", "find", "names", "question", "show"]
+__all__ = ["Script", "find", "names", "question"]
 
 
 @dataclass(frozen=True)
@@ -109,22 +105,3 @@ def _truth(key: str, text: str) -> bool:
 
 def _first_line(text: str | None) -> str:
     return (text or "").strip().partition("\n")[0]
-
-
-def show(options: argparse.Namespace) -> None:
-    """`fedabm list [NAME]`."""
-    console = Console()
-    if options.name:
-        script = find(options.name)
-        console.print(f"{script.name}: {script.question}", highlight=False)
-        for key, value in script.defaults.items():
-            console.print(f"  --set {key}={_plain(value)}", highlight=False)
-        return
-    table = Table("scenario", "question", box=None)
-    for name in names():
-        table.add_row(name, question(name))
-    console.print(table)
-
-
-def _plain(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

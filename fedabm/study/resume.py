@@ -7,51 +7,40 @@ While a study is at work, its folder holds `.running/` with the command, a check
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import json
 import shutil
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from fedabm.common.errors import InputError, check_positive
-from fedabm.results.store import MANIFEST
+from fedabm.common.files import locked, unwritable, write
+from fedabm.results.store import is_complete, take_back
 from fedabm.study.study import Study
 
 __all__ = ["left", "make_room", "unfinished", "worth"]
 
-_PLACE, _COMMAND, _LOCK = ".running", "command", "lock"
-#: what a study writes
-_SAVED = (".parquet", ".csv", ".png", ".graphml", ".json")
+_PLACE = ".running"
+_COMMAND = "command"
+_LOCK = "lock"
 
 
 def left(folder: Path) -> str | None:
     """The command whose unfinished run a folder holds, None if it holds none or it is still at work."""
     place = folder / _PLACE
+    command = _command(place)
+    if command is None or is_complete(folder):
+        return None
     try:
         with _held(place):
-            return (place / _COMMAND).read_text()
-    except (OSError, InputError):
+            return command
+    except InputError:
         return None
 
 
 def make_room(folder: Path, command: str) -> None:
     """Take away what the same command saved when it was interrupted: it goes on, and will save all of it."""
-    manifest = folder / MANIFEST
-    if left(folder) != command or not _incomplete(manifest):
-        return
-    written = manifest.stat().st_mtime_ns  # the manifest comes last, so younger files are somebody else's
-    ours = (path for path in folder.iterdir() if path.suffix in _SAVED and not path.name.startswith("."))
-    saved = [path for path in ours if path.is_file() and path.stat().st_mtime_ns <= written]
-    for path in (manifest, *saved):
-        path.unlink(missing_ok=True)
-
-
-def _incomplete(manifest: Path) -> bool:
-    """Whether a run was interrupted when it wrote this manifest; one that is absent or damaged says nothing."""
-    try:
-        return json.loads(manifest.read_text(encoding="utf-8")).get("complete") is False
-    except (OSError, ValueError, AttributeError):
-        return False
+    if left(folder) == command:
+        take_back(folder)
 
 
 @contextlib.contextmanager
@@ -59,16 +48,18 @@ def unfinished(folder: Path, command: str, study: Study, every: float) -> Iterat
     """Let a study go on where the same command was killed in this folder, and save it every so many seconds."""
     check_positive("--checkpoint", every)
     place = folder / _PLACE
-    before = (place / _COMMAND).read_text() if (place / _COMMAND).exists() else None
+    before = _command(place)
     if before not in (None, command):
         raise InputError(f"{folder} holds an unfinished run of `{before}`; repeat that command or choose another --out")
     try:
         place.mkdir(parents=True, exist_ok=True)
-        (place / _COMMAND).write_text(command)
     except OSError as error:
-        raise InputError(f"cannot write to {folder}: {error.strerror or error}; choose a writable --out") from None
+        raise unwritable(folder, error, "choose a writable --out") from None
     with _held(place):
-        study.saved, study.save_every, study.scratch = place / "run.checkpoint", every, place / "training"
+        write(place / _COMMAND, command, "choose a writable --out")
+        study.saved = place / "run.checkpoint"
+        study.save_every = every
+        study.scratch = place / "training"
         if before is not None:
             study.note(f"Going on with the unfinished run in {folder}")
         done = False
@@ -85,16 +76,14 @@ def worth(folder: Path) -> bool:
     return any(entry.name not in (_COMMAND, _LOCK) for entry in (folder / _PLACE).iterdir())
 
 
-@contextlib.contextmanager
-def _held(place: Path) -> Iterator[None]:
+def _command(place: Path) -> str | None:
+    """The command that works here, or did."""
+    try:
+        return (place / _COMMAND).read_text(encoding="utf-8")
+    except OSError:
+        return None
+
+
+def _held(place: Path) -> AbstractContextManager[None]:
     """Only one process at a time works on a run; one that was killed lets go by itself."""
-    with (place / _LOCK).open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(
-                f"another process is at work in {place.parent}; wait for it or choose another --out"
-            ) from None
-        except OSError:
-            pass  # a file system without locks: two processes would only do the same twice
-        yield
+    return locked(place / _LOCK, f"another process is at work in {place.parent}; wait for it or choose another --out")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -46,7 +47,10 @@ class Study:
         check_seed(seed)
         if steps is not None and steps < 1:
             raise InputError(f"steps must be a positive whole number, got {steps}; give for instance --steps 100")
-        self.name, self.seed, self.steps, self.parameters = name, seed, steps, parameters or {}
+        self.name = name
+        self.seed = seed
+        self.steps = steps
+        self.parameters = parameters or {}
         terminal = Console(quiet=quiet)
         self.console = terminal if terminal.is_terminal else Console(quiet=quiet, width=160)
         self.quiet = quiet
@@ -91,7 +95,9 @@ class Study:
         if self.saved is None or self.save_every is None:
             return None
         self._begun += 1
-        return Keeper(self.saved.with_name(f"{self.saved.stem}-{self._begun}{self.saved.suffix}"), self.save_every)
+        path = self.saved.with_name(f"{self.saved.stem}-{self._begun}{self.saved.suffix}")
+        identity = json.dumps([self.name, self.parameters, self.seed, self.steps, self._begun])
+        return Keeper(path, self.save_every, identity)
 
     def solve(self, game: Game, label: str = "", **options: Any) -> Any:
         """Solve a game (see `fedabm.solving.equilibrium.solve`) and keep the equilibrium's frames."""

@@ -4,12 +4,13 @@
 >>> len(Sweep("free_riding", Grid(rate=[0.01, 0.02], owners=[5, 10]), seeds=20).jobs)
 80
 
-They need signals and locks of files as POSIX has them: Linux, macOS, or the Linux inside Windows (WSL).
+Running them needs signals as POSIX has them: Linux, macOS, or the Linux inside Windows (WSL).  Reading them does not.
 """
 
+from fedabm.results.frames import split
+from fedabm.results.sweeps import Results
 from fedabm.sweep.designs import Cell, Cells, Design, Grid, OneAtATime
 from fedabm.sweep.plan import Sweep
-from fedabm.sweep.results import Results, split
 from fedabm.sweep.sampling import LatinHypercube, RandomDesign, Sobol, Span
 from fedabm.sweep.seeds import Seeds
 from fedabm.sweep.spec import read_sweep

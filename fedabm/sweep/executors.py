@@ -35,7 +35,9 @@ class WorkerDied(Exception):
 
     def __init__(self, reason: str, *, blame: bool = True, started: bool = True) -> None:
         super().__init__(reason)
-        self.blame, self.started, self.killed = blame, started, "killed" in reason
+        self.blame = blame
+        self.started = started
+        self.killed = "killed" in reason
 
 
 class Workers(Executor):

@@ -1,45 +1,45 @@
 """The folder of a sweep.
 
-    sweep.json            what was asked for: target, design, seeds, versions; names the file with the list of jobs
-    design-DIGEST.parquet the jobs in order: key, cell, seed and parameters
-    parts/                the results (see `fedabm.sweep.parts`)
-    running/              notes of what the workers are doing, and checkpoints
-    lock                  held by the process that leads the sweep
+    sweep.json, design-DIGEST.parquet   what was asked for (see `fedabm.results.design`)
+    parts/                              the results (see `fedabm.results.parts`)
+    running/                            notes of what the workers are doing, and checkpoints
+    lock                                held by the process that leads the sweep
 
-Everything but the lock is written under a temporary name and renamed.
+A folder that holds nothing but these is a sweep's, however early its leader was killed.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
+import fnmatch
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from fedabm.common import files
 from fedabm.common.errors import InputError
+from fedabm.results.design import FORMAT, LISTS, SWEEP, write_design
 from fedabm.sweep.designs import plain
 from fedabm.sweep.jobs import Job
 
-__all__ = ["MANIFEST", "check_target", "claim", "locked", "read_design", "write_design"]
+__all__ = ["check_target", "claim", "lock", "write_jobs"]
 
-MANIFEST = "sweep.json"
-FORMAT = 1
+_OWN = ("parts", "running", "lock", LISTS)
 
 
 def claim(folder: str | Path) -> Path:
-    """Make sure that a folder can take a sweep: it is new, empty, or holds a sweep already."""
+    """Make sure that a folder can take a sweep: it is new, empty, or holds a sweep already, perhaps only begun."""
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         taken = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
-        if taken and MANIFEST not in taken and set(taken) - {"lock", "parts", "running"}:
-            what = "a single run" if "manifest.json" in taken else f"other files ({taken[0]})"
+        foreign = [name for name in taken if not any(fnmatch.fnmatch(name, own) for own in _OWN)]
+        if foreign and SWEEP not in taken:
+            what = "a single run" if "manifest.json" in taken else f"other files ({foreign[0]})"
             raise InputError(f"{folder} holds {what}, not a sweep; choose another --out or empty that folder first")
         for name in ("parts", "running"):
             (folder / name).mkdir(exist_ok=True)
@@ -47,16 +47,16 @@ def claim(folder: str | Path) -> Path:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise InputError(f"cannot write to {folder}: {error.strerror or error}; choose a writable --out") from None
+        raise files.unwritable(folder, error, "choose a writable --out") from None
     return folder
 
 
 def check_target(folder: Path, target: Mapping[str, str]) -> None:
     """Raise if the folder holds a sweep of something else; other designs of the same target may share it."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text())
+        manifest = json.loads((folder / SWEEP).read_text(encoding="utf-8"))
         version, known = manifest["format"], manifest["target"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return  # none yet, or damaged: it is written anew
     if version != FORMAT:
         raise InputError(f"{folder} was written by another version of fedabm; use that version or another --out")
@@ -64,21 +64,13 @@ def check_target(folder: Path, target: Mapping[str, str]) -> None:
         raise InputError(f"{folder} holds a sweep of {known['name']}, not of {target['name']}; choose another --out")
 
 
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def lock(folder: Path) -> AbstractContextManager[None]:
     """Hold the folder, so that only one process leads a sweep in it; a killed one lets go by itself."""
-    with (folder / "lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"another sweep is at work in {folder}; wait for it or choose another --out") from None
-        except OSError:
-            pass  # a file system without locks: nothing is damaged by two sweeps, they only do the same twice
-        yield
+    return files.locked(folder / "lock", f"another sweep is at work in {folder}; wait for it or choose another --out")
 
 
-def write_design(folder: Path, jobs: Sequence[Job], manifest: dict[str, Any]) -> None:
-    """Put the list of jobs and the manifest in place; older lists go."""
+def write_jobs(folder: Path, jobs: Sequence[Job], manifest: dict[str, Any]) -> None:
+    """Put the list of jobs and the manifest in place."""
     table = pa.table(
         {
             "key": [job.key for job in jobs],
@@ -87,41 +79,4 @@ def write_design(folder: Path, jobs: Sequence[Job], manifest: dict[str, Any]) ->
             "parameters": [json.dumps(plain(job.parameters)) for job in jobs],
         }
     )
-    name = f"design-{manifest['design_digest']}.parquet"
-    note = json.dumps({"format": FORMAT, **manifest, "jobs": len(jobs), "list": name}, indent=2) + "\n"
-    try:
-        pq.write_table(table, folder / f".{name}.part")
-        (folder / f".{name}.part").replace(folder / name)
-        (folder / f".{MANIFEST}.part").write_text(note)
-        (folder / f".{MANIFEST}.part").replace(folder / MANIFEST)
-    except OSError as error:
-        raise InputError(f"cannot write to {folder}: {error.strerror or error}; free some space and resume") from None
-    for other in folder.glob("design-*.parquet"):
-        if other.name != name:
-            other.unlink(missing_ok=True)
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """What was asked for."""
-    try:
-        manifest = json.loads((folder / MANIFEST).read_text())
-        known = manifest["format"] == FORMAT
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(
-            f"{folder / MANIFEST} cannot be read ({error}); start the sweep again in that folder"
-        ) from None
-    if not known:
-        raise InputError(f"{folder} was written by another version of fedabm; use that version or another --out")
-    return manifest
-
-
-def read_design(folder: Path) -> pa.Table:
-    """The list of jobs."""
-    for _ in range(10):  # the list may be replaced between reading its name and reading it
-        path = folder / read_manifest(folder)["list"]
-        with contextlib.suppress(FileNotFoundError):
-            try:
-                return pq.ParquetFile(path).read()
-            except pa.ArrowInvalid as error:
-                raise InputError(f"{path} is damaged ({error}); start the sweep again in that folder") from None
-    raise InputError(f"{folder} has no list of jobs; start the sweep again in that folder")
+    write_design(folder, table, manifest)

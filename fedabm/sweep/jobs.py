@@ -10,22 +10,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import mesa
-
-from fedabm.results.frames import Frames, versions
-from fedabm.simulation import checkpoint
+from fedabm.results.frames import Frames, split, versions
+from fedabm.results.nested import Tables
+from fedabm.simulation.checkpoint import Keeper
+from fedabm.simulation.collected import forget, run_model
 from fedabm.simulation.model import Federation
 from fedabm.study import library
-from fedabm.sweep.collected import Collection
 from fedabm.sweep.designs import plain
-from fedabm.sweep.results import split
-from fedabm.sweep.tables import Tables
 from fedabm.sweep.targets import Target
 
 __all__ = ["Job", "do", "failed"]
-
-#: steps of a Mesa model that never stops by itself
-MOST_STEPS = 1000
 
 
 @dataclass(frozen=True)
@@ -47,8 +41,8 @@ def do(job: Job, path: Path | None = None, every: float | None = None) -> list[T
     if job.target.kind == "script":
         runs = _script(job, path, every)
     else:
-        make: Callable[[Job], mesa.Model] = _model if job.target.kind == "model" else _federation
-        runs = [_simulate(job, make, checkpoint.Keeper(path, every) if path and every else None)]
+        make: Callable[[Job], Any] = _model if job.target.kind == "model" else _federation
+        runs = [_simulate(job, make, Keeper(path, every, job.key) if path and every else None)]
     for tables in runs:
         tables["runs"] |= {"parameters": _as_text(job), "wall_time": time.perf_counter() - began}
     return runs
@@ -66,29 +60,24 @@ def _script(job: Job, path: Path | None, every: float | None) -> list[Tables]:
     return [_tables(frames) for frames in split(study.frames)]
 
 
-def _simulate(job: Job, make: Callable[[Job], mesa.Model], keeper: checkpoint.Keeper | None) -> Tables:
+def _simulate(job: Job, make: Callable[[Job], Any], keeper: Keeper | None) -> Tables:
     """Step a model to its end, from where a killed worker left it."""
     model = (keeper.found() if keeper else None) or make(job)
-    tables = _run_federation(job, model, keeper) if isinstance(model, Federation) else _run_other(job, model)
-    mesa.Agent._ids.pop(model, None)  # Mesa never forgets a model there
+    if isinstance(model, Federation):
+        tables = _run_federation(job, model, keeper)
+    else:
+        facts = {"label": job.cell, "scenario": job.target.name, "seed": job.seed}
+        tables = run_model(model, job.steps, facts)
+    forget(model)
     return tables
 
 
-def _run_federation(job: Job, model: Federation, keeper: checkpoint.Keeper | None) -> Tables:
+def _run_federation(job: Job, model: Federation, keeper: Keeper | None) -> Tables:
     while model.running and (job.steps is None or model.steps < job.steps):
         model.step()
         if keeper and model.running:
             keeper.keep(model)
     return _tables(model.frames(job.cell))
-
-
-def _run_other(job: Job, model: mesa.Model) -> Tables:
-    collection, most = Collection(model), job.steps or MOST_STEPS
-    while model.running and model.steps < most:
-        model.step()
-        collection.note()
-    facts = {"label": job.cell, "scenario": job.target.name, "seed": job.seed}
-    return collection.tables(facts)
 
 
 def _federation(job: Job) -> Federation:
@@ -100,7 +89,7 @@ def _federation(job: Job) -> Federation:
     return Federation(replace(scenario, **changes), job.seed)
 
 
-def _model(job: Job) -> mesa.Model:
+def _model(job: Job) -> Any:
     return job.target.find()(**job.parameters, seed=job.seed)
 
 

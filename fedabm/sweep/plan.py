@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from fedabm.common.errors import InputError, Interrupted, check_positive, check_whole
+from fedabm.results import parts
 from fedabm.results.frames import versions
-from fedabm.sweep import parts
+from fedabm.results.sweeps import NEVER, states
 from fedabm.sweep.designs import Cell, Design, plain
 from fedabm.sweep.executors import SerialExecutor, Workers, executor_of, starting
-from fedabm.sweep.folder import check_target, claim, locked, write_design
+from fedabm.sweep.folder import check_target, claim, lock, write_jobs
 from fedabm.sweep.identity import code_of, digest
 from fedabm.sweep.jobs import Job
-from fedabm.sweep.reading import NEVER, states
 from fedabm.sweep.report import Report
 from fedabm.sweep.runner import Count, Runner
 from fedabm.sweep.seeds import Seeds
@@ -122,39 +122,51 @@ class Sweep:
                 check_positive(name, value)
         if starting():
             raise InputError("a sweep was started while its workers start; call run under if __name__ == '__main__':")
-        report, jobs = Report(quiet), self.jobs
+        report = Report(quiet=quiet)
+        jobs = self.jobs  # before the folder is touched: they may be refused
         place = claim(folder)
-        with locked(place):
+        with lock(place):
             check_target(place, self.describe()["target"])
-            count, left = self._resume(place, jobs, retry_failed, report)
-            write_design(place, jobs, self.describe())
+            count, left = self._resume(place, report, retry_failed=retry_failed)
+            write_jobs(place, jobs, self.describe())
             if not left:
                 report.end(count)
                 return count
             hard = executor != "serial" and not isinstance(executor, SerialExecutor)
-            settings = Settings(place.resolve(), self.code, tuple(sys.path), time_limit, memory_limit, checkpoint, hard)
+            settings = Settings(
+                folder=place.resolve(),
+                code=self.code,
+                path=tuple(sys.path),
+                time_limit=time_limit,
+                memory_limit=memory_limit,
+                checkpoint=checkpoint,
+                hard=hard,
+            )
             chosen = executor_of(executor, workers, address, gpus) if isinstance(executor, str) else executor
             _lead(settings, chosen, left, count, report, repeat, keep=chosen is executor)
         report.end(count)
         return count
 
-    def _resume(self, folder: Path, jobs: Sequence[Job], retry_failed: bool, report: Report) -> tuple[Count, list[Job]]:
+    def _resume(self, folder: Path, report: Report, *, retry_failed: bool) -> tuple[Count, list[Job]]:
         """What is there already, and the jobs that are left."""
         for part in parts.damaged(folder / "parts"):
             report.damaged(parts.set_aside(folder / "parts", part))
         parts.tidy(folder / "parts")
         known = states(folder)
         for leftover in (folder / "running").iterdir():
-            if leftover.suffix != ".checkpoint":
+            if leftover.suffix not in (".checkpoint", ".corrupt"):
                 leftover.unlink(missing_ok=True)
-        count, left = Count(len(jobs)), []
-        for job in jobs:
+        count = Count(len(self.jobs))
+        left = []
+        for job in self.jobs:
             state = known.get(job.key, NEVER)
             if state is NEVER or (state.failed and retry_failed):
                 left.append(replace(job, attempt=state.attempt + 1))
+            elif state.failed:
+                count.failed += 1
             else:
-                count.failed, count.done = count.failed + state.failed, count.done + (not state.failed)
-        report.found(count, others=len(known.keys() - {job.key for job in jobs}))
+                count.done += 1
+        report.found(count, others=len(known.keys() - {job.key for job in self.jobs}))
         return count, left
 
 

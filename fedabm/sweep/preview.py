@@ -10,11 +10,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from fedabm.sweep.folder import MANIFEST, check_target
+from fedabm.results.design import SWEEP
+from fedabm.results.sweeps import State, states
+from fedabm.sweep.folder import check_target
 from fedabm.sweep.jobs import do
 from fedabm.sweep.limits import TimeLimit, time_limit
 from fedabm.sweep.plan import Sweep
-from fedabm.sweep.reading import State, states
 
 __all__ = ["preview"]
 
@@ -24,7 +25,9 @@ _SHOWN, _TRIED = 20, 3
 PATIENCE = 30.0
 
 
-def preview(sweep: Sweep, folder: Path, workers: int, limit: float | None = None, retry_failed: bool = False) -> None:
+def preview(
+    sweep: Sweep, folder: Path, workers: int, limit: float | None = None, *, retry_failed: bool = False
+) -> None:
     """Print the design, what the folder holds of it, and an estimate."""
     console = Console()
     for line in (f"{sweep.what.name}: {len(sweep.cells)} cells, {len(sweep.jobs)} runs", _cells(sweep)):
@@ -42,7 +45,7 @@ def preview(sweep: Sweep, folder: Path, workers: int, limit: float | None = None
 
 def _known(sweep: Sweep, folder: Path) -> dict[str, State]:
     """What the folder holds, if it holds a sweep of the same target."""
-    if not (folder / MANIFEST).exists():
+    if not (folder / SWEEP).exists():
         return {}
     check_target(folder, sweep.describe()["target"])
     return states(folder)

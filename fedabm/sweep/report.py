@@ -23,10 +23,11 @@ LOG_SECONDS = 60.0
 class Report:
     """Lines and a progress bar on standard error, or silence; damage is always told."""
 
-    def __init__(self, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
         self._console = Console(stderr=True)
-        self._began, self._told = time.monotonic(), 0.0
+        self._began = time.monotonic()
+        self._told = 0.0
 
     def _say(self, text: str) -> None:
         if not self._quiet:

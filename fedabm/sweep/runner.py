@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fedabm.common.errors import InputError
-from fedabm.sweep import parts
+from fedabm.results import parts
 from fedabm.sweep.executors import WorkerDied, Workers
 from fedabm.sweep.jobs import Job, failed
-from fedabm.sweep.worker import Batch, CodeChanged, Done, Settings, merge_parts, read_note, run_batch, write_rows
+from fedabm.sweep.worker import Batch, CodeChanged, Done, Note, Settings, merge_parts, read_note, run_batch, write_rows
 
 __all__ = ["Count", "Runner"]
 
@@ -22,8 +22,10 @@ __all__ = ["Count", "Runner"]
 DEATHS = 3
 #: how often in a row workers may be killed while they start
 STARTS = 20
-#: seconds of work that one batch should hold, and the most jobs in it
-BATCH_SECONDS, BATCH_JOBS = 1.0, 200
+#: seconds of work that one batch should hold
+BATCH_SECONDS = 1.0
+#: the most jobs in one batch
+BATCH_JOBS = 200
 
 
 @dataclass
@@ -52,7 +54,7 @@ class Runner:
     _queue: deque[Job] = field(default_factory=deque)
     _running: dict[Future, Batch | tuple[str, ...]] = field(default_factory=dict)
     _deaths: Counter = field(default_factory=Counter)
-    _stillborn: int = 0
+    _failed_starts: int = 0
     _pace: float | None = None
 
     def run(self) -> None:
@@ -67,14 +69,13 @@ class Runner:
 
     def _hand_out(self) -> None:
         """Keep every worker busy; merging goes first, as it is due only now and then."""
-        while due := self._due():
-            self._submit(merge_parts, due, due)
+        if due := self._due():
+            self._submit(merge_parts, due)
         while self._queue and len(self._running) < self.executor.workers:
-            batch = self._next()
-            self._submit(run_batch, batch, batch)
+            self._submit(run_batch, self._next())
 
-    def _submit(self, function: Callable[..., Any], what: Any, remembered: Any) -> None:
-        self._running[self.executor.submit(function, self.settings, what)] = remembered
+    def _submit(self, function: Callable[..., Any], what: Batch | tuple[str, ...]) -> None:
+        self._running[self.executor.submit(function, self.settings, what)] = what
 
     def _next(self) -> Batch:
         """As many jobs as should take about a second, fewer at the end, so that no worker is left with all of it.
@@ -95,7 +96,7 @@ class Runner:
         if isinstance(error, CodeChanged):
             raise InputError("the source code has changed since the sweep began; start it again") from None
         if isinstance(error, WorkerDied):
-            self._buried(error, what)
+            self._worker_died(error, what)
         elif error is not None:
             raise error
         elif isinstance(what, Batch):
@@ -104,7 +105,7 @@ class Runner:
             self._merged(what, future.result())
 
     def _finished(self, batch: Batch, done: Done) -> None:
-        self._stillborn = 0
+        self._failed_starts = 0
         self._parts[done.part.name] = done.part
         pace = done.seconds / len(batch.jobs)
         self._pace = pace if self._pace is None else 0.5 * (self._pace + pace)
@@ -115,10 +116,10 @@ class Runner:
         self.count.done += len(jobs) - len(lost)
         self.tell(self.count)
 
-    def _buried(self, error: WorkerDied, what: Batch | tuple[str, ...]) -> None:
-        """A worker died: repeat what it had in hand, unless its job has done this too often."""
-        self._stillborn = 0 if error.started else self._stillborn + 1
-        if self._stillborn >= (STARTS if error.killed else DEATHS):
+    def _worker_died(self, error: WorkerDied, what: Batch | tuple[str, ...]) -> None:
+        """Repeat what the worker had in hand, unless its job has done this too often."""
+        self._failed_starts = 0 if error.started else self._failed_starts + 1
+        if self._failed_starts >= (STARTS if error.killed else DEATHS):
             raise InputError(
                 f"workers cannot start ({error}); does your script call the sweep under if __name__ == '__main__'?"
             )
@@ -128,13 +129,14 @@ class Runner:
         note = read_note(self.settings, what)
         guilty = next((job for job in what.jobs if note and job.key == note.key), None)
         repeated = [job for job in what.jobs if job is not guilty]
-        if guilty is not None and not self._condemned(guilty, error, note):
+        if note and guilty and not self._given_up(guilty, error, note):
             repeated.insert(0, guilty)
         self._queue.extendleft(reversed(repeated))
 
-    def _condemned(self, job: Job, error: WorkerDied, note: Any) -> bool:
+    def _given_up(self, job: Job, error: WorkerDied, note: Note) -> bool:
         """Whether the job has had its chances; then its row says why."""
-        limit, seconds = self.settings.time_limit, time.time() - note.began
+        limit = self.settings.time_limit
+        seconds = time.time() - note.began
         late = limit is not None and seconds >= limit and bool(note.trace)
         self._deaths[job.key] += error.blame
         if not late and self._deaths[job.key] < DEATHS:
@@ -149,17 +151,9 @@ class Runner:
     # Merging
 
     def _due(self) -> tuple[str, ...]:
-        """Parts of one level that are many enough to be merged, if none are being merged."""
-        if any(not isinstance(what, Batch) for what in self._running.values()):
-            return ()
-        levels: dict[int, list[parts.Part]] = {}
-        for part in sorted(self._parts.values(), key=lambda part: part.size):
-            levels.setdefault(part.level, []).append(part)
-        for some in levels.values():
-            chosen = some[: parts.FAN]
-            if len(chosen) == parts.FAN and sum(part.size for part in chosen) <= parts.LARGE:
-                return tuple(part.name for part in chosen)
-        return ()
+        """The parts to merge now, unless some are being merged."""
+        merging = any(not isinstance(what, Batch) for what in self._running.values())
+        return () if merging else parts.due(self._parts.values())
 
     def _merged(self, names: tuple[str, ...], part: parts.Part | None) -> None:
         """Forget the parts that were merged; after a death look at what is there."""

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import mesa
-
 from fedabm.common.errors import InputError, nearest
+from fedabm.simulation.collected import is_model
 from fedabm.study import library
 from fedabm.sweep.identity import canonical
 from fedabm.sweep.sources import sources_of
@@ -96,7 +95,7 @@ def target_of(given: Any) -> Target:
         return given
     if isinstance(given, str):
         return _imported(given) if ":" in given else Target("script", library.find(given).name, given)
-    if inspect.isclass(given) and issubclass(given, mesa.Model):
+    if is_model(given):
         return Target("model", _where(given), given.__name__)
     if inspect.isfunction(given):
         return Target("function", _where(given), given.__name__)

@@ -17,11 +17,12 @@ from typing import Any, TextIO
 
 import pyarrow as pa
 
-from fedabm.sweep import parts
+from fedabm.common.files import unwritable
+from fedabm.results import parts
+from fedabm.results.nested import Tables, nest
 from fedabm.sweep.identity import code_of
 from fedabm.sweep.jobs import Job, do, failed
 from fedabm.sweep.limits import TimeLimit, memory_limit, time_limit
-from fedabm.sweep.tables import Tables, nest
 
 __all__ = ["Batch", "CodeChanged", "Done", "Note", "Settings", "merge_parts", "read_note", "run_batch", "write_rows"]
 
@@ -76,7 +77,7 @@ def run_batch(settings: Settings, batch: Batch) -> Done:
     try:
         rows = _run(settings, batch)
     except OSError as error:  # of the note; what goes wrong in a run is a row
-        raise parts.unwritable(settings.folder, error) from None
+        raise unwritable(settings.folder, error, "free some space and resume") from None
     part = write_rows(settings.folder, batch.name, rows)
     _clear(settings, batch)
     lost = {job.key for job, tables in rows if tables["runs"]["status"] == "failed"}

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from fedabm import InputError, load
+from fedabm.cli import sweep as commands
 from fedabm.cli.parsers import command_line
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.scenarios import mechanism_by_population
@@ -12,7 +13,6 @@ from fedabm.strategies import Attacker, BestResponse, Liar
 from fedabm.study import library
 from fedabm.study.study import Study
 from fedabm.sweep import Seeds, read_sweep
-from fedabm.sweep import command as commands
 
 FUNCTION = 'function = "tests.sweep.targets:build"\n'
 MARKET = 'function = "fedabm.scenarios.mechanism_by_population:market"\n'
@@ -154,7 +154,7 @@ def test_the_command_runs_resumes_and_shows(tmp_path, capsys):
     assert not (tmp_path / "out").exists()
     assert command(spec, "--out", tmp_path / "out", "--executor", "serial") == 0
     assert len(load(tmp_path / "out").runs) == 4
-    assert command(spec, "--out", tmp_path / "out", "--executor", "serial", "--resume") == 0
+    assert command(spec, "--out", tmp_path / "out", "--executor", "serial") == 0
     assert "Found 4 runs done and 0 failed; 0 are left" in capsys.readouterr().err
     spec.write_text(spec.read_text().replace("0.2", "0.2, 0.3"))
     assert command(spec, "--out", tmp_path / "out", "--dry-run") == 0

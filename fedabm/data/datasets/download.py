@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fedabm.common.errors import InputError
+from fedabm.common.files import DRAFT, write
 
 __all__ = ["Progress", "Remote", "fetch", "open_url"]
 
@@ -50,7 +51,7 @@ def open_url(request: urllib.request.Request) -> Any:
 def fetch(remote: Remote, folder: Path, opener: Callable[[urllib.request.Request], Any], progress: Progress) -> None:
     """Fetch one file into `folder`; every mirror gets two chances, each going on where the last one stopped."""
     target = folder / remote.path
-    part = target.with_name(target.name + ".part")
+    part = target.with_name(target.name + DRAFT)  # the same name every time: what it holds need not be sent again
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -119,5 +120,5 @@ def _unpack(remote: Remote, folder: Path) -> None:
             if source is None:
                 raise tarfile.TarError(f"no file {member} in {archive.name}")
             (folder / member).parent.mkdir(parents=True, exist_ok=True)
-            (folder / member).write_bytes(source.read())
+            write(folder / member, source.read())
     archive.unlink()

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from fedabm.common.errors import InputError
+from fedabm.common.files import DRAFT
 
 __all__ = ["bundle", "contents", "damaged", "data_folder", "json_lines", "lookup", "matches", "table"]
 
@@ -40,7 +41,7 @@ def matches(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
 
 def _arrived(paths: set[Path]) -> list[Path]:
     twice = {path for path in paths if path.suffix == ".gz" and path.with_suffix("") in paths}
-    return sorted(path for path in paths - twice if path.suffix != ".part")
+    return sorted(path for path in paths - twice if path.suffix != DRAFT)
 
 
 def lookup(folder: Path, *patterns: str) -> Path | None:

@@ -1,9 +1,10 @@
-"""Reads the folder of a sweep, also while it is being written."""
+"""The frames of a sweep, read from its folder, also while it is being written."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,15 +13,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fedabm.results.frames import COLUMNS
+from fedabm.results.design import read_design
+from fedabm.results.frames import COLUMNS, Frames
+from fedabm.results.nested import NESTED, flatten, stack
+from fedabm.results.parts import latest, opened, unreadable
 from fedabm.results.selection import Columns, choose_columns, choose_runs
-from fedabm.sweep.folder import read_design
-from fedabm.sweep.parts import latest, opened, unreadable
-from fedabm.sweep.results import Results
-from fedabm.sweep.tables import NESTED, flatten, stack
 from fedabm.views import INFORMATION
 
-__all__ = ["NEVER", "State", "load_sweep", "states"]
+__all__ = ["NEVER", "Results", "State", "load_sweep", "states"]
 
 _CHILDREN = ("steps", "owners", "transfers")
 _INTERNAL = ("attempt", "batch", "number")
@@ -28,6 +28,21 @@ _REASONS = ("error", "traceback")
 #: columns of names among the owners', with all that there can be where it is known
 _NAMES: dict[str, list[str]] = {"strategy": [], "role": [], "information": list(INFORMATION)}
 _EDGE = [name for name in COLUMNS["runs"] if name != "run"]
+
+
+@dataclass(frozen=True)
+class Results(Frames):
+    """The four frames of a sweep, parameters as columns of `runs`, and the tables of Mesa models by name.
+
+    A parameter whose name is a column of `runs` already, such as `owners`, is found under `parameter_owners`.
+    """
+
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> pd.DataFrame:
+        """The runs that failed, with error and traceback."""
+        return self.runs[self.runs["status"] == "failed"]
 
 
 class State(NamedTuple):
@@ -39,7 +54,7 @@ class State(NamedTuple):
 
 
 #: the state of a job that has no row
-NEVER = State(-1, False, 0.0)
+NEVER = State(attempt=-1, failed=False, seconds=0.0)
 
 
 def states(folder: Path) -> dict[str, State]:
@@ -50,7 +65,7 @@ def states(folder: Path) -> dict[str, State]:
     for part, file in files.items():
         table = _read(folder, part, file, names)
         for key, attempt, status, seconds in zip(*(table[name].to_pylist() for name in names), strict=True):
-            found[key] = max(found.get(key, NEVER), State(attempt, status == "failed", seconds))
+            found[key] = max(found.get(key, NEVER), State(attempt, failed=status == "failed", seconds=seconds))
     return found
 
 
@@ -93,10 +108,10 @@ def _nested(files: Mapping[str, pq.ParquetFile]) -> dict[str, list[str]]:
     """The nested tables and their columns."""
     found: dict[str, dict[str, None]] = {}
     for file in files.values():
-        for field in file.schema_arrow:
-            if pa.types.is_nested(field.type):
-                found.setdefault(field.name.removeprefix(NESTED), {}).update(
-                    dict.fromkeys(inner.name for inner in field.type.value_type)
+        for column in file.schema_arrow:
+            if pa.types.is_nested(column.type):
+                found.setdefault(column.name.removeprefix(NESTED), {}).update(
+                    dict.fromkeys(inner.name for inner in column.type.value_type)
                 )
     return {name: list(columns) for name, columns in sorted(found.items())}
 

@@ -1,8 +1,8 @@
-"""Part files: immutable Parquet files in a folder, merged into fewer as they become many.
+"""Part files: immutable Parquet files in a folder, merged into one when they become many.
 
-A part is written under a temporary name and renamed when complete.  Its name, LEVEL-DIGEST.parquet, holds a digest of
-its content, so that damage is noticed.  Merging writes a part of the next level, whose metadata names the parts that it
-replaces, and then deletes those.  A reader ignores replaced parts, so that at any moment it finds every run once.
+A part is named after a digest of its content, so that damage is noticed.  Merging writes a part whose metadata names
+those that it replaces, and then deletes them.  A reader ignores replaced parts, so that at any moment it finds every
+run once.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
-import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,18 +18,33 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fedabm.common import files
 from fedabm.common.errors import InputError
-from fedabm.sweep.tables import stack
+from fedabm.results.nested import stack
 
-__all__ = ["Part", "damaged", "merge", "opened", "parts_in", "set_aside", "tidy", "write"]
+__all__ = [
+    "Part",
+    "damaged",
+    "due",
+    "latest",
+    "merge",
+    "opened",
+    "parts_in",
+    "set_aside",
+    "tidy",
+    "unreadable",
+    "write",
+]
 
-#: how many parts of one level are merged into one of the next
-FAN = 8
-#: bytes beyond which parts are not merged any more
-LARGE = 256 * 2**20
+#: how many small parts are merged into one
+MANY = 32
+#: bytes from which a part is large and left as it is, so that merging takes a bounded share of the time
+LARGE = 64 * 2**20
 #: runs per row group, so that single runs can be read without the rest
 GROUP = 256
 
+#: how the names of merged parts begin
+_MERGED = "merged-"
 _REPLACES = b"replaces"
 
 
@@ -41,11 +54,6 @@ class Part:
 
     name: str
     size: int
-
-    @property
-    def level(self) -> int:
-        """How many times its runs have been merged."""
-        return int(self.name.split("-")[0])
 
 
 def parts_in(folder: Path) -> list[Part]:
@@ -57,27 +65,31 @@ def parts_in(folder: Path) -> list[Part]:
     return found
 
 
-def write(table: pa.Table, folder: Path, level: int = 0, replaces: Iterable[str] = ()) -> Part:
+def write(table: pa.Table, folder: Path, replaces: Iterable[str] = ()) -> Part:
     """Write a part; when this returns it is there to stay."""
-    noted = {**(table.schema.metadata or {}), _REPLACES: json.dumps(sorted(replaces)).encode()}
-    temporary = folder / f".{uuid.uuid4().hex}.part"
-    try:
-        with temporary.open("wb") as file:
-            pq.write_table(
-                table.replace_schema_metadata(noted),
-                file,
-                row_group_size=GROUP,
-                compression="zstd",
-                write_page_checksum=True,
-            )
-            file.flush()
-            os.fsync(file.fileno())
-        size = temporary.stat().st_size
-        path = temporary.replace(folder / f"{level:02d}-{_digest(temporary)}.parquet")
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise unwritable(folder, error) from None
-    return Part(path.name, size)
+    replaced = sorted(replaces)
+    noted = {**(table.schema.metadata or {}), _REPLACES: json.dumps(replaced).encode()}
+    buffer = pa.BufferOutputStream()
+    pq.write_table(
+        table.replace_schema_metadata(noted),
+        buffer,
+        row_group_size=GROUP,
+        compression="zstd",
+        write_page_checksum=True,
+    )
+    content = memoryview(buffer.getvalue())
+    name = f"{_MERGED if replaced else ''}{hashlib.sha256(content).hexdigest()[:32]}.parquet"
+    files.write(folder / name, content, "free some space and resume")
+    return Part(name, content.nbytes)
+
+
+def due(parts: Iterable[Part]) -> tuple[str, ...]:
+    """The parts to merge now, once the small ones are many: the smallest, up to what makes a large one."""
+    small = sorted((part for part in parts if part.size < LARGE), key=lambda part: part.size)
+    if len(small) < MANY:
+        return ()
+    enough = np.searchsorted(np.cumsum([part.size for part in small]), LARGE) + 1
+    return tuple(part.name for part in small[:enough])
 
 
 def merge(folder: Path, names: Sequence[str]) -> Part:
@@ -85,7 +97,7 @@ def merge(folder: Path, names: Sequence[str]) -> Part:
     table = stack([_open(folder / name).read() for name in names])
     kept = latest(table)
     table = table if len(kept) == table.num_rows else table.take(pa.array(kept))
-    part = write(table, folder, 1 + max(Part(name, 0).level for name in names), names)
+    part = write(table, folder, names)
     for name in names:
         (folder / name).unlink(missing_ok=True)
     return part
@@ -109,8 +121,8 @@ def latest(table: pa.Table) -> np.ndarray:
 
 def tidy(folder: Path, *, unfinished: bool = True) -> None:
     """Remove what killed workers left: unfinished files (unless others are at work) and parts with successors."""
-    for leftover in folder.glob(".*.part") if unfinished else ():
-        leftover.unlink(missing_ok=True)
+    if unfinished:
+        files.clear_drafts(folder)
     for name in {name for part in parts_in(folder) for name in _replaced(folder / part.name)}:
         (folder / name).unlink(missing_ok=True)
 
@@ -134,21 +146,21 @@ def opened(folder: Path, *, verify: bool = True) -> dict[str, pq.ParquetFile]:
     for _ in range(100):
         before = {part.name for part in parts_in(folder)}
         try:
-            files = {name: _open(folder / name, verify) for name in sorted(before)}
+            found = {name: _open(folder / name, verify=verify) for name in sorted(before)}
         except FileNotFoundError:
             continue  # merged meanwhile
         if _settled(before, {part.name for part in parts_in(folder)}):
-            gone = {name for file in files.values() for name in _names(file)}
-            return {name: file for name, file in files.items() if name not in gone}
+            gone = {name for file in found.values() for name in _names(file)}
+            return {name: file for name, file in found.items() if name not in gone}
     raise InputError(f"the files in {folder} change too fast to be read; try again")
 
 
 def _settled(before: set[str], after: set[str]) -> bool:
     """Whether nothing was merged between two listings; fresh parts do not matter."""
-    return before <= after and all(Part(name, 0).level == 0 for name in after - before)
+    return before <= after and not any(name.startswith(_MERGED) for name in after - before)
 
 
-def _open(path: Path, verify: bool = True) -> pq.ParquetFile:
+def _open(path: Path, *, verify: bool = True) -> pq.ParquetFile:
     try:
         if verify and not _whole(path):
             raise unreadable(path, "its content is not what was written")
@@ -165,11 +177,6 @@ def unreadable(path: Path, reason: str) -> InputError:
     return InputError(
         f"{path} is damaged ({reason}); start the sweep again: it sets that file aside and repeats its runs"
     )
-
-
-def unwritable(folder: Path, error: OSError) -> InputError:
-    """What to say about a full or read-only disk."""
-    return InputError(f"cannot write to {folder}: {error.strerror or error}; free some space and resume")
 
 
 def _replaced(path: Path) -> list[str]:

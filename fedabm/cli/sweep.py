@@ -21,10 +21,11 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 def sweep(options: argparse.Namespace) -> int:
     """Run the sweep; the exit code says whether runs failed."""
-    plan, folder = read_sweep(options.spec), options.out or Path("results") / options.spec.stem
+    plan = read_sweep(options.spec)
+    folder = options.out or Path("results") / options.spec.stem
     if options.dry_run:
         workers = 1 if options.executor == "serial" else options.workers or os.cpu_count() or 1
-        preview(plan, folder, workers, options.time_limit, options.retry_failed)
+        preview(plan, folder, workers, options.time_limit, retry_failed=options.retry_failed)
         return 0
     count = plan.run(
         folder,

@@ -6,9 +6,9 @@ import argparse
 
 from fedabm.report.page import write_report
 
-__all__ = ["run"]
+__all__ = ["report"]
 
 
-def run(options: argparse.Namespace) -> None:
+def report(options: argparse.Namespace) -> None:
     """Write the page and say where it is."""
     print(f"Report: {write_report(options.folder, options.html)}")

@@ -1,4 +1,7 @@
-"""What a Mesa model's DataCollector holds, as tidy tables: model, agent and agent-type reporters and its own tables."""
+"""Any Mesa model to its end, and what its DataCollector then holds as tidy tables.
+
+These are its model, agent and agent-type reporters and its own tables.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,31 @@ import mesa
 import pandas as pd
 
 from fedabm.results.frames import versions
-from fedabm.sweep.tables import Tables
+from fedabm.results.nested import Tables
 
-__all__ = ["Collection"]
+__all__ = ["Collection", "forget", "is_model", "run_model"]
+
+#: steps of a model that never stops by itself
+MOST_STEPS = 1000
+
+
+def is_model(thing: Any) -> bool:
+    """Whether it is a class of Mesa models."""
+    return isinstance(thing, type) and issubclass(thing, mesa.Model)
+
+
+def run_model(model: mesa.Model, steps: int | None, facts: dict[str, Any]) -> Tables:
+    """Step a model until it stops, at most so many steps; `facts` go into the row of the run."""
+    collection = Collection(model)
+    while model.running and model.steps < (steps or MOST_STEPS):
+        model.step()
+        collection.note()
+    return collection.tables(facts)
+
+
+def forget(model: mesa.Model) -> None:
+    """Let go of a model, which Mesa itself never does."""
+    mesa.Agent._ids.pop(model, None)
 
 
 class Collection:
