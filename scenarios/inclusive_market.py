@@ -22,7 +22,7 @@ from fedabm.common.random import generator
 from fedabm.mechanisms.market import market_graph, money_table
 from fedabm.mechanisms.personalised import Local
 from fedabm.papers.market_setting import Data, MarketSetting, Preset, market_setting
-from fedabm.simulation.roles import INCLUSIVE_MARKET, ROLES, market_owners, role_profiles
+from fedabm.simulation.roles import INCLUSIVE_MARKET, ROLES, market_owners, role_reports
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Attacker, Honest
 from fedabm.study.study import Study
@@ -58,7 +58,7 @@ def _setting(setting: MarketSetting) -> MarketSetting:
 def _owners(setting: MarketSetting, sizes: np.ndarray, seed: int, attack: str) -> list[OwnerProfile]:
     """The paper's roles; the attacker trains first, then spoils what it sends."""
     rng = generator(seed, "population")
-    truth = role_profiles(INCLUSIVE_MARKET, sizes, setting.eagerness(sizes), setting.unit_cost, rng)
+    truth = role_reports(INCLUSIVE_MARKET, sizes, setting.eagerness(sizes), setting.unit_cost, rng)
     attackers = {i: Attacker(Honest(), attack) for i, role in enumerate(INCLUSIVE_MARKET) if role == "attacker"}
     return market_owners(INCLUSIVE_MARKET, truth, attackers)
 

@@ -16,22 +16,23 @@ from fedabm.common.errors import InputError, check_positive, check_range, check_
 from fedabm.common.random import generator
 from fedabm.games.curves import Array
 from fedabm.mechanisms.market import (
-    MarketView,
     ModelMarket,
-    Profiles,
     best_graph,
     cluster_distances,
+    eagerness_of,
     graph_measures,
     market_graph,
     objectives,
     owner_measures,
     prices,
     social_welfare,
+    unit_costs_of,
     utilities,
 )
 from fedabm.simulation.lies import misreport
-from fedabm.simulation.roles import INCLUSIVE_MARKET, role_profiles
+from fedabm.simulation.roles import INCLUSIVE_MARKET, role_reports
 from fedabm.study.study import Study
+from fedabm.views import Reports
 
 _CLUSTERS = 3
 
@@ -54,12 +55,14 @@ def run(
     if not factors:
         raise InputError("factors need values, got an empty list; give at least one")
     rounds = study.steps or rounds
-    rule, view = ModelMarket(similarity_weight), market(study.seed, eagerness, unit_cost, within, between)
-    study.table(owners(rule, view, rounds), f"Owners after {rounds} rounds", "owners")
-    study.table(graphs(rule, view), "Algorithm 2 and the best graph, one round", "graphs")
-    found = lies(rule, view, rounds, factors)
+    rule = ModelMarket(similarity_weight)
+    truth, distances = market(study.seed, eagerness, unit_cost, within, between)
+    study.table(owners(rule, truth, distances, rounds), f"Owners after {rounds} rounds", "owners")
+    study.table(graphs(rule, truth, distances), "Algorithm 2 and the best graph, one round", "graphs")
+    found = lies(rule, truth, distances, rounds, factors)
     study.table(worst(found), f"Lies by one owner at a time, {rounds} rounds", "lies")
-    money = market_graph(rounds * rule.clear(view).remittances, INCLUSIVE_MARKET)
+    _, paid = rule.clear(truth, distances)
+    money = market_graph(rounds * paid, INCLUSIVE_MARKET)
     study.graph(money, "money")
     study.picture(
         money_picture(money, f"Money for models, {rounds} rounds: arrows run from payer to payee, numbers are net"),
@@ -68,59 +71,55 @@ def run(
     study.picture(lie_lines(found), "lies")
 
 
-def market(seed: int, eagerness: float, unit_cost: float, within: float, between: float) -> MarketView:
-    """Twelve owners of unequal sizes in three clusters; the attacker is far from everyone."""
+def market(seed: int, eagerness: float, unit_cost: float, within: float, between: float) -> tuple[Reports, Array]:
+    """Twelve owners of unequal sizes, and distances of three clusters; the attacker is far from everyone."""
     rng = generator(seed, "population")
     count = len(INCLUSIVE_MARKET)
-    truth = role_profiles(INCLUSIVE_MARKET, rng.uniform(2000.0, 8000.0, count), eagerness, unit_cost, rng)
+    truth = role_reports(INCLUSIVE_MARKET, rng.uniform(2000.0, 8000.0, count), eagerness, unit_cost, rng)
     attackers = [i for i, role in enumerate(INCLUSIVE_MARKET) if role == "attacker"]
     groups = [i % _CLUSTERS for i in range(count)]
-    return MarketView(truth, cluster_distances(groups, within, between, attackers))
+    return truth, cluster_distances(groups, within, between, attackers)
 
 
-def owners(rule: ModelMarket, view: MarketView, rounds: int) -> pd.DataFrame:
+def owners(rule: ModelMarket, truth: Reports, distances: Array, rounds: int) -> pd.DataFrame:
     """What each owner has traded, earned and gained, with its place in the graph."""
-    outcome = rule.clear(view)
-    table = owner_measures(market_graph(rounds * outcome.remittances, INCLUSIVE_MARKET))
-    table.insert(2, "size", view.reports.size)
-    return table.assign(utility=rounds * utilities(rule.gain, view.reports, outcome))
+    adjacency, paid = rule.clear(truth, distances)
+    table = owner_measures(market_graph(rounds * paid, INCLUSIVE_MARKET))
+    table.insert(2, "size", truth.size)
+    return table.assign(utility=rounds * utilities(rule.gain, truth, adjacency, paid))
 
 
-def graphs(rule: ModelMarket, view: MarketView) -> pd.DataFrame:
+def graphs(rule: ModelMarket, truth: Reports, distances: Array) -> pd.DataFrame:
     """The corrected and the printed algorithm beside the best graph: objective (8), welfare and measures."""
-    price = prices(view, rule.similarity_weight)
+    price = prices(truth, distances, rule.similarity_weight)
     printed = ModelMarket(rule.similarity_weight, printed=True)
     candidates = {
-        "corrected": rule.clear(view).adjacency,
-        "printed": printed.clear(view).adjacency,
-        "best": best_graph(rule.gain, view.reports, price),
+        "corrected": rule.clear(truth, distances)[0],
+        "printed": printed.clear(truth, distances)[0],
+        "best": best_graph(rule.gain, truth, price),
     }
-    least = objectives(rule.gain, view.reports, candidates["best"], price).sum()
+    least = objectives(rule.gain, truth, candidates["best"], price).sum()
     rows = []
     for name, adjacency in candidates.items():
-        phi = objectives(rule.gain, view.reports, adjacency, price).sum()
-        welfare = social_welfare(rule.gain, view.reports, adjacency)
+        phi = objectives(rule.gain, truth, adjacency, price).sum()
+        welfare = social_welfare(rule.gain, truth, adjacency)
         measures = graph_measures(market_graph(adjacency.astype(float), INCLUSIVE_MARKET))
         rows.append({"graph": name, "objective": phi, "gap": phi - least, "welfare": welfare, **measures})
     return pd.DataFrame(rows).drop(columns="amount")
 
 
-def lies(rule: ModelMarket, view: MarketView, rounds: int, factors: tuple[float, ...]) -> pd.DataFrame:
+def lies(rule: ModelMarket, truth: Reports, distances: Array, rounds: int, factors: tuple[float, ...]) -> pd.DataFrame:
     """How each owner's utility changes if it alone misreports, for every kind of lie that can matter to it."""
-    truth = view.reports
-    honest = utilities(rule.gain, truth, rule.clear(view))
+    honest = utilities(rule.gain, truth, *rule.clear(truth, distances))
     rows = []
-    for lie, possible in (("size", truth.size), ("cost", truth.unit_cost), ("eagerness", truth.eagerness)):
+    for lie, possible in (("size", truth.size), ("cost", unit_costs_of(truth)), ("eagerness", eagerness_of(truth))):
         for owner in np.flatnonzero((possible > 0) & np.isfinite(possible)):
             for factor in factors:
-                change = rounds * (_lying(rule, view, int(owner), lie, factor) - honest)[owner]
+                told = misreport(truth, [int(owner)], **{lie: factor})
+                after = utilities(rule.gain, truth, *rule.clear(told, distances))
+                change = rounds * (after - honest)[owner]
                 rows.append((lie, int(owner), INCLUSIVE_MARKET[owner], factor, change))
     return pd.DataFrame(rows, columns=["lie", "owner", "role", "factor", "change"])
-
-
-def _lying(rule: ModelMarket, view: MarketView, owner: int, lie: str, factor: float) -> Array:
-    reports: Profiles = misreport(view.reports, [owner], **{lie: factor})
-    return utilities(rule.gain, view.reports, rule.clear(MarketView(reports, view.distances)))
 
 
 def worst(found: pd.DataFrame) -> pd.DataFrame:

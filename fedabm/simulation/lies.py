@@ -14,28 +14,29 @@ from numpy.typing import NDArray
 
 from fedabm.common.errors import InputError, check_positive, check_range
 from fedabm.games.curves import Array, Rows
-from fedabm.mechanisms.market.views import MarketView, Profiles
+from fedabm.mechanisms.market.reports import eagerness_of, market_reports, unit_costs_of
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Liar
+from fedabm.views import Reports
 
 __all__ = ["Sybil", "misreport"]
 
 
 def misreport(
-    truth: Profiles, owners: Sequence[int] | Rows, *, size: float = 1.0, cost: float = 1.0, eagerness: float = 1.0
-) -> Profiles:
+    truth: Reports, owners: Sequence[int] | Rows, *, size: float = 1.0, cost: float = 1.0, eagerness: float = 1.0
+) -> Reports:
     """What the server hears if `owners` multiply their size, cost and eagerness by these factors.
 
     One owner is a liar; several are colluding, to be judged by `fedabm.mechanisms.market.welfare.pooled`.
 
-    >>> misreport(Profiles(np.array([100.0, 50.0]), 1.0, 10.0), [1], cost=5.0).unit_cost
+    >>> unit_costs_of(misreport(market_reports([100.0, 50.0], 1.0, 10.0), [1], cost=5.0))
     array([1., 5.])
     """
     check_positive("factors of a lie", [size, cost, eagerness], zero=True)
-    factors = np.ones((3, len(truth)))
+    factors = np.ones((3, len(truth.size)))
     factors[:, np.asarray(owners, dtype=int)] = np.array([[size], [cost], [eagerness]])
-    costs = np.multiply(factors[1], truth.unit_cost, where=factors[1] > 0, out=np.zeros(len(truth)))
-    return Profiles(factors[0] * truth.size, costs, factors[2] * truth.eagerness)
+    costs = np.multiply(factors[1], unit_costs_of(truth), where=factors[1] > 0, out=np.zeros(len(truth.size)))
+    return market_reports(factors[0] * truth.size, costs, factors[2] * eagerness_of(truth))
 
 
 @dataclass(frozen=True)
@@ -83,16 +84,12 @@ class Sybil:
         own = [replace(account, start=min(account.start, account.capacity), person=self.owner) for account in own]
         return [*people[: self.owner], *own, *people[self.owner + 1 :]]
 
-    def enter(self, view: MarketView) -> MarketView:
+    def enter(self, reports: Reports, distances: Array) -> tuple[Reports, Array]:
         """The market with the extra accounts; they copy the owner's cost and eagerness."""
-        persons = self.persons(len(view.reports))
-        reports = view.reports.take(persons)
+        persons = self.persons(len(reports.size))
         mine = persons == self.owner
-        claimed = Profiles(
-            np.where(mine, self.share * reports.size, reports.size), reports.unit_cost, reports.eagerness
-        )
-        return MarketView(claimed, self._distances(view.distances[np.ix_(persons, persons)], mine))
-
-    def _distances(self, distances: Array, mine: NDArray[np.bool_]) -> Array:
+        told = reports.take(persons)
+        size = np.where(mine, self.share * told.size, told.size)
         twins = np.logical_and.outer(mine, mine) & ~np.eye(len(mine), dtype=bool)
-        return np.where(twins, self.apart, distances)
+        apart = np.where(twins, self.apart, distances[np.ix_(persons, persons)])
+        return replace(told, contribution=size, size=size), apart

@@ -10,14 +10,12 @@ import numpy as np
 from fedabm.common.errors import InputError, nearest
 from fedabm.games.costs import Linear
 from fedabm.games.curves import Array
-from fedabm.mechanisms.market.views import Profiles
+from fedabm.mechanisms.market.reports import PROHIBITIVE, eagerness_of, market_reports, unit_costs_of
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Honest, Strategy
+from fedabm.views import Reports
 
-__all__ = ["INCLUSIVE_MARKET", "PROHIBITIVE", "ROLES", "Role", "market_owners", "role_profiles"]
-
-#: what it costs an owner of a federation to share its model if it never would
-PROHIBITIVE = 1e9
+__all__ = ["INCLUSIVE_MARKET", "ROLES", "Role", "market_owners", "role_reports"]
 
 Role = Literal["trader", "buyer", "seller", "attacker"]
 ROLES: tuple[Role, ...] = ("trader", "buyer", "seller", "attacker")
@@ -29,12 +27,13 @@ INCLUSIVE_MARKET: tuple[Role, ...] = (
 )
 
 
-def role_profiles(
+def role_reports(
     roles: Sequence[str], size: Array, eagerness: float, unit_cost: float, rng: np.random.Generator
-) -> Profiles:
-    """Profiles by role: traders and buyers are eager, U(1/2, 1) of `eagerness`; sellers and attackers are not at all.
+) -> Reports:
+    """What owners report by their roles if they are honest.
 
-    Sharing costs traders U(1/2, 1) of `unit_cost`, buyers infinitely much, sellers and attackers nothing.
+    Traders and buyers are eager, U(1/2, 1) of `eagerness`; sellers and attackers are not at all.  Sharing costs traders
+    U(1/2, 1) of `unit_cost`, buyers infinitely much, sellers and attackers nothing.
     """
     for role in roles:
         if role not in ROLES:
@@ -44,20 +43,18 @@ def role_profiles(
     eager, costly = eagerness * rng.uniform(0.5, 1.0, len(named)), unit_cost * rng.uniform(0.5, 1.0, len(named))
     eager = np.where(np.isin(named, ("trader", "buyer")), eager, 0.0)
     costly = np.where(named == "buyer", np.inf, np.where(named == "trader", costly, 0.0))
-    return Profiles(size, costly, eager)
+    return market_reports(size, costly, eager)
 
 
 def market_owners(
-    roles: Sequence[str], truth: Profiles, strategies: Mapping[int, Strategy] | None = None
+    roles: Sequence[str], truth: Reports, strategies: Mapping[int, Strategy] | None = None
 ) -> list[OwnerProfile]:
-    """Owners of a federation in these roles, honest unless a strategy is given for their number.
-
-    An infinite cost becomes `PROHIBITIVE`, a price at which nobody buys.
-    """
+    """Owners of a federation in these roles, honest unless a strategy is given for their number."""
     chosen = strategies or {}
+    costs = np.minimum(unit_costs_of(truth), PROHIBITIVE)
     return [
-        OwnerProfile(Linear(min(cost, PROHIBITIVE)), size, chosen.get(i, Honest()), eagerness=eager, role=role)
+        OwnerProfile(Linear(cost), size, chosen.get(i, Honest()), eagerness=eager, role=role)
         for i, (role, size, cost, eager) in enumerate(
-            zip(roles, truth.size.tolist(), truth.unit_cost.tolist(), truth.eagerness.tolist(), strict=True)
+            zip(roles, truth.size.tolist(), costs.tolist(), eagerness_of(truth).tolist(), strict=True)
         )
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,12 @@ class Transfers:
         payer, payee = np.where(gets, SERVER, rows), np.where(gets, rows, SERVER)
         return cls(payer, payee, np.abs(payments[rows]), reason)
 
+    @classmethod
+    def between(cls, paid: Array, reason: str) -> Transfers:
+        """What owners (rows) paid other owners (columns); the server's account is not touched."""
+        payer, payee = np.nonzero(paid)
+        return cls(payer, payee, paid[payer, payee], reason)
+
     def renumbered(self, rows: NDArray[np.intp]) -> Transfers:
         """The same transfers, with entry k of `rows` as the account of participant k."""
         book = np.append(rows, SERVER)
@@ -69,7 +75,6 @@ class Outcome:
     transfers: Transfers
     offers: Offers
     adjacency: Array | None = None
-    notes: dict[str, Any] = field(default_factory=dict)
     exchange: Any = None
 
     @classmethod

@@ -16,7 +16,8 @@ from functools import partial
 import numpy as np
 
 from fedabm.common.random import generator
-from fedabm.mechanisms.market import MarketView, ModelMarket, Profiles
+from fedabm.mechanisms.market import ModelMarket, market_reports
+from fedabm.views import Reports
 
 PRODUCT, MOST_PRODUCTS = 1000, 20.0
 SIZES = (100, 300, 1000, 3000)
@@ -24,11 +25,11 @@ SIZES = (100, 300, 1000, 3000)
 MARKETS = {"sparse": (0.01, 0.5), "dense": (1e-6, 1e-5)}
 
 
-def market(owners: int, cost: float) -> MarketView:
+def market(owners: int, cost: float) -> tuple[Reports, np.ndarray]:
     """Owners of unequal sizes at random distances."""
     rng = generator(0, "population", owners)
     size, eagerness = np.exp(rng.normal(6.0, 1.0, owners)), 5e4 * rng.uniform(0.5, 1.0, owners)
-    return MarketView(Profiles(size, rng.uniform(0.0, cost, owners), eagerness), rng.uniform(size=(owners, owners)))
+    return market_reports(size, rng.uniform(0.0, cost, owners), eagerness), rng.uniform(size=(owners, owners))
 
 
 def seconds(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
@@ -40,10 +41,11 @@ def seconds(work: Callable[[], object], clock: Callable[[], float] = time.perf_c
 
 def against_products(weight: float, cost: float, turns: int) -> tuple[float, float, float]:
     """Seconds of settling 1,000 owners, of one matrix product, and the share of pairs that trade."""
-    rule, view = ModelMarket(weight), market(PRODUCT, cost)
+    rule = ModelMarket(weight)
+    reports, distances = market(PRODUCT, cost)
     matrix = generator(0, "data").normal(size=(PRODUCT, PRODUCT))
-    traded = rule.clear(view).adjacency.mean()
-    times = [(seconds(lambda: rule.clear(view)), seconds(lambda: matrix @ matrix)) for _ in range(turns)]
+    traded = rule.clear(reports, distances)[0].mean()
+    times = [(seconds(lambda: rule.clear(reports, distances)), seconds(lambda: matrix @ matrix)) for _ in range(turns)]
     settle, product = np.min(times, axis=0)
     return float(settle), float(product), float(traded)
 
@@ -52,7 +54,7 @@ def growth(weight: float, cost: float, turns: int) -> np.ndarray:
     """Processor seconds of settling each number of owners; short calls dodge other processes, long ones cannot."""
     rule, views = ModelMarket(weight), [market(owners, cost) for owners in SIZES]
     return np.min(
-        [[seconds(partial(rule.clear, view), time.process_time) for view in views] for _ in range(turns)], axis=0
+        [[seconds(partial(rule.clear, *view), time.process_time) for view in views] for _ in range(turns)], axis=0
     )
 
 

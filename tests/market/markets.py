@@ -11,29 +11,31 @@ from fedabm import Federation, Scenario
 from fedabm.mechanisms.market import (
     GivenModels,
     ImportGain,
-    MarketView,
     ModelMarket,
-    Profiles,
     SquareRootGain,
+    market_reports,
     thresholds,
 )
 from fedabm.simulation.roles import market_owners
 from fedabm.strategies import Strategy
+from fedabm.views import Reports
+
+Market = tuple[Reports, np.ndarray]
 
 GAIN = SquareRootGain()
 MARKET = ModelMarket(1.0)
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def random_market(seed: int, owners: int | None = None, spread: float = 1.0, closest: float = 0.0) -> MarketView:
-    """Owners of unequal sizes, some of them only buying, only selling, or giving models away."""
+def random_market(seed: int, owners: int | None = None, spread: float = 1.0, closest: float = 0.0) -> Market:
+    """Owners of unequal sizes, some only buying, only selling, or giving models away, and how far apart these are."""
     rng = np.random.default_rng(seed)
     n = owners or int(rng.integers(2, 13))
     size, cost = np.exp(rng.normal(6.0, spread, n)), rng.uniform(0.0, 2.0, n)
     cost[rng.random(n) < 0.1] = np.inf
     cost[rng.random(n) < 0.1] = 0.0
     eagerness = np.where(rng.random(n) < 0.1, 0.0, 5e4 * rng.uniform(0.2, 1.0, n))
-    return MarketView(Profiles(size, cost, eagerness), random_distances(rng, n, closest))
+    return market_reports(size, cost, eagerness), random_distances(rng, n, closest)
 
 
 def random_distances(rng: np.random.Generator, owners: int, closest: float = 0.0) -> np.ndarray:
@@ -41,16 +43,16 @@ def random_distances(rng: np.random.Generator, owners: int, closest: float = 0.0
     return half + half.T
 
 
-def one_buyer(sellers: list[float], costs: list[float]) -> MarketView:
+def one_buyer(sellers: list[float], costs: list[float]) -> Market:
     """A buyer with 100 samples and K = 400 meets sellers of these sizes and costs; all models are alike."""
     size, cost = np.array([100.0, *sellers]), np.array([np.inf, *costs])
     eagerness = np.where(np.arange(len(size)) == 0, 400.0, 0.0)
-    return MarketView(Profiles(size, cost, eagerness), np.zeros((len(size), len(size))))
+    return market_reports(size, cost, eagerness), np.zeros((len(size), len(size)))
 
 
-def algorithm_2(view: MarketView, price: np.ndarray, *, stop: bool) -> np.ndarray:
+def algorithm_2(reports: Reports, price: np.ndarray, *, stop: bool) -> np.ndarray:
     """The loops of the paper, one importer after the other; with `stop`, `break` instead of `continue`."""
-    threshold, sizes = thresholds(GAIN, view.reports, price), view.reports.size
+    threshold, sizes = thresholds(GAIN, reports, price), reports.size
     adjacency = np.zeros(price.shape, dtype=bool)
     for i in range(len(sizes)):
         imported, left = 0.0, [j for j in range(len(sizes)) if j != i]
@@ -65,9 +67,9 @@ def algorithm_2(view: MarketView, price: np.ndarray, *, stop: bool) -> np.ndarra
     return adjacency
 
 
-def truth(owners: int = 6, seed: int = 3) -> Profiles:
+def truth(owners: int = 6, seed: int = 3) -> Reports:
     rng = np.random.default_rng(seed)
-    return Profiles(np.rint(rng.uniform(100.0, 900.0, owners)), rng.uniform(0.1, 1.0, owners), 5e4)
+    return market_reports(np.rint(rng.uniform(100.0, 900.0, owners)), rng.uniform(0.1, 1.0, owners), 5e4)
 
 
 def apart(owners: int = 6, seed: int = 3) -> np.ndarray:
@@ -75,9 +77,9 @@ def apart(owners: int = 6, seed: int = 3) -> np.ndarray:
 
 
 def federation(
-    profiles: Profiles, distances: np.ndarray, strategies: dict[int, Strategy] | None = None, **changes: object
+    told: Reports, distances: np.ndarray, strategies: dict[int, Strategy] | None = None, **changes: object
 ) -> Scenario:
-    owners = market_owners(["trader"] * len(profiles), profiles, strategies)
+    owners = market_owners(["trader"] * len(told.size), told, strategies)
     steps = changes.pop("steps", 3)
     base = Scenario(owners, GivenModels(distances), MARKET, steps=steps, valuation=ImportGain(GAIN))  # type: ignore[arg-type]
     return replace(base, **changes)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import numpy as np
 from fedabm import Federation, Scenario, population
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
-from fedabm.mechanisms.market import MarketView, ModelMarket, Profiles, utilities
+from fedabm.mechanisms.market import ModelMarket, market_reports, utilities
 from fedabm.strategies import Honest, Liar, Quitter
 from tests.conftest import assert_equal_frames, run, two_owners
 from tests.market.markets import GAIN, MARKET, apart, federation, truth, utility
@@ -17,7 +17,7 @@ from tests.market.markets import GAIN, MARKET, apart, federation, truth, utility
 
 def losers(chance: float) -> Scenario:
     """Everybody imports from everybody for nothing, at a cost that only the last owner can bear."""
-    profiles = Profiles(np.full(40, 100.0), np.append(np.full(39, 50.0), 0.0), 100.0)
+    profiles = market_reports(np.full(40, 100.0), np.append(np.full(39, 50.0), 0.0), 100.0)
     quitters = dict.fromkeys(range(40), Quitter(Honest(), chance=chance))
     return federation(profiles, np.zeros((40, 40)), quitters, mechanism=Everyone(), steps=12)
 
@@ -25,10 +25,8 @@ def losers(chance: float) -> Scenario:
 class Everyone(ModelMarket):
     """All import all and pay nothing."""
 
-    def clear(self, view):
-        outcome = super().clear(view)
-        everyone = ~np.eye(len(outcome.adjacency), dtype=bool)
-        return type(outcome)(everyone, np.zeros(everyone.shape))
+    def clear(self, reports, distances):
+        return ~np.eye(len(distances), dtype=bool), np.zeros(distances.shape)
 
 
 def test_strict_quitters_leave_at_once_and_hesitant_ones_one_by_one():
@@ -77,11 +75,11 @@ def test_newcomers_take_part_from_the_step_they_join():
     frames = model.frames()
     assert frames.steps["present"].tolist() == [4, 4, 6, 6, 6][: len(frames.steps)]
     before = np.array([1, 2, 3, 4])
-    early = MARKET.clear(MarketView(profiles.take(before), distances[np.ix_(before, before)]))
-    np.testing.assert_allclose(utility(model)[0, before], utilities(GAIN, profiles.take(before), early))
+    early = MARKET.clear(profiles.take(before), distances[np.ix_(before, before)])
+    np.testing.assert_allclose(utility(model)[0, before], utilities(GAIN, profiles.take(before), *early))
     assert utility(model)[:2, [0, 5]].tolist() == [[0.0, 0.0]] * 2
-    full = MARKET.clear(MarketView(profiles, distances))
-    np.testing.assert_allclose(utility(model)[2], utilities(GAIN, profiles, full))
+    full = MARKET.clear(profiles, distances)
+    np.testing.assert_allclose(utility(model)[2], utilities(GAIN, profiles, *full))
     early_transfers = frames.transfers.query("step < 3")
     assert {0, 5}.isdisjoint({*early_transfers["payer"], *early_transfers["payee"]})
     waiting = frames.owners.query("step < 3 and owner in (0, 5)")

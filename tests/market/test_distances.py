@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from fedabm.common.errors import InputError
-from fedabm.mechanisms.market import Cosine, Euclidean, MarketView, ModelMarket, Profiles
+from fedabm.mechanisms.market import Cosine, Euclidean, ModelMarket, market_reports
 from fedabm.mechanisms.market.distances import import_weights, proximal_centres
 from tests.market.markets import SEEDS
 
@@ -45,12 +45,12 @@ def test_who_imports_nothing_keeps_its_model_and_an_unusable_model_reaches_nobod
     rng = np.random.default_rng(0)
     models = rng.normal(size=(3, 5))
     models[2, 1] = np.nan
-    reports = Profiles(np.array([100.0, 100.0, 100.0]), 0.0, np.array([4e4, 0.0, 4e4]))
+    reports = market_reports(np.array([100.0, 100.0, 100.0]), 0.0, np.array([4e4, 0.0, 4e4]))
     market = ModelMarket(0.1, step=0.5)
-    view = MarketView(reports, market.distances(models, np.zeros(5)))
-    outcome = market.clear(view)
-    centres = market.centres(view, outcome, models, np.zeros(5))
-    assert outcome.adjacency.tolist() == [[False, True, False], [False, False, False], [False, False, False]]
+    adjacency, _ = market.clear(reports, market.distance.between(models, np.zeros(5)))
+    weights = import_weights(adjacency, reports.size)
+    centres = proximal_centres(models, np.zeros(5), weights, market.step, market.distance)
+    assert adjacency.tolist() == [[False, True, False], [False, False, False], [False, False, False]]
     assert np.all(np.isfinite(centres[:2]))
     assert np.array_equal(centres[1], models[1])
     assert not np.array_equal(centres[0], models[0])

@@ -13,16 +13,15 @@ from fedabm.mechanisms import NoPayments
 from fedabm.mechanisms.market import (
     GivenModels,
     ImportGain,
-    MarketView,
     ModelMarket,
-    Profiles,
     cluster_distances,
     market_graph,
+    market_reports,
     money_table,
     utilities,
 )
 from fedabm.simulation.lies import Sybil, misreport
-from fedabm.simulation.roles import INCLUSIVE_MARKET, market_owners, role_profiles
+from fedabm.simulation.roles import INCLUSIVE_MARKET, market_owners, role_reports
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import FreeRider, Honest, Liar
 from tests.conftest import Says, run, two_owners
@@ -36,13 +35,12 @@ from tests.test_privacy import Bugged, Spy, leaks
 def test_every_round_is_the_market_of_the_theory(seed):
     profiles, distances = truth(seed=seed), apart(seed=seed)
     model = run(federation(profiles, distances))
-    outcome = MARKET.clear(MarketView(profiles, distances))
-    np.testing.assert_allclose(utility(model), [utilities(GAIN, profiles, outcome)] * model.steps, rtol=1e-12)
+    adjacency, paid = MARKET.clear(profiles, distances)
+    np.testing.assert_allclose(utility(model), [utilities(GAIN, profiles, adjacency, paid)] * model.steps, rtol=1e-12)
     frames = model.frames()
-    paid = money_table(frames.transfers, len(profiles), step=1)
-    np.testing.assert_allclose(paid, outcome.remittances, rtol=1e-12)
-    assert frames.owners["imports"].to_numpy()[:6].tolist() == outcome.imports.tolist()
-    assert frames.owners["exports"].to_numpy()[:6].tolist() == outcome.exports.tolist()
+    np.testing.assert_allclose(money_table(frames.transfers, len(paid), step=1), paid, rtol=1e-12)
+    assert frames.owners["imports"].to_numpy()[:6].tolist() == adjacency.sum(axis=1).tolist()
+    assert frames.owners["exports"].to_numpy()[:6].tolist() == adjacency.sum(axis=0).tolist()
     assert np.all(utility(model) >= 0)
     assert np.abs(frames.steps["server_balance"]).max() <= 1e-12
     assert abs(frames.owners["payment"].sum()) <= 1e-10
@@ -61,8 +59,8 @@ def test_liars_in_a_federation_get_what_the_theory_says(lie, said, members):
     """Alone and colluding: the selection and the payments are those of the lie, gains and costs those of the truth."""
     profiles, distances = truth(), apart()
     model = run(federation(profiles, distances, dict.fromkeys(members, lie)))
-    outcome = MARKET.clear(MarketView(misreport(profiles, members, **said), distances))
-    np.testing.assert_allclose(utility(model)[-1], utilities(GAIN, profiles, outcome), rtol=1e-12, atol=1e-12)
+    adjacency, paid = MARKET.clear(misreport(profiles, members, **said), distances)
+    np.testing.assert_allclose(utility(model)[-1], utilities(GAIN, profiles, adjacency, paid), rtol=1e-12, atol=1e-12)
 
 
 def test_a_model_that_cannot_be_used_and_an_owner_without_data_trade_nothing():
@@ -96,7 +94,7 @@ def test_nothing_is_proven_about_contributions():
 
 def test_roles_of_the_paper():
     rng = np.random.default_rng(0)
-    profiles = role_profiles(INCLUSIVE_MARKET, rng.uniform(2000.0, 8000.0, 12), 5e5, 1.0, rng)
+    profiles = role_reports(INCLUSIVE_MARKET, rng.uniform(2000.0, 8000.0, 12), 5e5, 1.0, rng)
     owners = market_owners(INCLUSIVE_MARKET, profiles)
     distances = cluster_distances([i % 3 for i in range(12)], 0.1, 0.9, [11])
     scenario = Scenario(owners, GivenModels(distances), ModelMarket(2.0), steps=2, valuation=ImportGain())
@@ -116,24 +114,24 @@ def test_roles_of_the_paper():
 
 @pytest.mark.parametrize("share", [0.5, 1.0])
 def test_accounts_of_one_person_are_judged_as_one(share):
-    profiles = Profiles(np.array([300.0, 400.0, 500.0]), np.array([0.4, 0.5, 0.6]), 5e5)
+    profiles = market_reports(np.array([300.0, 400.0, 500.0]), np.array([0.4, 0.5, 0.6]), 5e5)
     distances = np.array([[0.0, 0.2, 0.3], [0.2, 0.0, 0.1], [0.3, 0.1, 0.0]])
     sybil = Sybil(1, accounts=2, share=share)
     owners = sybil.accounts_of(market_owners(["trader"] * 3, profiles))
     assert [one.person for one in owners] == [None, 1, 1, None]
     assert [one.capacity for one in owners] == [300.0, 200.0, 200.0, 500.0]
     order = [0, 1, 3, 2]  # the theory puts extra accounts last
-    twins = sybil.enter(MarketView(profiles, distances))
-    given = GivenModels(twins.distances[np.ix_(order, order)])
+    told, twins = sybil.enter(profiles, distances)
+    given = GivenModels(twins[np.ix_(order, order)])
     scenario = Scenario(owners, given, MARKET, steps=2, valuation=ImportGain(GAIN))
     model = run(scenario)
-    outcome = MARKET.clear(twins)
+    adjacency, paid = MARKET.clear(told, twins)
     persons = sybil.persons(3)
     got = utility(model)[-1]
     # The theory lets an import of one account bring the whole person's data; here accounts hold a part each.
-    both = np.array([np.array_equal(outcome.adjacency[i, 1], outcome.adjacency[i, 3]) for i in (0, 2)])
+    both = np.array([np.array_equal(adjacency[i, 1], adjacency[i, 3]) for i in (0, 2)])
     assert both.all()
-    expected = utilities(GAIN, profiles, outcome, persons)
+    expected = utilities(GAIN, profiles, adjacency, paid, persons)
     np.testing.assert_allclose([got[0], got[1] + got[2], got[3]], expected, rtol=1e-12)
     assert model.frames().owners.query("owner == 2")["gain"].eq(0).all()
 
@@ -197,12 +195,12 @@ def test_the_collaboration_graph_of_every_round():
     model = run(federation(truth(), apart(), steps=3))
     assert [links.step for links in model.links] == list(range(1, model.steps + 1))
     graph = model.links[-1].graph(["trader"] * 6)
-    outcome = MARKET.clear(MarketView(truth(), apart()))
+    adjacency, _ = MARKET.clear(truth(), apart())
     edges = {(int(a.split()[1]), int(b.split()[1])) for a, b in graph.edges}
-    assert edges == {(j, i) for i, j in zip(*np.nonzero(outcome.adjacency), strict=True)}
-    mutual = (outcome.adjacency & outcome.adjacency.T).sum() / outcome.adjacency.sum()
+    assert edges == {(j, i) for i, j in zip(*np.nonzero(adjacency), strict=True)}
+    mutual = (adjacency & adjacency.T).sum() / adjacency.sum()
     steps = model.frames().steps
     assert steps["reciprocity"].iloc[-1] == pytest.approx(mutual)
     assert steps["components"].iloc[-1] >= 1
-    strength = (outcome.adjacency * (truth().size / truth().size[:, None])).sum(axis=1)
+    strength = (adjacency * (truth().size / truth().size[:, None])).sum(axis=1)
     np.testing.assert_allclose(model.frames().owners["import_strength"].to_numpy()[-6:], strength)

@@ -38,10 +38,11 @@ def test_an_empty_market_has_measures_too():
 
 
 def test_strengths_are_what_the_market_pays():
-    outcome = ModelMarket(1.0).clear(random_market(2, owners=10))
-    table = owner_measures(market_graph(outcome.remittances))
-    assert (table["in_strength"] - table["out_strength"]).to_numpy() == pytest.approx(outcome.payments, abs=1e-12)
-    assert table["buyers"].tolist() == (outcome.remittances > 0).sum(axis=0).tolist()
+    _, paid = ModelMarket(1.0).clear(*random_market(2, owners=10))
+    payments = paid.sum(axis=0) - paid.sum(axis=1)
+    table = owner_measures(market_graph(paid))
+    assert (table["in_strength"] - table["out_strength"]).to_numpy() == pytest.approx(payments, abs=1e-12)
+    assert table["buyers"].tolist() == (paid > 0).sum(axis=0).tolist()
 
 
 def test_the_graph_survives_graphml(tmp_path):

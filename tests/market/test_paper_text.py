@@ -15,15 +15,17 @@ from fedabm import Federation, Scenario
 from fedabm.mechanisms.market import (
     GivenModels,
     ImportGain,
-    MarketView,
     ModelMarket,
     SquareRootGain,
+    eagerness_of,
     import_table,
     social_welfare,
+    unit_costs_of,
     utilities,
 )
 from fedabm.mechanisms.market.distances import Cosine, Euclidean, proximal_centres
 from fedabm.simulation.roles import market_owners
+from fedabm.views import Reports
 from tests.market.markets import random_market
 
 Numbers = list[float]
@@ -32,10 +34,10 @@ Numbers = list[float]
 class Text:
     """One market by the paper's letters: N, c, K, d and lambda."""
 
-    def __init__(self, view: MarketView, weight: float) -> None:
-        said = view.reports
-        self.N, self.c, self.K = said.size.tolist(), said.unit_cost.tolist(), said.eagerness.tolist()
-        self.d, self.weight, self.m = view.distances.tolist(), weight, len(said)
+    def __init__(self, said: Reports, distances: np.ndarray, weight: float) -> None:
+        self.N = said.size.tolist()
+        self.c, self.K = unit_costs_of(said).tolist(), eagerness_of(said).tolist()
+        self.d, self.weight, self.m = distances.tolist(), weight, len(distances)
 
     def g(self, i: int, x: float) -> float:
         """Eq. (2)."""
@@ -90,24 +92,25 @@ class Text:
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("weight", [0.0, 1.0, 3.0])
 def test_graph_payments_and_utilities_are_those_of_the_text(seed, weight):
-    view = random_market(seed)
-    text, outcome = Text(view, weight), ModelMarket(weight).clear(view)
+    reports, distances = random_market(seed)
+    text = Text(reports, distances, weight)
+    adjacency, remittances = ModelMarket(weight).clear(reports, distances)
     graph = [text.algorithm_2(i) for i in range(text.m)]
-    assert [set(np.flatnonzero(row).tolist()) for row in outcome.adjacency] == graph
+    assert [set(np.flatnonzero(row).tolist()) for row in adjacency] == graph
     paid = [[text.remittance(i, j, graph) for j in range(text.m)] for i in range(text.m)]
-    np.testing.assert_allclose(outcome.remittances, paid, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(remittances, paid, rtol=1e-7, atol=1e-9)
     expected = [text.utility(i, graph) for i in range(text.m)]
-    found = utilities(SquareRootGain(), view.reports, outcome)
+    found = utilities(SquareRootGain(), reports, adjacency, remittances)
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
     assert min(expected) >= -1e-9  # Theorem 1
-    assert social_welfare(SquareRootGain(), view.reports, outcome.adjacency) == pytest.approx(sum(expected), abs=1e-8)
+    assert social_welfare(SquareRootGain(), reports, adjacency) == pytest.approx(sum(expected), abs=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_condition_9_by_trying_every_single_change(seed):
-    view = random_market(seed)
-    text = Text(view, 1.0)
-    for i, row in enumerate(ModelMarket(1.0).clear(view).adjacency):
+    reports, distances = random_market(seed)
+    text = Text(reports, distances, 1.0)
+    for i, row in enumerate(ModelMarket(1.0).clear(reports, distances)[0]):
         chosen = set(np.flatnonzero(row).tolist())
         for j in set(range(text.m)) - {i}:
             other = text.phi(i, chosen ^ {j})
@@ -116,11 +119,11 @@ def test_condition_9_by_trying_every_single_change(seed):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_frame_of_transfers_tells_who_imports_whose_model(seed):
-    view = random_market(seed, owners=8)
-    finite = market_owners(["trader"] * 8, view.reports)
-    scenario = Scenario(finite, GivenModels(view.distances), ModelMarket(1.0), steps=2, valuation=ImportGain())
+    reports, distances = random_market(seed, owners=8)
+    finite = market_owners(["trader"] * 8, reports)
+    scenario = Scenario(finite, GivenModels(distances), ModelMarket(1.0), steps=2, valuation=ImportGain())
     frames = Federation(scenario).run().frames()
-    graph = [Text(view, 1.0).algorithm_2(i) for i in range(8)]
+    graph = [Text(reports, distances, 1.0).algorithm_2(i) for i in range(8)]
     for step in (1, 2):
         table = import_table(frames.transfers, 8, step)
         assert [set(np.flatnonzero(row).tolist()) for row in table] == graph

@@ -3,22 +3,23 @@
 import numpy as np
 import pytest
 
-from fedabm.mechanisms.market import MarketOutcome, MarketView, ModelMarket, Profiles, cluster_distances, utilities
+from fedabm.mechanisms.market import ModelMarket, cluster_distances, market_reports, utilities
+from fedabm.views import Reports
 from tests.market.markets import GAIN
 
 ROUNDS = 50
-FINANCE = Profiles(np.full(6, 200.0), 1.0, 2e4)
-CODE_AND_FINANCE = Profiles(np.array([500.0] * 5 + [200.0] * 3), 1.0, 5e4)
+FINANCE = market_reports(np.full(6, 200.0), 1.0, 2e4)
+CODE_AND_FINANCE = market_reports(np.array([500.0] * 5 + [200.0] * 3), 1.0, 5e4)
 
 
-def everyone_imports_everyone(truth: Profiles) -> np.ndarray:
+def everyone_imports_everyone(truth: Reports) -> np.ndarray:
     """What the baselines come to: all models mixed, nobody pays."""
-    adjacency = ~np.eye(len(truth), dtype=bool)
-    return ROUNDS * utilities(GAIN, truth, MarketOutcome(adjacency, np.zeros(adjacency.shape)))
+    adjacency = ~np.eye(len(truth.size), dtype=bool)
+    return ROUNDS * utilities(GAIN, truth, adjacency, np.zeros(adjacency.shape))
 
 
-def market(truth: Profiles, distances: np.ndarray, weight: float) -> np.ndarray:
-    return ROUNDS * utilities(GAIN, truth, ModelMarket(weight).clear(MarketView(truth, distances)))
+def market(truth: Reports, distances: np.ndarray, weight: float) -> np.ndarray:
+    return ROUNDS * utilities(GAIN, truth, *ModelMarket(weight).clear(truth, distances))
 
 
 def test_finance_averaging():

@@ -9,20 +9,19 @@ from fedabm.common.errors import InputError
 from fedabm.mechanisms.market import (
     Gain,
     LogarithmicGain,
-    MarketView,
-    Profiles,
     SquareRootGain,
     limits,
+    market_reports,
     prices,
     thresholds,
 )
-from tests.market.markets import GAIN
+from tests.market.markets import GAIN, MARKET
 
 POSITIVE = st.floats(1e-6, 1e6)
 
 
 def threshold(eagerness: float, own: float, giver: float, price: float, gain: Gain = GAIN) -> float:
-    reports = Profiles(np.array([own, giver]), 0.0, eagerness)
+    reports = market_reports(np.array([own, giver]), 0.0, eagerness)
     return float(thresholds(gain, reports, np.full((2, 2), price))[0, 1])
 
 
@@ -66,18 +65,18 @@ def test_without_eagerness_or_at_an_infinite_price_nothing_is(eagerness, price):
 
 
 def test_extreme_numbers_leave_no_warning_and_the_right_order():
-    reports = Profiles(np.array([1e-150, 1e150, 1.0]), np.array([0.0, 1e300, 1e-300]), np.array([1e-300, 1e300, 1.0]))
-    price = prices(MarketView(reports, np.ones((3, 3))), 1.0)
+    reports = market_reports([1e-150, 1e150, 1.0], [0.0, 1e300, 1e-300], [1e-300, 1e300, 1.0])
+    price = prices(reports, np.ones((3, 3)), 1.0)
     found = limits(GAIN, reports, price)
     assert not np.any(np.isnan(found))
     assert found[2, 1] <= 0.0 < found[1, 2]
 
 
 def test_models_without_a_finite_distance_have_no_price_that_anyone_would_pay():
-    reports = Profiles(np.array([100.0, 100.0, 100.0]), 0.0, 400.0)
+    reports = market_reports(np.array([100.0, 100.0, 100.0]), 0.0, 400.0)
     broken = np.array([[0.0, np.nan, 0.5], [np.nan, np.nan, np.inf], [0.5, np.inf, 0.0]])
     for weight in (0.0, 1.0):
-        price = prices(MarketView(reports, broken), weight)
+        price = prices(reports, broken, weight)
         assert np.all(np.isposinf(price[[0, 2], 1]))
         assert price[0, 2] == 0.5 * weight
 
@@ -86,14 +85,14 @@ def test_models_without_a_finite_distance_have_no_price_that_anyone_would_pay():
     ("size", "cost", "eagerness"),
     [([1.0, 0.0], 1.0, 1.0), ([1.0, np.nan], 1.0, 1.0), ([1.0, 1.0], [-1.0, 1.0], 1.0), ([1.0, 1.0], [1.0] * 3, 1.0)],
 )
-def test_wrong_profiles_are_refused_in_one_line(size, cost, eagerness):
+def test_wrong_reports_are_refused_in_one_line(size, cost, eagerness):
     with pytest.raises(InputError) as error:
-        Profiles(np.array(size), np.array(cost), np.array(eagerness))
+        market_reports(np.array(size), np.array(cost), np.array(eagerness))
     assert "\n" not in str(error.value)
 
 
 def test_wrong_distances_are_refused_in_one_line():
-    reports = Profiles(np.array([1.0, 2.0]), 1.0, 1.0)
+    reports = market_reports(np.array([1.0, 2.0]), 1.0, 1.0)
     for distances in (np.zeros((3, 3)), -np.ones((2, 2))):
         with pytest.raises(InputError):
-            MarketView(reports, distances)
+            MARKET.clear(reports, distances)

@@ -7,13 +7,14 @@ from fedabm.mechanisms.market.graphs import graph_measures, import_table, market
 from fedabm.mechanisms.market.model_market import ModelMarket
 from fedabm.mechanisms.market.optimum import best_graph
 from fedabm.mechanisms.market.payments import remittances
+from fedabm.mechanisms.market.reports import PROHIBITIVE, eagerness_of, market_reports, unit_costs_of
 from fedabm.mechanisms.market.selection import select
 from fedabm.mechanisms.market.thresholds import difference, limits, prices, thresholds
 from fedabm.mechanisms.market.valuation import ImportGain
-from fedabm.mechanisms.market.views import MarketOutcome, MarketView, Profiles
 from fedabm.mechanisms.market.welfare import objectives, pooled, social_welfare, unstable, utilities
 
 __all__ = [
+    "PROHIBITIVE",
     "Cosine",
     "Distance",
     "Euclidean",
@@ -21,18 +22,17 @@ __all__ = [
     "GivenModels",
     "ImportGain",
     "LogarithmicGain",
-    "MarketOutcome",
-    "MarketView",
     "ModelMarket",
-    "Profiles",
     "SquareRootGain",
     "best_graph",
     "cluster_distances",
     "difference",
+    "eagerness_of",
     "graph_measures",
     "import_table",
     "limits",
     "market_graph",
+    "market_reports",
     "money_table",
     "objectives",
     "owner_measures",
@@ -42,6 +42,7 @@ __all__ = [
     "select",
     "social_welfare",
     "thresholds",
+    "unit_costs_of",
     "unstable",
     "utilities",
 ]

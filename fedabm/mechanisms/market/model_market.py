@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,13 +14,13 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers, full_access, nothing
 from fedabm.mechanisms.base import Mechanism
-from fedabm.mechanisms.market.distances import Cosine, Distance, import_weights, proximal_centres
+from fedabm.mechanisms.market.distances import Cosine, Distance, import_weights
 from fedabm.mechanisms.market.gains import Gain, SquareRootGain
-from fedabm.mechanisms.market.payments import remittances
+from fedabm.mechanisms.market.payments import MODEL_IMPORT, remittances
+from fedabm.mechanisms.market.reports import check_distances
 from fedabm.mechanisms.market.selection import select
 from fedabm.mechanisms.market.thresholds import limits, prices
-from fedabm.mechanisms.market.views import MarketOutcome, MarketView, Profiles
-from fedabm.views import Flags, Outcome, Reports, ServerView
+from fedabm.views import Flags, Outcome, Reports, ServerView, Transfers
 
 __all__ = ["ModelMarket"]
 
@@ -40,11 +40,9 @@ class ModelMarket(Mechanism):
     In a federation it settles on what owners send (`fedabm.learning.personal`, or `GivenModels` without training);
     `clear` is the market alone, on given distances.  Pure: the same view gives the same outcome.  iPFL 2025, Section 4.
 
-    >>> import numpy as np
-    >>> from fedabm.mechanisms.market.views import Profiles
-    >>> reports = Profiles(np.array([200.0, 200.0]), 1.0, 2e4)
-    >>> outcome = ModelMarket().clear(MarketView(reports, np.zeros((2, 2))))
-    >>> outcome.imports, outcome.payments
+    >>> from fedabm.mechanisms.market import market_reports
+    >>> adjacency, paid = ModelMarket().clear(market_reports([200.0, 200.0], 1.0, 2e4), np.zeros((2, 2)))
+    >>> adjacency.sum(axis=1), paid.sum(axis=0) - paid.sum(axis=1)
     (array([1, 1]), array([0., 0.]))
     """
 
@@ -68,47 +66,34 @@ class ModelMarket(Mechanism):
         """Clear the market among those who sent a usable model and claim data, and tell everyone what to train on."""
         if view.updates is None:
             raise InputError("a model market needs everyone's own model, got one shared; use Personal or GivenModels")
-        market = self._market(view)
-        outcome = self.clear(market)
-        weights = import_weights(outcome.adjacency, market.reports.size)
+        size = np.where(view.updates.size > 0, view.updates.size, 1.0)
+        reports, apart = replace(view.reports, size=size), view.updates.apart(self.distance)
+        silent = view.updates.size <= 0
+        apart[silent], apart[:, silent] = np.nan, np.nan
+        adjacency, paid = self.clear(reports, apart)
+        weights = import_weights(adjacency, size)
         exchange = view.updates.held(weights, self.step, self.distance, self.similarity_weight / self.step)
-        offers = self.offers(view.oracle, view.reports)
-        full = np.ones(len(weights))
-        return Outcome(full, outcome.payments, outcome.transfers, offers, weights, exchange=exchange)
+        transfers = Transfers.between(paid, MODEL_IMPORT)
+        payments, offers = paid.sum(axis=0) - paid.sum(axis=1), self.offers(view.oracle, view.reports)
+        return Outcome(np.ones(len(size)), payments, transfers, offers, weights, exchange=exchange)
 
-    def _market(self, view: ServerView) -> MarketView:
-        """Reports and distances; who claims no data is as far from all as an unusable model."""
-        reports, size = view.reports, view.updates.size
-        apart = view.updates.apart(self.distance)
-        apart[size <= 0], apart[:, size <= 0] = np.nan, np.nan
-        rate = np.zeros(len(size)) if reports.cost is None else reports.cost.rate
-        eager = np.zeros(len(size)) if reports.eagerness is None else reports.eagerness
-        return MarketView(Profiles(np.where(size > 0, size, 1.0), rate, eager), apart)
-
-    def clear(self, view: MarketView) -> MarketOutcome:
-        """Who imports whose model, and who pays whom."""
-        adjacency, paid = np.zeros(view.distances.shape, dtype=bool), np.zeros(view.distances.shape)
+    def clear(self, reports: Reports, distances: Array) -> tuple[Flags, Array]:
+        """Who imports (row) whose model (column), and what it pays for it."""
+        check_distances(distances, len(reports.size))
+        adjacency, paid = np.zeros(distances.shape, dtype=bool), np.zeros(distances.shape)
         for rows in _blocks(len(adjacency)):
-            adjacency[rows] = self._imports(view, rows)
-            paid[rows] = remittances(self.gain, view, adjacency[rows], self.similarity_weight, rows)
-        return MarketOutcome(adjacency, paid)
+            adjacency[rows] = self._imports(reports, distances, rows)
+            bought = adjacency[rows]
+            paid[rows] = remittances(self.gain, reports, distances, bought, self.similarity_weight, rows)
+        return adjacency, paid
 
-    def _imports(self, view: MarketView, rows: NDArray[np.intp]) -> Flags:
+    def _imports(self, reports: Reports, distances: Array, rows: NDArray[np.intp]) -> Flags:
         """Algorithm 2 for some importers."""
-        price = prices(view, self.similarity_weight, rows)
-        limit = limits(self.gain, view.reports, price, rows)
+        price = prices(reports, distances, self.similarity_weight, rows)
+        limit = limits(self.gain, reports, price, rows)
         if self.printed:
             limit[price == 0.0] = -np.inf
-        return select(limit, view.reports.size, printed=self.printed)
-
-    def distances(self, models: Array, initial: Array) -> Array:
-        """How far apart the uploaded models (rows) are, for the view."""
-        return self.distance.between(models, initial)
-
-    def centres(self, view: MarketView, outcome: MarketOutcome, models: Array, initial: Array) -> Array:
-        """The proximal centre that each owner is sent, (owners, parameters)."""
-        weights = import_weights(outcome.adjacency, view.reports.size)
-        return proximal_centres(models, initial, weights, self.step, self.distance)
+        return select(limit, reports.size, printed=self.printed)
 
 
 def _blocks(owners: int) -> Iterator[NDArray[np.intp]]:

@@ -11,29 +11,29 @@ import numpy as np
 from fedabm.common.errors import InputError
 from fedabm.games.curves import Array
 from fedabm.mechanisms.market.gains import Gain
-from fedabm.mechanisms.market.views import Profiles
-from fedabm.views import Flags
+from fedabm.mechanisms.market.reports import eagerness_of
+from fedabm.views import Flags, Reports
 
 __all__ = ["best_graph"]
 
 _MOST = 22
 
 
-def best_graph(gain: Gain, reports: Profiles, price: Array) -> Flags:
+def best_graph(gain: Gain, reports: Reports, price: Array) -> Flags:
     """The adjacency that minimises every owner's phi_i(a_i) over all subsets of the others."""
-    if len(reports) > _MOST:
-        raise InputError(f"exact search takes at most {_MOST} owners, got {len(reports)}; use ModelMarket instead")
+    if len(reports.size) > _MOST:
+        raise InputError(f"exact search takes at most {_MOST} owners, got {len(reports.size)}; use ModelMarket instead")
     best = np.zeros(price.shape, dtype=bool)
-    for i in range(len(reports)):
+    for i in range(len(reports.size)):
         best[i] = _best_imports(gain, reports, price[i], i)
     return best
 
 
-def _best_imports(gain: Gain, reports: Profiles, price: Array, importer: int) -> Flags:
+def _best_imports(gain: Gain, reports: Reports, price: Array, importer: int) -> Flags:
     """The best subset for one importer; subset number b holds candidate k if bit k of b is set."""
     candidates = np.flatnonzero(np.isfinite(price) & (np.arange(len(price)) != importer))
     data, cost = _subset_sums(reports.size[candidates]), _subset_sums(price[candidates])
-    phi = cost - gain.added(reports.size[importer], data, reports.eagerness[importer])
+    phi = cost - gain.added(reports.size[importer], data, eagerness_of(reports)[importer])
     chosen = int(np.argmin(phi)) >> np.arange(len(candidates)) & 1
     imports = np.zeros(len(price), dtype=bool)
     imports[candidates] = chosen == 1

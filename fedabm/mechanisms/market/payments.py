@@ -11,32 +11,40 @@ import numpy as np
 
 from fedabm.games.curves import Array, Rows
 from fedabm.mechanisms.market.gains import Gain
+from fedabm.mechanisms.market.reports import eagerness_of
 from fedabm.mechanisms.market.thresholds import difference
-from fedabm.mechanisms.market.views import MarketView, Profiles
-from fedabm.views import Flags
+from fedabm.views import Flags, Reports
 
-__all__ = ["marginal_gains", "remittances"]
+__all__ = ["MODEL_IMPORT", "marginal_gains", "remittances"]
+
+#: why owners pay each other in a market, as the ledger says
+MODEL_IMPORT = "model import"
 
 
-def marginal_gains(gain: Gain, profiles: Profiles, adjacency: Flags) -> Array:
+def marginal_gains(gain: Gain, reports: Reports, adjacency: Flags) -> Array:
     """G_i(a_i) - G_i(a_i - e_j) where i imports j, and G_i(a_i + e_j) - G_i(a_i) where it does not."""
-    own, sizes = profiles.size[:, None], profiles.size
+    own, sizes = reports.size[:, None], reports.size
     total = own + (adjacency @ sizes)[:, None]
     before = np.where(adjacency, np.maximum(total - sizes, own), total)
-    return gain.added(before, sizes, profiles.eagerness[:, None])
+    return gain.added(before, sizes, eagerness_of(reports)[:, None])
 
 
 def remittances(
-    gain: Gain, view: MarketView, adjacency: Flags, similarity_weight: float, rows: Rows | None = None
+    gain: Gain,
+    reports: Reports,
+    distances: Array,
+    adjacency: Flags,
+    similarity_weight: float,
+    rows: Rows | None = None,
 ) -> Array:
     """r_ij, money from importer i (all, or those in `rows`) to giver j, from reported sizes and eagerness."""
-    reports, (buyer, seller) = view.reports, np.nonzero(adjacency)
+    buyer, seller = np.nonzero(adjacency)
     importer = buyer if rows is None else np.asarray(rows)[buyer]
     own, bought = reports.size[importer], reports.size[seller]
     # A huge imported size swallows the own one in the sum; what is left is never less than the own data.
     others = np.maximum(own + (adjacency @ reports.size)[buyer] - bought, own)
-    marginal = gain.added(others, bought, reports.eagerness[importer])
-    apart = difference(own, bought, view.distances[importer, seller], similarity_weight)
+    marginal = gain.added(others, bought, eagerness_of(reports)[importer])
+    apart = difference(own, bought, distances[importer, seller], similarity_weight)
     paid = np.zeros(adjacency.shape)
     # Above the seller's cost, hence positive, but for rounding.
     paid[buyer, seller] = np.maximum(marginal - apart, 0.0)

@@ -12,7 +12,8 @@ import numpy as np
 
 from fedabm.games.curves import Array, Rows
 from fedabm.mechanisms.market.gains import Gain
-from fedabm.mechanisms.market.views import MarketView, Profiles
+from fedabm.mechanisms.market.reports import eagerness_of, unit_costs_of
+from fedabm.views import Reports
 
 __all__ = ["difference", "limits", "prices", "thresholds"]
 
@@ -24,33 +25,34 @@ def difference(importer: Array, giver: Array, distance: Array, similarity_weight
     return np.where(np.isfinite(distance), found, np.inf)
 
 
-def prices(view: MarketView, similarity_weight: float, rows: Rows | None = None) -> Array:
+def prices(reports: Reports, distances: Array, similarity_weight: float, rows: Rows | None = None) -> Array:
     """c_j + lambda (N_j / N_i) d_ij for importers i (all, or those in `rows`) and givers j."""
-    sizes, distances = view.reports.size, view.distances
+    sizes = reports.size
     importers, apart = (sizes, distances) if rows is None else (sizes[rows], distances[rows])
-    return difference(importers[:, None], sizes, apart, similarity_weight) + view.reports.unit_cost
+    return difference(importers[:, None], sizes, apart, similarity_weight) + unit_costs_of(reports)
 
 
-def limits(gain: Gain, reports: Profiles, price: Array, rows: Rows | None = None) -> Array:
+def limits(gain: Gain, reports: Reports, price: Array, rows: Rows | None = None) -> Array:
     """N_j^Th - N_j: with less imported data than this, adding j's model is worth its price; -inf for one's own.
 
     `price` has one row per importer: all owners, or those in `rows`.
 
-    >>> from fedabm.mechanisms.market.gains import SquareRootGain
-    >>> reports = Profiles(np.array([200.0, 100.0]), 0.05, 100.0)
+    >>> from fedabm.mechanisms.market import SquareRootGain, market_reports
+    >>> reports = market_reports([200.0, 100.0], 0.05, 100.0)
     >>> round(float(limits(SquareRootGain(), reports, np.full((2, 2), 0.05))[0, 1]) + 100.0, 6)
     316.399193
     """
-    importers = np.arange(len(reports)) if rows is None else np.asarray(rows)
-    eagerness = reports.eagerness[importers]
-    found = gain.room(reports.size, eagerness[:, None], price) - reports.size[importers, None]
+    sizes = reports.size
+    importers = np.arange(len(sizes)) if rows is None else np.asarray(rows)
+    eager = eagerness_of(reports)[importers]
+    found = gain.room(sizes, eager[:, None], price) - sizes[importers, None]
     found[price == 0.0] = np.inf
     found[np.isposinf(price)] = -np.inf
-    found[eagerness == 0.0] = -np.inf
+    found[eager == 0.0] = -np.inf
     found[np.arange(len(importers)), importers] = -np.inf
     return found
 
 
-def thresholds(gain: Gain, reports: Profiles, price: Array) -> Array:
+def thresholds(gain: Gain, reports: Reports, price: Array) -> Array:
     """N_j^Th of owner i; -inf where no import is ever worth it."""
     return limits(gain, reports, price) + reports.size

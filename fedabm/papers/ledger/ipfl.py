@@ -8,13 +8,11 @@ import numpy as np
 
 from fedabm.games.curves import Array
 from fedabm.mechanisms.market import (
-    MarketOutcome,
-    MarketView,
     ModelMarket,
-    Profiles,
     SquareRootGain,
     cluster_distances,
     limits,
+    market_reports,
     prices,
     unstable,
     utilities,
@@ -22,12 +20,13 @@ from fedabm.mechanisms.market import (
 from fedabm.papers.ledger.rows import Budget, Finding, corrected, holds, refuted, row
 from fedabm.papers.ledger.trials import agree, trials
 from fedabm.simulation.lies import misreport
+from fedabm.views import Flags, Reports
 
 _GAIN = SquareRootGain()
 _MARKET = "fedabm run inclusive_market"
 
 
-def _random(rng: np.random.Generator, closest: float = 0.0) -> MarketView:
+def _random(rng: np.random.Generator, closest: float = 0.0) -> tuple[Reports, Array]:
     """Owners of unequal sizes, some of whom only buy, only sell, or give their models away."""
     n = int(rng.integers(2, 13))
     size, cost = np.exp(rng.normal(6.0, 1.0, n)), rng.uniform(0.0, 2.0, n)
@@ -35,30 +34,26 @@ def _random(rng: np.random.Generator, closest: float = 0.0) -> MarketView:
     cost[rng.random(n) < 0.1] = 0.0
     eagerness = np.where(rng.random(n) < 0.1, 0.0, 5e4 * rng.uniform(0.2, 1.0, n))
     half = np.triu(rng.uniform(closest, 1.0, (n, n)), 1)
-    return MarketView(Profiles(size, cost, eagerness), half + half.T)
+    return market_reports(size, cost, eagerness), half + half.T
 
 
-def _profiles(sizes: list[float], cost: float, eagerness: float) -> Profiles:
-    """Owners of these sizes that are alike otherwise."""
-    return Profiles(np.array(sizes), np.full(len(sizes), cost), np.full(len(sizes), eagerness))
-
-
-def _one_buyer(sellers: list[float], costs: list[float]) -> MarketView:
+def _one_buyer(sellers: list[float], costs: list[float]) -> tuple[Reports, Array]:
     """A buyer with 100 samples and K = 400 meets sellers of these sizes and costs; all models are alike."""
     size, cost = np.array([100.0, *sellers]), np.array([np.inf, *costs])
     eagerness = np.where(np.arange(len(size)) == 0, 400.0, 0.0)
-    return MarketView(Profiles(size, cost, eagerness), np.zeros((len(size), len(size))))
+    return market_reports(size, cost, eagerness), np.zeros((len(size), len(size)))
 
 
-def _lie(view: MarketView, owner: int, **factors: float) -> tuple[MarketOutcome, float]:
-    """What happens if one owner lies, and its true utility then."""
-    outcome = ModelMarket(1.0).clear(MarketView(misreport(view.reports, [owner], **factors), view.distances))
-    return outcome, float(utilities(_GAIN, view.reports, outcome)[owner])
+def _lie(truth: Reports, distances: Array, owner: int, **factors: float) -> tuple[Flags, float]:
+    """Who imports whose model if one owner lies, and its true utility then."""
+    graph, paid = ModelMarket(1.0).clear(misreport(truth, [owner], **factors), distances)
+    return graph, float(utilities(_GAIN, truth, graph, paid)[owner])
 
 
-def _honest(view: MarketView) -> tuple[MarketOutcome, Array]:
-    outcome = ModelMarket(1.0).clear(view)
-    return outcome, utilities(_GAIN, view.reports, outcome)
+def _honest(truth: Reports, distances: Array) -> tuple[Flags, Array]:
+    """Who imports whose model, and everybody's utility."""
+    graph, paid = ModelMarket(1.0).clear(truth, distances)
+    return graph, utilities(_GAIN, truth, graph, paid)
 
 
 @row("P01", "Theorem 1: every owner's utility is non-negative each round", published=">= 0", preset=_MARKET)
@@ -66,8 +61,10 @@ def theorem_1(budget: Budget) -> Finding:
     """Honest owners of random markets, and payments that sum to zero."""
 
     def violation(rng: np.random.Generator) -> float:
-        outcome, utility = _honest(_random(rng))
-        return max(-float(utility.min()), abs(float(outcome.payments.sum())))
+        truth, distances = _random(rng)
+        graph, paid = ModelMarket(1.0).clear(truth, distances)
+        payments = paid.sum(axis=0) - paid.sum(axis=1)
+        return max(-float(utilities(_GAIN, truth, graph, paid).min()), abs(float(payments.sum())))
 
     found = trials(budget, violation, 1e-11, share=5)
     return holds(f"utilities and budget: {found}", found.holds)
@@ -78,9 +75,9 @@ def lemma_1(budget: Budget) -> Finding:
     """Whether an over-stated cost ever wins a new buyer."""
 
     def won(rng: np.random.Generator) -> float:
-        view, factor = _random(rng), rng.uniform(1.01, 20.0)
-        before = _honest(view)[0].adjacency
-        after = [_lie(view, i, cost=factor)[0].adjacency for i in range(len(view.reports))]
+        (truth, distances), factor = _random(rng), rng.uniform(1.01, 20.0)
+        before, _ = _honest(truth, distances)
+        after = [_lie(truth, distances, i, cost=factor)[0] for i in range(len(before))]
         return float(sum(np.sum(graph[:, i] & ~before[:, i]) for i, graph in enumerate(after)))
 
     found = trials(budget, won, 0.0, share=2)
@@ -92,9 +89,9 @@ def theorem_2(budget: Budget) -> Finding:
     """The liar's true utility against the honest one."""
 
     def gained(rng: np.random.Generator) -> float:
-        view, factor = _random(rng), rng.uniform(1.01, 20.0)
-        before = _honest(view)[1]
-        return max(_lie(view, i, cost=factor)[1] - before[i] for i in range(len(view.reports)))
+        (truth, distances), factor = _random(rng), rng.uniform(1.01, 20.0)
+        _, before = _honest(truth, distances)
+        return max(_lie(truth, distances, i, cost=factor)[1] - before[i] for i in range(len(before)))
 
     found = trials(budget, gained, 1e-11, share=2)
     return holds(f"no gain: {found}", found.holds)
@@ -110,12 +107,12 @@ def truthful(budget: Budget) -> Finding:
     """Three small markets in which a lie pays, and one in which it loses."""
     rivals, single = _one_buyer([100.0, 100.0], [0.30, 0.35]), _one_buyer([100.0], [0.30])
     gains = {
-        "cost understated": _lie(rivals, 2, cost=0.2 / 0.35)[1] - _honest(rivals)[1][2],
-        "eagerness understated": _lie(single, 0, eagerness=0.75)[1] - _honest(single)[1][0],
-        "size inflated": _lie(single, 1, size=2.0)[1] - _honest(single)[1][1],
+        "cost understated": _lie(*rivals, 2, cost=0.2 / 0.35)[1] - _honest(*rivals)[1][2],
+        "eagerness understated": _lie(*single, 0, eagerness=0.75)[1] - _honest(*single)[1][0],
+        "size inflated": _lie(*single, 1, size=2.0)[1] - _honest(*single)[1][1],
     }
     dear = _one_buyer([100.0], [0.60])
-    lost = _lie(dear, 1, cost=0.1)[1] - _honest(dear)[1][1]
+    lost = _lie(*dear, 1, cost=0.1)[1] - _honest(*dear)[1][1]
     ours = "gains of a liar: " + ", ".join(f"{name} {gain:.4f}" for name, gain in gains.items())
     reason = f"only over-stating the cost never pays (Theorem 2); under-stating it can also lose ({lost:.4f})"
     return refuted(ours, min(gains.values()) > 1e-3 and lost < 0, reason, as_printed=max(gains.values()) <= 0)
@@ -126,12 +123,13 @@ def theorem_3(budget: Budget) -> Finding:
     """Sizes inflated a million times and more, where models differ and where they do not."""
 
     def sold(rng: np.random.Generator) -> float:
-        view = _random(rng, closest=0.05)
-        outcomes = [(i, _lie(view, i, size=factor)[0]) for i in range(len(view.reports)) for factor in (1e6, 1e12)]
-        return float(sum(outcome.exports[i] for i, outcome in outcomes))
+        truth, distances = _random(rng, closest=0.05)
+        owners, factors = range(len(distances)), (1e6, 1e12)
+        graphs = [(i, _lie(truth, distances, i, size=factor)[0]) for i in owners for factor in factors]
+        return float(sum(graph[:, i].sum() for i, graph in graphs))
 
     found = trials(budget, sold, 0.0)
-    alike = _lie(_one_buyer([100.0], [0.30]), 1, size=1e12)[0].exports[1]
+    alike = _lie(*_one_buyer([100.0], [0.30]), 1, size=1e12)[0][:, 1].sum()
     reason = f"needs lambda d > 0: a model like the buyer's own still sells at any stated size ({alike} buyer)"
     return corrected(f"nothing sold: {found}", found.holds, reason, as_printed=alike == 0)
 
@@ -141,17 +139,16 @@ def local_optimality(budget: Budget) -> Finding:
     """How many owners could gain by one import more or less, with `continue` and with the printed `break`."""
     unhappy, owners = np.zeros(2), 0
     for turn in range(5 * budget.instances):
-        view = _random(np.random.default_rng([8, turn]))
-        price, owners = prices(view, 1.0), owners + len(view.reports)
+        truth, distances = _random(np.random.default_rng([8, turn]))
+        price = prices(truth, distances, 1.0)
+        owners += len(price)
         for place, printed in enumerate((False, True)):
-            graph = ModelMarket(1.0, printed=printed).clear(view).adjacency
-            unhappy[place] += np.sum(unstable(_GAIN, view.reports, graph, price))
-    reports = Profiles(np.array([100.0, 1000.0, 20.0]), np.array([np.inf, 1.4, 0.01]), np.array([400.0, 0.0, 0.0]))
-    view = MarketView(reports, np.zeros((3, 3)))
-    bought = [
-        np.flatnonzero(ModelMarket(0.0, printed=flag).clear(view).adjacency[0]).tolist() for flag in (True, False)
-    ]
-    threshold = limits(_GAIN, _profiles([200.0, 100.0], 0.05, 100.0), np.full((2, 2), 0.05))[0, 1] + 100.0
+            graph, _ = ModelMarket(1.0, printed=printed).clear(truth, distances)
+            unhappy[place] += np.sum(unstable(_GAIN, truth, graph, price))
+    dear = market_reports([100.0, 1000.0, 20.0], [np.inf, 1.4, 0.01], [400.0, 0.0, 0.0])
+    graphs = [ModelMarket(0.0, printed=flag).clear(dear, np.zeros((3, 3)))[0] for flag in (True, False)]
+    bought = [np.flatnonzero(graph[0]).tolist() for graph in graphs]
+    threshold = limits(_GAIN, market_reports([200.0, 100.0], 0.05, 100.0), np.full((2, 2), 0.05))[0, 1] + 100.0
     ours = f"violated for {unhappy[0]:g} of {owners} owners with `continue`, {unhappy[1] / owners:.0%} with `break`"
     reason = (
         f"`continue` must stand where `break` is printed: N=(100, 1000, 20) buys {bought[0]} instead of {bought[1]}"
@@ -167,10 +164,11 @@ def growth(budget: Budget) -> Finding:
     def seconds(m: int) -> float:
         rng = np.random.default_rng(m)
         size, cost = np.exp(rng.normal(6, 1, m)), rng.uniform(0, 0.5, m)
-        view, spent = MarketView(Profiles(size, cost, np.full(m, 5e4)), rng.uniform(size=(m, m))), []
+        truth, distances = market_reports(size, cost, 5e4), rng.uniform(size=(m, m))
+        spent = []
         for _ in range(3):
             began = time.process_time()
-            ModelMarket(0.01).clear(view)
+            ModelMarket(0.01).clear(truth, distances)
             spent.append(time.process_time() - began)
         return min(spent) / m
 
@@ -182,15 +180,15 @@ def growth(budget: Budget) -> Finding:
     )
 
 
-def _averaged(truth: Profiles) -> Array:
+def _averaged(truth: Reports) -> Array:
     """50 rounds in which everybody imports from everybody and nobody pays: what averaging comes to."""
-    graph = ~np.eye(len(truth), dtype=bool)
-    return 50 * utilities(_GAIN, truth, MarketOutcome(graph, np.zeros(graph.shape)))
+    graph = ~np.eye(len(truth.size), dtype=bool)
+    return 50 * utilities(_GAIN, truth, graph, np.zeros(graph.shape))
 
 
-def _traded(truth: Profiles, distances: Array) -> Array:
+def _traded(truth: Reports, distances: Array) -> Array:
     """50 rounds of the market with lambda = 5."""
-    return 50 * utilities(_GAIN, truth, ModelMarket(5.0).clear(MarketView(truth, distances)))
+    return 50 * utilities(_GAIN, truth, *ModelMarket(5.0).clear(truth, distances))
 
 
 _LANGUAGE = "accuracies need fine-tuning Llama-2-7B on a GPU with data that are not here"
@@ -204,7 +202,7 @@ _LANGUAGE = "accuracies need fine-tuning Llama-2-7B on a GPU with data that are 
 )
 def finance(budget: Budget) -> Finding:
     """Six owners of 200 samples, K = 20,000; trade within pairs of the same data set."""
-    truth = _profiles([200.0] * 6, 1.0, 2e4)
+    truth = market_reports([200.0] * 6, 1.0, 2e4)
     shared, traded = _averaged(truth), _traded(truth, cluster_distances([0, 0, 1, 1, 2, 2], 0.0, 1.0))
     ours = f"FedAvg {shared.mean():.2f} +- {shared.std():.1f}, iPFL {traded.mean():.2f} +- {traded.std():.1f}"
     right = agree([shared.mean(), traded.mean()], [45.88, 96.45], 2) and np.ptp(shared) == 0
@@ -220,7 +218,7 @@ def finance(budget: Budget) -> Finding:
 )
 def finance_and_code(budget: Budget) -> Finding:
     """Five owners of 500 and three of 200 samples, K = 50,000; models nearly alike."""
-    truth = _profiles([500.0] * 5 + [200.0] * 3, 1.0, 5e4)
+    truth = market_reports([500.0] * 5 + [200.0] * 3, 1.0, 5e4)
     shared, traded = _averaged(truth), _traded(truth, np.zeros((8, 8)))
     means, spreads = [shared.mean(), traded.mean()], [shared.std(ddof=1), traded.std(ddof=1)]
     ours = f"FedAvg {means[0]:.2f} +- {spreads[0]:.2f}, iPFL {means[1]:.1f} +- {spreads[1]:.1f}"
