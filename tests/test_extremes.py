@@ -94,6 +94,10 @@ def test_proportional_shapley_among_groups_against_the_shares_themselves():
     expected = np.sqrt(shares / shares.max()) * accuracy.values(profile[None])[0]
     assert game.accuracies(profile) == pytest.approx(expected, rel=1e-12)
     assert solve(game).converged
+    # Owner 2 has no data, so its first bit of merit is worth infinitely much, whatever the others do.
+    nothing_yet = np.array([1.65731403, 0.78235655, 0.0])
+    assert game.slopes(nothing_yet)[2] == np.inf
+    assert np.isnan(game.jacobian(nothing_yet)[2, :2]).all()
 
 
 def test_the_solver_is_found_where_one_looks_for_it():

@@ -133,6 +133,7 @@ def test_efficiency_symmetry_null_player(seed, owners):
     gain = (accuracy.values(profile[None])[0] - accuracy.at_zero(owners)).sum()
     assert shares.sum() == pytest.approx(gain, abs=1e-12 * max(1.0, abs(gain)))
     assert np.all(shares[profile == 0] == 0)
+    assert np.all(shapley(accuracy, profile, "enumeration")[profile == 0] == 0)
 
 
 @quick

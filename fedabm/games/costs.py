@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.errors import InputError, as_numbers, check_positive
+from fedabm.common.rowwise import power
 from fedabm.games.curves import Array, Curve, Rows, beside
 
 __all__ = ["Affine", "Cost", "Linear", "Power", "Quadratic", "costs_of", "stack"]
@@ -45,7 +46,7 @@ class Cost(Curve):
 
     def value(self, x: Array) -> Array:
         """c(x)."""
-        grown = x if self.linear else x ** beside(self.exponent, x)
+        grown = x if self.linear else power(x, beside(self.exponent, x))
         return beside(self.fixed, x) + beside(self.rate, x) * grown
 
     def slope(self, x: Array) -> Array:
@@ -53,7 +54,7 @@ class Cost(Curve):
         if self.linear:
             return np.broadcast_to(beside(self.rate, x), x.shape).astype(float)
         exponent = beside(self.exponent, x)
-        return beside(self.rate, x) * exponent * x ** (exponent - 1)
+        return beside(self.rate, x) * exponent * power(x, exponent - 1)
 
     def curvature(self, x: Array) -> Array:
         """c''(x); infinite at 0 for exponents between 1 and 2."""
@@ -61,7 +62,7 @@ class Cost(Curve):
             return np.zeros(x.shape)
         exponent = beside(self.exponent, x)
         with np.errstate(divide="ignore", invalid="ignore"):
-            bend = beside(self.rate, x) * exponent * (exponent - 1) * x ** (exponent - 2)
+            bend = beside(self.rate, x) * exponent * (exponent - 1) * power(x, exponent - 2)
         return np.where(np.isnan(bend), 0.0, bend)
 
     def take(self, rows: Rows) -> Cost:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
+from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.curves import Array, Rows
 from fedabm.mechanisms.mixed_merits import mixed_merits
@@ -107,13 +108,15 @@ class Counted(Merits):
     def _values(self, table: Coalitions, x: Array) -> Array:
         v, sums = self.accuracy.curve, table.sums
         none, mine, theirs, both = v(sums), v(sums + x), v(sums + table.rival), v(sums + (x + table.rival))
-        own = (mine - none) @ table.before + (both - theirs) @ table.between
-        return np.stack([own, (theirs - none) @ table.before + (both - mine) @ table.between])
+        own = weighted_sum(mine - none, table.before) + weighted_sum(both - theirs, table.between)
+        rival = weighted_sum(theirs - none, table.before) + weighted_sum(both - mine, table.between)
+        return np.stack([own, rival])
 
     def _slopes(self, table: Coalitions, x: Array) -> Array:
         steep, sums = self.accuracy.curve_slope, table.sums
         mine, both = steep(sums + x), steep(sums + (x + table.rival))
-        return np.stack([mine @ table.before + both @ table.between, (both - mine) @ table.between])
+        own = weighted_sum(mine, table.before) + weighted_sum(both, table.between)
+        return np.stack([own, weighted_sum(both - mine, table.between)])
 
 
 @dataclass(frozen=True)

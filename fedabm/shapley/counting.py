@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Exposure
 from fedabm.games.curves import Array, Curve, Rows
 
@@ -70,7 +71,7 @@ class CountingCurve(Curve):
             trial, back = np.unique(x[rows], return_inverse=True)
             together = max(1, _BLOCK // len(totals))
             parts = [trial[i : i + together] for i in range(0, len(trial), together)]
-            means = [term(part[:, None], totals) @ chances for part in parts]
+            means = [weighted_sum(term(part[:, None], totals), chances) for part in parts]
             result[rows] = np.concatenate([np.empty(0), *means])[back].reshape(result[rows].shape)
         return result
 

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.curves import Array, Curve, Rows
 from fedabm.shapley.groups import exposure_groups, has_groups
@@ -44,9 +45,9 @@ class MixtureCurve(Curve):
         trials = x.reshape(len(x), -1)
         result = np.empty(trials.shape)
         for rows in _chunks(len(x), trials.shape[1] * len(self.intensity)):
-            rates = self.intensity * self.patterns[rows][:, self.row]
+            rates = self.intensity * self.patterns[rows].take(self.row, axis=1)
             terms = term(rates[:, None, :], trials[rows][:, :, None])
-            result[rows] = np.einsum("rmk,rk->rm", terms, self.means[rows])
+            result[rows] = weighted_sum(terms, self.means[rows][:, None, :])
         return result.reshape(x.shape)
 
 
@@ -87,8 +88,8 @@ class ExposureCurve(Curve):
         result = np.empty(trials.shape)
         for rows in _chunks(len(x), trials.shape[1] * self.before[0].size):
             added = trials[rows][:, :, None] * self.own[rows][:, None, :]
-            means = term(self.before[rows][:, None], added[..., None]) @ self.chances
-            result[rows] = np.einsum("rmg,rg->rm", means, weights[rows])
+            means = weighted_sum(term(self.before[rows][:, None], added[..., None]), self.chances)
+            result[rows] = weighted_sum(means, weights[rows][:, None, :])
         return result.reshape(x.shape)
 
 
@@ -130,7 +131,7 @@ class CoalitionCurve(Curve):
             before = self.coalitions.before(owner)[:, None] * self.profile
             joined = np.repeat(before, trials.shape[1], axis=1)
             joined[np.arange(len(owner)), :, :, owner] = trials[rows][:, :, None]
-            result[rows] = worth(self.accuracy, joined) @ weights
+            result[rows] = weighted_sum(worth(self.accuracy, joined), weights)
         return result.reshape(x.shape)
 
 

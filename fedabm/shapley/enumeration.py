@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
+from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.curves import Array
 from fedabm.shapley.worth import worth
@@ -23,12 +24,15 @@ MOST_OWNERS = 16
 
 
 def shares(accuracy: Accuracy, profile: Array) -> Array:
-    """phi_i from the worth of all 2^n coalitions, at one profile (n,) or many (..., n)."""
+    """phi_i from the worth of all 2^n coalitions, at one profile (n,) or many (..., n).
+
+    Weighted gains are added, as in the definition, so that an owner without data has a share of exactly zero.
+    """
     owners = profile.shape[-1]
-    members = _members(owners)
-    size, entering = members.sum(axis=1), _entering(owners)
-    signed = np.where(members.T, entering[np.maximum(size - 1, 0)], -entering[np.minimum(size, owners - 1)])
-    return worth(accuracy, members * profile[..., None, :]) @ signed.T
+    total, chances = worth(accuracy, _members(owners) * profile[..., None, :]), EveryCoalition(owners).weights
+    without = _without(owners, np.arange(owners))
+    gains = (total[..., codes | 1 << owner] - total[..., codes] for owner, codes in enumerate(without))
+    return np.stack([weighted_sum(gain, chances) for gain in gains], axis=-1)
 
 
 def marginals(accuracy: Accuracy, profile: Array, slopes: Callable[[], Array]) -> Array:
@@ -54,14 +58,18 @@ class EveryCoalition:
 
     def before(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Who is in each coalition, (rows, 2^(n-1), n); never the owner of the row itself."""
-        code, row = np.arange(2 ** (self.owners - 1))[None, :], rows[:, None]
-        without = (code & ((1 << row) - 1)) | ((code >> row) << (row + 1))
-        return (without[:, :, None] >> np.arange(self.owners)) & 1 == 1
+        return (_without(self.owners, rows)[:, :, None] >> np.arange(self.owners)) & 1 == 1
 
 
 def _members(owners: int) -> NDArray[np.bool_]:
     """All coalitions, (2^n, n)."""
     return (np.arange(2**owners)[:, None] >> np.arange(owners)) & 1 == 1
+
+
+def _without(owners: int, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """For each owner in `rows` the places in `_members` of the coalitions it is not in, (rows, 2^(n-1))."""
+    code, row = np.arange(2 ** (owners - 1))[None, :], rows[:, None]
+    return (code & ((1 << row) - 1)) | ((code >> row) << (row + 1))
 
 
 def _entering(owners: int) -> Array:

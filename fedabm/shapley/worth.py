@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fedabm.common.rowwise import sum_last
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array
 
@@ -19,7 +20,7 @@ def worth(accuracy: Accuracy, profiles: Array) -> Array:
     """A(s) = sum_i a_i(s) at many profiles (..., n), a bounded number of them at a time."""
     flat = profiles.reshape(-1, profiles.shape[-1])
     together = max(1, _ASK // flat.shape[1])
-    parts = [accuracy.values(flat[i : i + together]).sum(axis=1) for i in range(0, len(flat), together)]
+    parts = [sum_last(accuracy.values(flat[i : i + together])) for i in range(0, len(flat), together)]
     return np.concatenate(parts).reshape(profiles.shape[:-1])
 
 

@@ -131,14 +131,18 @@ class Game:
         return None if known is None else known - np.diag(curvature)
 
     def _differences(self, profile: Array) -> Array:
-        """The Jacobian column by column; a column is another profile, so this loops over owners."""
+        """The Jacobian column by column; a column is another profile, so this loops over owners.
+
+        Where slopes are infinite on both sides there is no derivative: nan.
+        """
         step = 1e-6 * np.maximum(1e-3, np.abs(profile))
         low = np.maximum(profile - step, 0.0)
         columns = []
         for owner, (up, down) in enumerate(zip(profile + step, low, strict=True)):
             above, below = profile.copy(), profile.copy()
             above[owner], below[owner] = up, down
-            columns.append((self.slopes(above) - self.slopes(below)) / (up - down))
+            with np.errstate(invalid="ignore"):
+                columns.append((self.slopes(above) - self.slopes(below)) / (up - down))
         return np.column_stack(columns)
 
     def best_responses(self, contributions: Any) -> Array:

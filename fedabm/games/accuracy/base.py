@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.rowwise import sum_last
 from fedabm.common.table import Table
 from fedabm.games.curves import Along, Array, Curve, Rows, beside
 from fedabm.games.sending import Sending
@@ -120,7 +121,7 @@ class Exposure(Accuracy):
 
     def exposures(self, profiles: Array) -> Array:
         """sum_j W_ij s_j for many profiles, (k, n) -> (k, n).  Here all weights are one."""
-        return np.broadcast_to(profiles.sum(axis=-1, keepdims=True), profiles.shape)
+        return np.broadcast_to(sum_last(profiles)[..., None], profiles.shape)
 
     def own_weights(self, owners: int) -> Array:
         """W_ii of every owner."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.errors import MOST, InputError, check_number, check_positive
+from fedabm.common.rowwise import product, sum_last
 from fedabm.common.table import Table
 from fedabm.games.accuracy.base import Exposure
 from fedabm.games.curves import Array, Rows
@@ -128,8 +129,8 @@ class GroupWeighted(PowerLaw):
             raise InputError(f"{profiles.shape[-1]} contributions but {self.owners} owners in groups; give one each")
         totals = np.zeros((*profiles.shape[:-1], len(self.table)))
         for group in range(len(self.table)):
-            totals[..., group] = profiles[..., self.members == group].sum(axis=-1)
-        return (totals @ self.table.T)[..., self.members]
+            totals[..., group] = sum_last(profiles[..., self.members == group])
+        return product(totals, self.table.T)[..., self.members]
 
     def own_weights(self, owners: int) -> Array:
         """weights[g_i, g_i]."""

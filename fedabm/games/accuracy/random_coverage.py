@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.rowwise import product, sum_last
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.accuracy.random_discovery import check_width, probabilities
 from fedabm.games.curves import Array, Curve, Rows
@@ -63,12 +64,12 @@ class RandomCoverage(Accuracy):
     def missed(self, profiles: Array) -> Array:
         """The probability prod_j (1 - q_jx)^(s_j) that nobody has sampled x, (k, n) -> (k, instances)."""
         check_width(profiles, self.owners)
-        unseen = np.exp(profiles @ self.logs)
+        unseen = np.exp(product(profiles, self.logs))
         return np.where((profiles > 0).astype(float) @ self.sure > 0, 0.0, unseen) if self.sure.any() else unseen
 
     def values(self, profiles: Array) -> Array:
         """Accuracies (k, n) at k profiles (k, n)."""
-        return 1.0 - 0.5 * self.missed(np.asarray(profiles, dtype=float)) @ self.table.T
+        return 1.0 - 0.5 * product(self.missed(np.asarray(profiles, dtype=float)), self.table.T)
 
     def marginals(self, profile: Array) -> Array:
         """d a_i / d s_j = -1/2 sum_x q_ix log(1 - q_jx) prod_k (1 - q_kx)^(s_k)."""
@@ -111,4 +112,4 @@ class Coverage(Curve):
         if x.ndim == 2:  # one trial of every owner at a time: owners x trials x instances would not fit
             return np.stack([self._total(weight, trial) for trial in x.T], axis=1) if x.size else np.empty(x.shape)
         gone = self.sure & (x > 0)[:, None]
-        return np.where(gone, 0.0, weight * np.exp(self.rate * x[:, None])).sum(axis=1)
+        return sum_last(np.where(gone, 0.0, weight * np.exp(self.rate * x[:, None])))

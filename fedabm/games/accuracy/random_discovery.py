@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.errors import InputError, check_positive
+from fedabm.common.rowwise import product
 from fedabm.common.table import Table
 from fedabm.games.accuracy.base import Exposure
 from fedabm.games.curves import Array, Rows
@@ -59,7 +60,7 @@ class RandomDiscovery(Exposure):
     def exposures(self, profiles: Array) -> Array:
         """Q (Q^T s), without forming the matrix of all pairs of owners."""
         check_width(profiles, self.owners)
-        return (profiles @ self.table) @ self.table.T
+        return product(product(profiles, self.table), self.table.T)
 
     def own_weights(self, owners: int) -> Array:
         """sum_x q_ix^2."""
