@@ -19,6 +19,7 @@ __all__ = [
     "check_whole",
     "finite_vector",
     "nearest",
+    "shown",
 ]
 
 
@@ -43,6 +44,19 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     names = sorted(valid)
     close = difflib.get_close_matches(str(name), names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"choose one of: {', '.join(names) or '(none)'}"
+
+
+def shown(value: Any, most: int = 120) -> str:
+    """A value in a message: in one line, and not too long.
+
+    >>> shown("two\\nlines"), len(shown(10**500))
+    ("'two\\\\nlines'", 120)
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python does not print whole numbers of thousands of digits
+        text = "a number of thousands of digits"
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def check_kind(what: str, value: Any, kind: type) -> None:
@@ -85,8 +99,8 @@ def as_numbers(what: str, value: Any) -> np.ndarray:
     """`value` as an array of floats, or an error."""
     try:
         return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{what} must be a number, got {value!r}; give a number") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what} must be a number, got {shown(value)}; give a number") from None
 
 
 def finite_vector(what: str, value: Any, length: int | None = None) -> np.ndarray:

@@ -1,42 +1,59 @@
-"""Finds the scenario scripts, reads their parameters and checks what a user gives for them.
+"""Finds scenario scripts, reads their parameters and checks what a user gives for them.
 
-A script in `scenarios/` has a docstring, whose first line says which question it answers, and a function
+A script has a docstring, whose first line says which question it answers, and a function
 
     def run(study: Study, owners: int = 12, rate: float = 0.02) -> None: ...
 
-whose keyword arguments are its parameters: name, type and default are read from the signature.
+whose keyword arguments are its parameters: name, type and default are read from the signature.  Scripts of the package
+`fedabm.scenarios` and those that installed packages announce as entry points of that name go by name, any other one by
+the path of its file.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import inspect
 import pkgutil
-import typing
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from fedabm.common.errors import InputError, nearest
+from fedabm.specs.hints import hints_of, parameters_of
+from fedabm.specs.kinds import announced, loaded
+from fedabm.specs.places import is_file, locate, own_module
+from fedabm.specs.values import Reader
+from fedabm.specs.words import value_of
 
 __all__ = ["Script", "find", "names", "question"]
+
+#: the package with the scripts, which nothing in the library imports, and the entry points of further ones
+_SCENARIOS = "fedabm.scenarios"
 
 
 @dataclass(frozen=True)
 class Script:
-    """One scenario script: its name, the question it answers, its function and its parameters with defaults."""
+    """A scenario script: its name, the question it answers, its function and its parameters with their defaults.
+
+    `where` finds it again: its name, or the path of its file.
+    """
 
     name: str
     question: str
     run: Callable[..., None]
     defaults: dict[str, Any]
+    where: str
 
-    def parameters(self, settings: list[str]) -> dict[str, Any]:
+    def parameters(self, settings: Sequence[str]) -> dict[str, Any]:
         """The defaults, changed by settings of the form key=value."""
+        hints, read = hints_of(self.run), Reader(modules=(sys.modules[self.run.__module__],)).read
         chosen = dict(self.defaults)
-        hints = typing.get_type_hints(self.run)
         for setting in settings:
             key, equals, text = setting.partition("=")
             if not equals:
@@ -44,63 +61,69 @@ class Script:
                 raise InputError(f"--set takes key=value, got {setting!r}; write for instance --set {known}=1")
             if key not in chosen:
                 raise InputError(f"{self.name} has no parameter {key!r}; {nearest(key, chosen)}")
-            chosen[key] = convert(key, text, hints[key])
+            chosen[key] = read(key, value_of(key, text, hints[key]), hints[key])
+        missing = [name for name, value in chosen.items() if value is inspect.Parameter.empty]
+        if missing:
+            raise InputError(f"{self.name} needs {', '.join(missing)}; give it with --set {missing[0]}=...")
         return chosen
 
 
 def names() -> list[str]:
-    """The names of all scenario scripts."""
-    package = importlib.import_module("fedabm.scenarios")
-    return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
+    """The names of all scripts that have one."""
+    return sorted({*_packaged(), *_announced()})
 
 
 def question(name: str) -> str:
-    """The question that a script answers, read without importing it."""
-    text = pkgutil.get_data("fedabm.scenarios", f"{name}.py") or b""
-    return _first_line(ast.get_docstring(ast.parse(text)))
-
-
-def find(name: str) -> Script:
-    """The script of that name."""
-    if name not in names():
-        raise InputError(f"unknown scenario {name!r}; {nearest(name, names())}")
-    return describe(importlib.import_module(f"fedabm.scenarios.{name}"), name)
-
-
-def describe(module: ModuleType, name: str) -> Script:
-    """What a script's module says about itself."""
-    parameters = list(inspect.signature(module.run).parameters.values())[1:]
-    return Script(name, _first_line(module.__doc__), module.run, {p.name: p.default for p in parameters})
-
-
-def convert(key: str, text: str, kind: Any) -> Any:
-    """Read a value of the wanted type from text; lists are comma-separated.
-
-    >>> convert("rates", "0.1,0.2", tuple[float, ...])
-    (0.1, 0.2)
-    """
-    if typing.get_origin(kind) is tuple:
-        parts = [part for part in text.split(",") if part]
-        if not parts:
-            raise InputError(f"{key} needs at least one value, got none; write for instance {key}=1,2")
-        return tuple(convert(key, part, typing.get_args(kind)[0]) for part in parts)
-    if typing.get_origin(kind) is typing.Literal:
-        if text not in typing.get_args(kind):
-            raise InputError(f"{key} cannot be {text!r}; {nearest(text, typing.get_args(kind))}")
-        return text
-    if kind is bool:
-        return _truth(key, text)
+    """The question that a script answers, read without importing it; nothing where its source is not at hand."""
+    module = f"{_SCENARIOS}.{name}" if name in _packaged() else _announced()[name].module
     try:
-        return kind(text)
-    except ValueError:
-        wanted = {int: "a whole number", float: "a number"}.get(kind, kind.__name__)
-        raise InputError(f"{key} must be {wanted}, got {text!r}; write for instance {key}=1") from None
+        spec = importlib.util.find_spec(module)
+        text = Path(spec.origin).read_bytes() if spec and spec.origin else b""
+        return _first_line(ast.get_docstring(ast.parse(text)))
+    except (ImportError, OSError, SyntaxError, ValueError):
+        return ""
 
 
-def _truth(key: str, text: str) -> bool:
-    if text.lower() not in ("true", "false", "yes", "no", "1", "0"):
-        raise InputError(f"{key} must be true or false, got {text!r}; write {key}=true")
-    return text.lower() in ("true", "yes", "1")
+def find(name: str, folders: Sequence[Path] = ()) -> Script:
+    """The script of that name, or in that file; files are looked for in the folders, then in the current one."""
+    if is_file(name):
+        path = locate(name, folders)
+        if path not in _packaged().values():
+            return describe(own_module(path), path.stem, str(path))
+        name = path.stem
+    if name in _packaged():
+        return describe(importlib.import_module(f"{_SCENARIOS}.{name}"), name, name)
+    if name in _announced():
+        return describe(loaded(_announced()[name]), name, name)
+    file = f"{name}.py"
+    hint = f"write {file} for the file of that name" if Path(file).is_file() else nearest(name, names())
+    raise InputError(f"unknown scenario {name!r}; {hint}")
+
+
+def describe(module: ModuleType, name: str, where: str) -> Script:
+    """What a script's module says about itself."""
+    file, run = getattr(module, "__file__", name), getattr(module, "run", None)
+    if not inspect.isfunction(run):
+        functions = [one for one, value in vars(module).items() if inspect.isfunction(value)]
+        hint = nearest("run", functions) if functions else "it has no functions"
+        raise InputError(f"{file} has no function run(study, ...); {hint}")
+    parameters = list(parameters_of(run).values())
+    if not parameters:
+        line = run.__code__.co_firstlineno
+        raise InputError(f"{file}, line {line}: run takes no study; write def run(study, ...)")
+    return Script(name, _first_line(module.__doc__), run, {one.name: one.default for one in parameters[1:]}, where)
+
+
+def _packaged() -> dict[str, Path]:
+    """The files of the scripts in our package, by name."""
+    places = importlib.import_module(_SCENARIOS).__path__
+    found = {module.name: Path(module.module_finder.path, f"{module.name}.py") for module in pkgutil.iter_modules(places)}
+    return {name: path.resolve() for name, path in found.items() if not name.startswith("_")}
+
+
+def _announced() -> dict[str, EntryPoint]:
+    """The scripts of other packages, by name."""
+    return {entry.name: entry for entry in announced(_SCENARIOS)}
 
 
 def _first_line(text: str | None) -> str:

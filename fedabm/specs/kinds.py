@@ -1,0 +1,131 @@
+"""Names of mechanisms, strategies, accuracies and the like in text: the class name in snake_case.
+
+Where an object of some class is wanted, one may name every class that is exported beside it and is of its kind, those
+that installed packages announce as entry points under the name of that package, and any other one by its place:
+
+    "shapley_share"     "my_package.rules:Bounty"     "path/to/rules.py:Bounty"
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from fedabm.common.errors import InputError, nearest
+from fedabm.specs.hints import hints_of
+from fedabm.specs.places import find_place, one_line_errors
+
+__all__ = ["announced", "choices", "find_kind", "is_a", "kinds", "loaded", "snake", "word"]
+
+Maker = Callable[..., Any]
+
+
+def snake(name: str) -> str:
+    """ShapleyShare -> shapley_share.
+
+    >>> snake("PacBound")
+    'pac_bound'
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def word(base: type) -> str:
+    """What a class is called in a message."""
+    return snake(base.__name__).strip("_").replace("_", " ")
+
+
+def kinds(package: ModuleType) -> dict[str, type]:
+    """The classes that a package exports and that can be made, by their names in text."""
+    exported = {name: getattr(package, name) for name in package.__all__}
+    return {snake(name): one for name, one in exported.items() if _can_be_made(one)}
+
+
+def choices(base: type, *more: ModuleType) -> dict[str, Maker | EntryPoint]:
+    """What can be named where a `base` is wanted: classes exported beside it, entry points, classes of more modules.
+
+    >>> from fedabm.mechanisms import Mechanism
+    >>> "no_payments" in choices(Mechanism)
+    True
+    """
+    package = _home(base)
+    further: dict[str, Maker | EntryPoint] = {one.name: one for one in announced(package.__name__)}
+    return {**further, **{name: make for module in (*more, package) for name, make in _makers(module, base)}}
+
+
+def find_kind(kind: Any, base: type, folders: Sequence[Path] = (), *more: ModuleType) -> Maker:
+    """The class that a name or place stands for, or an error with the nearest name."""
+    if isinstance(kind, str) and ":" in kind:
+        return _own(kind, base, folders)
+    known = choices(base, *more)
+    if not isinstance(kind, str):
+        raise InputError(f"the kind of {word(base)} must be a name, got {kind!r}; {nearest('', known)}")
+    if kind not in known:
+        raise InputError(f"unknown {word(base)} {kind!r}; {nearest(kind, known)}")
+    found = known[kind]
+    return loaded(found) if isinstance(found, EntryPoint) else found
+
+
+def announced(group: str) -> Iterable[EntryPoint]:
+    """What installed packages offer under the name of one of ours, such as `fedabm.mechanisms`."""
+    return entry_points(group=group)
+
+
+def loaded(entry: EntryPoint) -> Any:
+    """What an entry point stands for."""
+    try:
+        with one_line_errors():
+            return entry.load()
+    except (ImportError, AttributeError, ValueError) as error:
+        package = entry.dist.name if entry.dist else "an installed package"
+        raise InputError(
+            f"{entry.name!r} of {package} cannot be loaded from {entry.value!r}: {error}; install it again"
+        ) from None
+
+
+def _own(kind: str, base: type, folders: Sequence[Path]) -> Maker:
+    """A class of one's own; a function will do, if it returns such an object."""
+    found = find_place(kind, folders)
+    if not callable(found) or (inspect.isclass(found) and not is_a(found, base)):
+        raise InputError(f"{kind!r} is no {word(base)}; name a subclass of {base.__module__}.{base.__name__}")
+    return found
+
+
+def _home(base: type) -> ModuleType:
+    """The outermost module around a class that exports it."""
+    parts = base.__module__.split(".")
+    around = (sys.modules.get(".".join(parts[:depth])) for depth in range(1, len(parts)))
+    exporting = (one for one in around if one and base.__name__ in getattr(one, "__all__", ()))
+    return next(exporting, sys.modules[base.__module__])
+
+
+def _makers(module: ModuleType, base: type) -> Iterable[tuple[str, Maker]]:
+    """Public classes of a kind, and functions that are named like a class and return one, by their names in text."""
+    for name in getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")]):
+        one = getattr(module, name, None)
+        if _can_be_made(one) and is_a(one, base):
+            yield snake(name), one
+        elif inspect.isfunction(one) and name[:1].isupper() and _gives(one, base):
+            yield snake(name), one
+
+
+def is_a(kind: type, base: type) -> bool:
+    """Whether a class is of a kind; nothing is, where Python cannot tell."""
+    try:
+        return issubclass(kind, base)
+    except TypeError:
+        return False
+
+
+def _can_be_made(one: Any) -> bool:
+    return inspect.isclass(one) and not inspect.isabstract(one)
+
+
+def _gives(function: Callable[..., Any], base: type) -> bool:
+    given = hints_of(function).get("return")
+    return inspect.isclass(given) and is_a(given, base)

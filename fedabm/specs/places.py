@@ -1,0 +1,148 @@
+"""What stands in a module or in a file of one's own: "package.module:name" or "path/to/file.py:name".
+
+A file is loaded as the module of its name, and its folder is put first on the path where Python looks for modules, as
+for a script: it may import its neighbours, and workers find what it defines.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from fedabm.common.errors import InputError, nearest
+
+__all__ = ["find_place", "is_file", "locate", "one_line_errors", "own_module"]
+
+#: the files that were loaded as modules, by the module's name
+_LOADED: dict[str, Path] = {}
+_LOADING: set[Path] = set()
+
+
+def is_file(text: str) -> bool:
+    """Whether a text means a Python file, not a module or a scenario's name.
+
+    >>> is_file("my_study.py"), is_file("free_riding")
+    (True, False)
+    """
+    return text.endswith(".py") or os.sep in text
+
+
+def find_place(where: str, folders: Sequence[Path] = ()) -> Any:
+    """What "module:name" or "file.py:name" stands for; files are looked for in the folders, then in the current one.
+
+    >>> find_place("fedabm.mechanisms:NoPayments").__name__
+    'NoPayments'
+    """
+    place, _, name = where.rpartition(":")
+    found: Any = own_module(locate(place, folders)) if is_file(place) else _imported(place)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            public = [one for one in vars(found) if not one.startswith("_")]
+            raise InputError(f"{place} has no {name!r}; {nearest(name, public)}")
+        found = getattr(found, part)
+    return found
+
+
+def locate(text: str, folders: Sequence[Path] = ()) -> Path:
+    """The file that a path means, in one of the folders or in the current one."""
+    path = Path(text).expanduser()
+    candidates = [folder / path for folder in (*folders, Path())]  # an absolute path stays as it is
+    found = next((one for one in candidates if os.path.isfile(one)), None)
+    if found is None:
+        hint = nearest(path.name, _scripts(candidates[0].parent))
+        raise InputError(f"there is no file {text}; {hint}")
+    return found.resolve()
+
+
+def _scripts(folder: Path) -> list[str]:
+    with contextlib.suppress(OSError):
+        return [path.name for path in folder.glob("*.py")]
+    return []
+
+
+def own_module(path: Path) -> ModuleType:
+    """The module in a file of one's own, loaded once."""
+    path, name = path.resolve(), path.stem
+    if path in _LOADING:
+        raise InputError(f"{path} runs itself while it is loaded; call run_script under if __name__ == '__main__':")
+    if name in sys.modules and _LOADED.get(name) == path:
+        return sys.modules[name]
+    _check_name(path)
+    with contextlib.suppress(ValueError):
+        sys.path.remove(str(path.parent))
+    sys.path.insert(0, str(path.parent))
+    _LOADING.add(path)
+    try:
+        return _load(path)
+    finally:
+        _LOADING.discard(path)
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path} is no Python file; give a file that ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # before it is carried out: dataclasses look their module up
+    try:
+        with one_line_errors(path):
+            spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[path.stem]
+        raise
+    _LOADED[path.stem] = path
+    return module
+
+
+def _check_name(path: Path) -> None:
+    """Workers and checkpoints find the module by its name, so that no other may have it."""
+    name = path.stem
+    if "." in name:
+        raise InputError(f"{path.name} has a dot in its name, which no module can have; rename the file")
+    if name in _LOADED:
+        return
+    other = sys.modules.get(name) or importlib.util.find_spec(name)
+    file = getattr(other, "__file__", None) or getattr(other, "origin", None)
+    if name in sys.stdlib_module_names or (file and Path(file).resolve() != path):
+        raise InputError(f"{path.name} has the name of another module, {name} in {file or 'Python'}; rename the file")
+
+
+def _imported(module: str) -> ModuleType:
+    try:
+        with one_line_errors():
+            return importlib.import_module(module)
+    except ImportError as error:
+        raise InputError(
+            f"cannot import {module!r}: {error}; write package.module:name or path/to/file.py:name"
+        ) from None
+    except ValueError:
+        raise InputError(f"{module!r} is no module; write package.module:name or path/to/file.py:name") from None
+
+
+@contextlib.contextmanager
+def one_line_errors(path: Path | None = None) -> Iterator[None]:
+    """What goes wrong while somebody's code is loaded, as one line with file and line.
+
+    Without a `path`, modules that are not found are left to the caller.
+    """
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except SyntaxError as error:
+        raise InputError(f"{error.filename}, line {error.lineno}: {error.msg}; correct it there") from None
+    except Exception as error:
+        if path is None and isinstance(error, ImportError | ValueError):
+            raise
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if path is None or frame.filename == str(path)] or frames
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"{own[-1].filename}, line {own[-1].lineno}: {reason}; correct it there") from None

@@ -1,0 +1,31 @@
+"""TOML files and texts; what is wrong with one is said in one line."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from fedabm.common.errors import InputError
+
+__all__ = ["parse_toml", "read_toml"]
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """The table in a TOML file."""
+    try:
+        return parse_toml(Path(path).read_text(encoding="utf-8"), str(path))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}; give the path of a TOML file") from None
+    except UnicodeDecodeError:
+        raise InputError(f"cannot read {path}: it is not UTF-8 text; give the path of a TOML file") from None
+
+
+def parse_toml(text: str, source: str) -> dict[str, Any]:
+    """The table in a TOML text; `source` says where it comes from."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise InputError(f"{source} is nested too deeply; write less inside each other") from None
+    except ValueError as error:  # also of numbers with thousands of digits
+        raise InputError(f"{source} is not valid TOML: {str(error).splitlines()[0]}; correct it there") from None
