@@ -15,10 +15,10 @@ from hypothesis import settings
 
 import fedabm.strategies
 from fedabm import Federation, Frames, Scenario, population
-from fedabm.common.names import kinds
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy
 from fedabm.simulation.activation import Sequential
+from fedabm.specs.kinds import kinds
 from fedabm.strategies import (
     Attacker,
     BestResponse,

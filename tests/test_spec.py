@@ -54,7 +54,9 @@ def test_another_mechanism_may_bring_parameters(tmp_path: Path) -> None:
     path = write(tmp_path, EXAMPLE)
     table = '{ kind = "contribution_subsidy", rate = 0.02 }'
     assert read_game(path, table).mechanism == ContributionSubsidy(0.02)
-    with pytest.raises(InputError, match=r'needs rate, got nothing; write \{ kind = "contribution_subsidy", rate = \.\.\. \}'):
+    with pytest.raises(
+        InputError, match=r'needs rate, got nothing; write \{ kind = "contribution_subsidy", rate = \.\.\. \}'
+    ):
         read_game(path, "contribution_subsidy")
     with pytest.raises(InputError, match="--mechanism is not valid TOML"):
         read_game(path, "{ kind = ")

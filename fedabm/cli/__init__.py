@@ -35,5 +35,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_script(file: str) -> NoReturn:
-    """What a scenario script calls when it is run by itself: `run_script(__file__)`."""
-    sys.exit(main(["run", Path(file).stem, *sys.argv[1:]]))
+    """What a scenario script, wherever it is, calls when it is run by itself: `run_script(__file__)`."""
+    sys.exit(main(["run", str(Path(file).resolve()), *sys.argv[1:]]))

@@ -35,13 +35,13 @@ class _Parser(argparse.ArgumentParser):
 
 def _list(commands: Any) -> None:
     parser = commands.add_parser("list", help="the scenarios, their questions and parameters")
-    parser.add_argument("name", nargs="?", help="show the parameters of one scenario")
+    parser.add_argument("name", nargs="?", help="show the parameters of one scenario, by name or path")
     parser.set_defaults(command="fedabm.cli.list:show")
 
 
 def _run(commands: Any) -> None:
     parser = commands.add_parser("run", help="run a scenario and save frames and pictures")
-    parser.add_argument("name", help="which scenario; see `fedabm list`")
+    parser.add_argument("name", help="which scenario: a name of `fedabm list`, or the path of a script")
     parser.add_argument("--seed", type=int, default=0, help="all randomness comes from it (default 0)")
     parser.add_argument("--steps", type=int, help="at most this many steps per run")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter; repeatable")

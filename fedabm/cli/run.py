@@ -22,18 +22,19 @@ from fedabm.results.store import claim
 from fedabm.solving.equilibrium import solve
 from fedabm.specs.games import read_game
 from fedabm.study import resume
-from fedabm.study.library import find
+from fedabm.study.library import Script, find
 from fedabm.study.study import Study
 
 __all__ = ["run_scenario", "solve_game"]
 
 
 def run_scenario(options: argparse.Namespace) -> None:
-    """`fedabm run NAME`: run, save, and say where."""
+    """`fedabm run NAME` or `fedabm run path/to/my_study.py`: run, save, and say where."""
     script = find(options.name)
     parameters = script.parameters(options.set)
-    study = Study(script.name, options.seed, options.steps, parameters, options.quiet)
-    command = _command(options)
+    recorded = json.loads(json.dumps(parameters, default=repr))
+    study = Study(script.name, options.seed, options.steps, recorded, options.quiet)
+    command = _command(script, options)
     folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}", command)
     resume.make_room(folder, command)
     unfinished = resume.unfinished(folder, command, study, options.checkpoint)
@@ -100,9 +101,9 @@ def _fresh(folder: Path, command: str) -> Path:
     return next(path for path in candidates if not os.path.exists(path) or resume.left(path) == command)
 
 
-def _command(options: argparse.Namespace) -> str:
-    """The command that repeats this run."""
-    words = ["fedabm", "run", options.name, "--seed", str(options.seed)]
+def _command(script: Script, options: argparse.Namespace) -> str:
+    """The command that repeats this run, from whatever folder."""
+    words = ["fedabm", "run", script.where, "--seed", str(options.seed)]
     words += ["--steps", str(options.steps)] if options.steps else []
     words += [word for setting in options.set for word in ("--set", setting)]
     return shlex.join(words)

@@ -105,7 +105,7 @@ def specification(source: Source) -> str:
     if source.kind == "run" or len(designs) != 1:
         return ""
     target, design = manifest.get("target", {}), dict(designs[0])
-    table: dict[str, Any] = {_TARGETS.get(target.get("kind"), "scenario"): target.get("name", "")}
+    table: dict[str, Any] = {_TARGETS.get(target.get("kind"), "scenario"): target.get("file") or target.get("name", "")}
     seeds = manifest.get("seeds", {})
     table["seeds"] = seeds["values"] if "values" in seeds else dict(seeds)
     if manifest.get("steps"):

@@ -56,7 +56,7 @@ def _meaning(annotation: Any, names: Mapping[str, Any]) -> Any:
         return Any
     holder = types.SimpleNamespace(__annotations__={"it": annotation})
     try:
-        return typing.get_type_hints(holder, {}, names)["it"]  # type: ignore[arg-type]
+        return typing.get_type_hints(holder, {}, names)["it"]
     except Exception:  # a name that only the type checker imports, or no type at all
         return Any
 

@@ -47,7 +47,7 @@ def kinds(package: ModuleType) -> dict[str, type]:
 
 
 def choices(base: type, *more: ModuleType) -> dict[str, Maker | EntryPoint]:
-    """What can be named where a `base` is wanted: classes exported beside it, entry points, classes of more modules.
+    """What can be named where a `base` is wanted: entry points, classes exported beside it, classes of more modules.
 
     >>> from fedabm.mechanisms import Mechanism
     >>> "no_payments" in choices(Mechanism)
@@ -55,7 +55,7 @@ def choices(base: type, *more: ModuleType) -> dict[str, Maker | EntryPoint]:
     """
     package = _home(base)
     further: dict[str, Maker | EntryPoint] = {one.name: one for one in announced(package.__name__)}
-    return {**further, **{name: make for module in (*more, package) for name, make in _makers(module, base)}}
+    return {**further, **{name: make for module in (package, *more) for name, make in _makers(module, base)}}
 
 
 def find_kind(kind: Any, base: type, folders: Sequence[Path] = (), *more: ModuleType) -> Maker:
@@ -107,10 +107,10 @@ def _home(base: type) -> ModuleType:
 def _makers(module: ModuleType, base: type) -> Iterable[tuple[str, Maker]]:
     """Public classes of a kind, and functions that are named like a class and return one, by their names in text."""
     for name in getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")]):
-        one = getattr(module, name, None)
+        one: Any = getattr(module, name, None)
         if _can_be_made(one) and is_a(one, base):
             yield snake(name), one
-        elif inspect.isfunction(one) and name[:1].isupper() and _gives(one, base):
+        if inspect.isfunction(one) and name[:1].isupper() and _gives(one, base):
             yield snake(name), one
 
 

@@ -1,7 +1,7 @@
 """Words of the command line: `--set key=value` takes what TOML takes, without quotes around names.
 
-    --set owners=12     --set rates=0.1,0.2     --set shuffle=yes     --set mechanism=shapley_share
-    --set 'mechanism={ kind = "contribution_subsidy", rate = 0.2 }'
+--set owners=12     --set rates=0.1,0.2     --set shuffle=yes     --set mechanism=shapley_share
+--set 'mechanism={ kind = "contribution_subsidy", rate = 0.2 }'
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ import ast
 import importlib
 import importlib.util
 import inspect
-import pkgutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -116,9 +115,9 @@ def describe(module: ModuleType, name: str, where: str) -> Script:
 
 def _packaged() -> dict[str, Path]:
     """The files of the scripts in our package, by name."""
-    places = importlib.import_module(_SCENARIOS).__path__
-    found = {module.name: Path(module.module_finder.path, f"{module.name}.py") for module in pkgutil.iter_modules(places)}
-    return {name: path.resolve() for name, path in found.items() if not name.startswith("_")}
+    folders = importlib.import_module(_SCENARIOS).__path__
+    files = (path for folder in folders for path in Path(folder).glob("*.py"))
+    return {path.stem: path.resolve() for path in files if not path.stem.startswith("_")}
 
 
 def _announced() -> dict[str, EntryPoint]:

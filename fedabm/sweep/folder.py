@@ -60,7 +60,7 @@ def check_target(folder: Path, target: Mapping[str, str]) -> None:
         return  # none yet, or damaged: it is written anew
     if version != FORMAT:
         raise InputError(f"{folder} was written by another version of fedabm; use that version or another --out")
-    if known != target:
+    if any(known[name] != target[name] for name in ("kind", "name")):
         raise InputError(f"{folder} holds a sweep of {known['name']}, not of {target['name']}; choose another --out")
 
 

@@ -87,7 +87,7 @@ class Sweep:
         """What the manifest says."""
         designs = [self.design] if isinstance(self.design, Design) else list(self.design)
         return {
-            "target": {"kind": self.what.kind, "name": self.what.where},
+            "target": self.what.describe(),
             "design": [design.describe() for design in designs],
             "design_digest": digest([job.key for job in self.jobs])[:16],
             "fixed": plain(self.fixed),

@@ -1,6 +1,6 @@
 """A sweep in a few lines of TOML.
 
-    scenario = "free_riding"       # or function = "package.module:build", or model = "package.module:Model"
+    scenario = "free_riding"       # or the path of a script, or function = "package.module:build", or model = ...
     seeds = 20                     # or a list, or { count = 20, paired = false, root = 0 }
 
     [fixed]
@@ -11,26 +11,27 @@
 
 Random designs take `count` and `seed` beside the kind, and beside lists also spans such as
 `rate = { low = 0.001, high = 0.1, log = true }`; `cells` takes one table per named cell; `one_at_a_time` takes a table
-`baseline`.  Where a parameter is annotated as mechanism, strategy or accuracy, its values are names in snake_case, or
-tables with a `kind`; the `kind` of an attacker itself is written as its `attack`.
+`baseline`.  Values are read as the target's annotations want them (see `fedabm.specs.values`): a mechanism, strategy or
+accuracy is a name in snake_case, or a table with a `kind`.  Paths, also in places such as "rules.py:Bounty", are looked
+for beside the file and in the current folder.
 """
 
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from fedabm.common.errors import InputError, nearest
-from fedabm.common.names import build
+from fedabm.specs.toml import read_toml
+from fedabm.specs.values import Reader
 from fedabm.sweep.designs import Cells, Design, Grid, OneAtATime
 from fedabm.sweep.plan import Sweep
 from fedabm.sweep.sampling import LatinHypercube, RandomDesign, Sobol
 from fedabm.sweep.seeds import Seeds
 from fedabm.sweep.targets import Target, target_of
-from fedabm.sweep.values import Reader
+from fedabm.sweep.values import Parameters
 
 __all__ = ["read_sweep", "sweep_of"]
 
@@ -42,49 +43,43 @@ _DESIGNS = ("grid", "cells", "one_at_a_time", *_SAMPLED)
 
 def read_sweep(path: str | Path) -> Sweep:
     """Read a sweep from a TOML file; modules are looked for beside it and in the current folder too."""
-    path = Path(path)
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}; give the path of a TOML file") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path} is not valid TOML: {str(error).splitlines()[0]}; correct it there") from None
-    for entry in (str(path.resolve().parent), str(Path.cwd())):
+    table, folder = read_toml(path), Path(path).resolve().parent
+    for entry in (str(folder), str(Path.cwd())):
         if entry not in sys.path:
             sys.path.append(entry)
-    return sweep_of(table)
+    return sweep_of(table, (folder,))
 
 
-def sweep_of(table: Mapping[str, Any]) -> Sweep:
+def sweep_of(table: Mapping[str, Any], folders: tuple[Path, ...] = ()) -> Sweep:
     """The sweep that a parsed specification describes.
 
     >>> len(sweep_of({"scenario": "free_riding", "seeds": 3, "design": {"rate": [0.1, 0.2]}}).jobs)
     6
     """
     _check_keys(table, _KEYS, "the sweep")
-    target = _target(table)
-    read = Reader(target)
+    target = _target(table, folders)
+    read = Parameters(target, folders)
     fixed = read.setting(_table("fixed", table.get("fixed", {})))
     design = _design(_table("design", table.get("design", {})), read)
     return Sweep(target, design, _seeds(table.get("seeds", 1)), fixed, table.get("steps"))
 
 
-def _target(table: Mapping[str, Any]) -> Target:
+def _target(table: Mapping[str, Any], folders: tuple[Path, ...]) -> Target:
     given = [key for key in _TARGETS if key in table]
     if len(given) != 1:
         raise InputError(f"the sweep needs one of {', '.join(_TARGETS)}, got {', '.join(given) or 'none'}; give one")
     name = table[given[0]]
     if not isinstance(name, str) or (":" in name) == (given[0] == "scenario"):
-        wanted = "the name of a scenario" if given[0] == "scenario" else "package.module:name"
+        wanted = "the name or path of a scenario" if given[0] == "scenario" else "package.module:name"
         raise InputError(f"{given[0]} must be {wanted}, got {name!r}; see `fedabm list` or write where it is defined")
-    target = target_of(name)
+    target = target_of(name, folders)
     kind = {"script": "scenario"}.get(target.kind, target.kind)
     if kind != given[0]:
         raise InputError(f"{name!r} is a {kind}, not a {given[0]}; write {kind} = {name!r}")
     return target
 
 
-def _design(table: Mapping[str, Any], read: Reader) -> Design:
+def _design(table: Mapping[str, Any], read: Parameters) -> Design:
     rest = dict(table)
     kind = rest.pop("kind", "grid")
     if not isinstance(kind, str):
@@ -106,8 +101,7 @@ def _design(table: Mapping[str, Any], read: Reader) -> Design:
 
 def _seeds(given: Any) -> Seeds:
     if isinstance(given, Mapping):
-        _check_keys(given, ("count", "paired", "root"), "seeds")
-        return build(Seeds, given, "seeds")
+        return Reader().make(Seeds, given, "seeds")
     return Seeds.of(given)
 
 

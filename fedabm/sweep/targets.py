@@ -1,22 +1,22 @@
 """What a job runs: a scenario script, a function that makes a scenario, or any Mesa model.
 
-A script goes by its name.  A function `build(**parameters) -> Scenario` and a subclass of `mesa.Model` go by where they
-are defined, "package.module:name"; workers import them from there.  Both get the seed, if they have a parameter `seed`.
+A script goes by its name or by the path of its file.  A function `build(**parameters) -> Scenario` and a subclass of
+`mesa.Model` go by where they are defined, "package.module:name" or "path/to/file.py:name"; workers import them from
+there.  Both get the seed, if they have a parameter `seed`.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import sys
-import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from fedabm.common.errors import InputError, nearest
 from fedabm.simulation.collected import is_model
+from fedabm.specs.places import find_place
 from fedabm.study import library
 from fedabm.sweep.identity import canonical
 from fedabm.sweep.sources import sources_of
@@ -38,11 +38,7 @@ class Target:
         """The function or class itself."""
         if self.kind == "script":
             return library.find(self.where).run
-        module, _, name = self.where.partition(":")
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-        return found
+        return find_place(self.where)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -80,40 +76,27 @@ class Target:
             **given
         }
 
-    def hints(self) -> dict[str, Any]:
-        """The types of the parameters, as far as they are stated."""
-        found = self.find()
-        try:
-            return typing.get_type_hints(found.__init__ if inspect.isclass(found) else found)
-        except (NameError, TypeError):
-            return {}
+    def describe(self) -> dict[str, str]:
+        """What the manifest of a sweep says: a script goes by its name, as its file may have moved when it goes on."""
+        if self.kind != "script":
+            return {"kind": self.kind, "name": self.where}
+        return {"kind": self.kind, "name": self.name, **({"file": self.where} if self.where != self.name else {})}
 
 
-def target_of(given: Any) -> Target:
-    """The target that a name, a function or a class stands for."""
+def target_of(given: Any, folders: Sequence[Path] = ()) -> Target:
+    """The target that a name, a place, a function or a class stands for; files are also looked for in the folders."""
     if isinstance(given, Target):
         return given
+    if isinstance(given, str) and ":" in given:
+        return target_of(find_place(given, folders))
     if isinstance(given, str):
-        return _imported(given) if ":" in given else Target("script", library.find(given).name, given)
+        script = library.find(given, folders)
+        return Target("script", script.where, script.name)
     if is_model(given):
         return Target("model", _where(given), given.__name__)
     if inspect.isfunction(given):
         return Target("function", _where(given), given.__name__)
     raise InputError(f"cannot sweep {given!r}; give a scenario's name, a function that makes one, or a Mesa model")
-
-
-def _imported(where: str) -> Target:
-    module, _, name = where.partition(":")
-    try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except ImportError as error:
-        raise InputError(f"cannot import {module!r}: {error}; write package.module:function") from None
-    except AttributeError:
-        public = [name for name in vars(found) if not name.startswith("_")]
-        raise InputError(f"{module} has no {name!r}; {nearest(name, public)}") from None
-    return target_of(found)
 
 
 def _where(thing: Any) -> str:

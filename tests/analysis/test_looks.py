@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 from fedabm import mechanisms, strategies
 from fedabm.analysis import figures
 from fedabm.analysis.looks import kind_of, mechanism_looks, strategy_looks
-from fedabm.common.names import kinds
+from fedabm.specs.kinds import kinds
 from fedabm.strategies import BestResponse
 
 
