@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from fedabm.cli.parsers import command_line
 from fedabm.common.errors import InputError, Interrupted
+from fedabm.specs.places import is_loading
 
 __all__ = ["main", "run_script"]
 
@@ -36,4 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run_script(file: str) -> NoReturn:
     """What a scenario script, wherever it is, calls when it is run by itself: `run_script(__file__)`."""
-    sys.exit(main(["run", str(Path(file).resolve()), *sys.argv[1:]]))
+    path = Path(file).resolve()
+    if is_loading(path):
+        raise InputError(f"{path} runs itself while it is loaded; call run_script under if __name__ == '__main__':")
+    sys.exit(main(["run", str(path), *sys.argv[1:]]))

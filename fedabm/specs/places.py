@@ -13,16 +13,17 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from fedabm.common.errors import InputError, nearest
 
-__all__ = ["find_place", "is_file", "locate", "one_line_errors", "own_module"]
+__all__ = ["find_place", "is_file", "is_loading", "locate", "one_line_errors", "own_module"]
 
-#: the files that were loaded as modules, by the module's name
-_LOADED: dict[str, Path] = {}
+#: the names of modules that were loaded from files here, and the files that are being loaded
+_LOADED: set[str] = set()
 _LOADING: set[Path] = set()
 
 
@@ -70,11 +71,10 @@ def _scripts(folder: Path) -> list[str]:
 
 def own_module(path: Path) -> ModuleType:
     """The module in a file of one's own, loaded once."""
-    path, name = path.resolve(), path.stem
-    if path in _LOADING:
-        raise InputError(f"{path} runs itself while it is loaded; call run_script under if __name__ == '__main__':")
-    if name in sys.modules and _LOADED.get(name) == path:
-        return sys.modules[name]
+    path = path.resolve()
+    known = sys.modules.get(path.stem)
+    if known is not None and _file(known) == path:  # also where it was imported, as by a worker
+        return known
     _check_name(path)
     with contextlib.suppress(ValueError):
         sys.path.remove(str(path.parent))
@@ -84,6 +84,11 @@ def own_module(path: Path) -> ModuleType:
         return _load(path)
     finally:
         _LOADING.discard(path)
+
+
+def is_loading(path: Path) -> bool:
+    """Whether a file is being loaded at this moment."""
+    return path.resolve() in _LOADING
 
 
 def _load(path: Path) -> ModuleType:
@@ -98,7 +103,7 @@ def _load(path: Path) -> ModuleType:
     except BaseException:
         del sys.modules[path.stem]
         raise
-    _LOADED[path.stem] = path
+    _LOADED.add(path.stem)
     return module
 
 
@@ -108,11 +113,17 @@ def _check_name(path: Path) -> None:
     if "." in name:
         raise InputError(f"{path.name} has a dot in its name, which no module can have; rename the file")
     if name in _LOADED:
-        return
+        return  # another file of ours, whose place this one takes
     other = sys.modules.get(name) or importlib.util.find_spec(name)
-    file = getattr(other, "__file__", None) or getattr(other, "origin", None)
-    if name in sys.stdlib_module_names or (file and Path(file).resolve() != path):
+    file = _file(other)
+    if name in sys.stdlib_module_names or file not in (None, path):
         raise InputError(f"{path.name} has the name of another module, {name} in {file or 'Python'}; rename the file")
+
+
+def _file(module: ModuleType | ModuleSpec | None) -> Path | None:
+    """Where a module stands; nothing for folders without __init__ and for what is built into Python."""
+    file = getattr(module, "__file__", None) or getattr(module, "origin", None)
+    return Path(file).resolve() if file else None
 
 
 def _imported(module: str) -> ModuleType:
@@ -143,6 +154,6 @@ def one_line_errors(path: Path | None = None) -> Iterator[None]:
         if path is None and isinstance(error, ImportError | ValueError):
             raise
         frames = traceback.extract_tb(error.__traceback__)
-        own = [frame for frame in frames if path is None or frame.filename == str(path)] or frames
+        own = [frame for frame in frames if path is None or Path(frame.filename).is_relative_to(path.parent)] or frames
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(f"{own[-1].filename}, line {own[-1].lineno}: {reason}; correct it there") from None
