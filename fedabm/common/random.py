@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import InputError
-from fedabm.games.curves import Array
 
 __all__ = ["Streams", "check_seed", "generator", "owner_streams"]
 
@@ -32,10 +33,14 @@ def generator(seed: int, kind: str, *path: int) -> np.random.Generator:
 
 
 class Streams:
-    """The generators of some owners; each draw gives one number per owner, from that owner's own generator."""
+    """The generators of some owners; each draw gives one number per owner, from that owner's own generator.
+
+    `drawn` says whether anybody has drawn since it was last set to False: a run does not rest while owners throw dice.
+    """
 
     def __init__(self, generators: Iterable[np.random.Generator]) -> None:
         self._generators = tuple(generators)
+        self.drawn = False
 
     def __len__(self) -> int:
         return len(self._generators)
@@ -46,15 +51,29 @@ class Streams:
 
     def each(self) -> tuple[np.random.Generator, ...]:
         """One generator per owner."""
+        self.drawn = True
         return self._generators
 
-    def uniform(self, low: float = 0.0, high: float = 1.0) -> Array:
-        """One uniform number per owner."""
-        return np.array([g.uniform(low, high) for g in self._generators])
+    def uniform(self, low: float = 0.0, high: float = 1.0, where: Flags | None = None) -> Array:
+        """One uniform number per owner; only owners `where` draw, the others get nan and their streams stay put."""
+        if where is None:
+            return np.array([g.uniform(low, high) for g in self.each()])
+        drawn = np.full(len(self), np.nan)
+        rows = np.flatnonzero(where)
+        if len(rows):
+            drawn[rows] = self.take(rows).uniform(low, high)
+            self.drawn = True
+        return drawn
 
     def normal(self) -> Array:
         """One standard normal number per owner."""
-        return np.array([g.standard_normal() for g in self._generators])
+        return np.array([g.standard_normal() for g in self.each()])
+
+    def choice(self, weights: Array) -> NDArray[np.intp]:
+        """One number below k per owner, from its own row of probabilities (n, k), which need not sum to one."""
+        edges = np.cumsum(weights, axis=1)
+        spot = self.uniform() * edges[:, -1]
+        return np.minimum((edges <= spot[:, None]).sum(axis=1), weights.shape[1] - 1)
 
 
 def owner_streams(seed: int, owners: int) -> Streams:

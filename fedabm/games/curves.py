@@ -13,11 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Rows = NDArray[np.intp] | list[int]
-Flags = NDArray[np.bool_]
+from fedabm.common.arrays import Array, Flags, Rows
 
 __all__ = ["Along", "Array", "Curve", "Flags", "Line", "Rows", "beside"]
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fedabm.common.errors import InputError
 from fedabm.views import INFORMATION
 
-__all__ = ["COLUMNS"]
+__all__ = ["COLUMNS", "Column"]
 
 #: by frame and column, in the order in which the columns stand
 COLUMNS: dict[str, dict[str, str]] = {
@@ -18,8 +23,9 @@ COLUMNS: dict[str, dict[str, str]] = {
         "accuracy": "the accuracy oracle with its parameters",
         "owners": "number of owners",
         "steps": "steps that were run",
-        "status": "converged, stopped (steps used up) or interrupted",
-        "converged": "whether nothing moved any more",
+        "status": "converged (at rest, and the gap is within the tolerance), at rest (nobody moves, but somebody could "
+        "gain or nothing is proven), stopped (by its steps or a rule) or interrupted",
+        "converged": "whether nothing moved any more and the certified gap is within the scenario's tolerance",
         "gap": "certified gap: the most any owner could still gain by another contribution, the others at their word "
         "(empty: cut off)",
         "fedabm": "version of fedabm",
@@ -80,3 +86,22 @@ COLUMNS: dict[str, dict[str, str]] = {
         "reason": "the rule that demanded it",
     },
 }
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of one's own: `value` gets the federation after a step, and gives one number, or one per owner.
+
+    >>> Column("steps", "largest", lambda model: model.population.contribution.max()).name
+    'largest'
+    """
+
+    frame: Literal["steps", "owners"]
+    name: str
+    value: Callable[[Any], Any]
+
+    def __post_init__(self) -> None:
+        if self.frame not in ("steps", "owners"):
+            raise InputError(f"a column belongs to steps or owners, got {self.frame!r}; choose one of them")
+        if self.name in COLUMNS[self.frame]:
+            raise InputError(f"{self.frame} has a column {self.name!r} already; choose another name")

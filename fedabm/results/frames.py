@@ -78,7 +78,7 @@ def _concatenate(name: str, frames: list[pd.DataFrame]) -> pd.DataFrame:
             frames = [frame.assign(**{named: frame[named].cat.set_categories(labels)}) for frame in frames]
     kept = [frame for frame in frames if len(frame)] or frames[:1]
     joined = pd.concat(kept, ignore_index=True) if len(kept) > 1 else kept[0].reset_index(drop=True)
-    order = list(COLUMNS[name])
+    order = [*COLUMNS[name], *(column for column in joined.columns if column not in COLUMNS[name])]
     return joined if list(joined.columns) == order else joined[order]
 
 

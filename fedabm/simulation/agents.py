@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, NoReturn
 
 import mesa
 import numpy as np
 
+from fedabm.common.arrays import Array
+from fedabm.common.errors import InputError, check_kind, check_number
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.curves import Array
+from fedabm.games.costs import Cost
 from fedabm.games.offers import Offers
 from fedabm.mechanisms import Mechanism
+from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Strategy
-from fedabm.views import Outcome, Reports, ServerView
-
-if TYPE_CHECKING:
-    from fedabm.simulation.model import Federation
+from fedabm.views import Action, Outcome, OwnerView, Reports, ServerView
 
 __all__ = ["Owner", "Server"]
 
@@ -26,33 +26,91 @@ class _Agent(mesa.Agent):
     Mesa counts the agents of each model in a table that never forgets a model (`Agent._ids`); we drop the entry.
     """
 
-    def __init__(self, model: Federation, number: int) -> None:
+    #: the federation
+    model: Any
+
+    def __init__(self, model: mesa.Model, number: int) -> None:
         super().__init__(model)
         self.unique_id = number
         mesa.Agent._ids.pop(model, None)
 
 
 class Owner(_Agent):
-    """A data owner: a handle on one row of the population."""
+    """A data owner: a handle on one row of the population.
 
-    def __init__(self, model: Federation, row: int) -> None:
+    `Owner(model, profile)` adds one while a run goes on; `remove()` takes it out.  What it does is its `strategy`, or
+    its own `decide` in a subclass (slower, one agent at a time):
+
+        class Stubborn(Owner):
+            def decide(self, view):
+                return view.truthful(0.5 * view.capacity)
+
+        population(costs, capacities, agent=Stubborn)
+    """
+
+    def __init__(self, model: Any, profile: OwnerProfile | None = None, *, row: int | None = None) -> None:
+        if row is None:
+            check_kind("an owner's profile", profile, OwnerProfile)
+            row = model.make_room(profile, type(self))
         super().__init__(model, row)
         self.row = row
+        model.seat(self)
+
+    def decide(self, view: OwnerView) -> Action:
+        """What it does, from its own view: what its strategy says, unless a subclass has a mind of its own."""
+        return self.strategy.act(view)
+
+    def remove(self) -> None:
+        """Leave the federation for good; an owner that leaves by its strategy stays here to be asked."""
+        self.model.dismiss(self)
+        super().remove()
+
+    def step(self) -> NoReturn:
+        """Owners do not step by themselves."""
+        raise InputError("an owner acts when the federation steps; call model.step(), or override Owner.decide")
+
+    # What can be changed while a run goes on
 
     @property
     def strategy(self) -> Strategy:
-        """What this owner does."""
+        """What this owner does; another one begins without memories."""
         return self.model.population.strategies[self.row]
 
-    @property
-    def contribution(self) -> float:
-        """How much data it really used in the last step."""
-        return float(self.model.population.contribution[self.row])
+    @strategy.setter
+    def strategy(self, strategy: Strategy) -> None:
+        check_kind("strategy", strategy, Strategy)
+        self.model.population.change(self.row, strategy=strategy)
 
     @property
     def capacity(self) -> float:
         """How much data it has."""
         return float(self.model.population.capacity[self.row])
+
+    @capacity.setter
+    def capacity(self, capacity: float) -> None:
+        check_number("capacity", capacity)
+        self.model.population.change(self.row, capacity=float(capacity))
+
+    @property
+    def cost_function(self) -> Cost:
+        """What its data cost it, as a function of its contribution."""
+        return self.model.population.cost.take([self.row])
+
+    @cost_function.setter
+    def cost_function(self, cost: Cost) -> None:
+        check_kind("cost", cost, Cost)
+        self.model.population.change(self.row, cost=cost)
+
+    @property
+    def contribution(self) -> float:
+        """How much data it really used in the last step; set, it is what it does and says until it decides again."""
+        return float(self.model.population.contribution[self.row])
+
+    @contribution.setter
+    def contribution(self, contribution: float) -> None:
+        self.model.population.act(self.row, contribution)
+
+    # What came of it
 
     @property
     def accuracy(self) -> float:
@@ -79,12 +137,28 @@ class Owner(_Agent):
         """Whether it is still in the federation."""
         return bool(self.model.population.stayed[self.row])
 
+    @property
+    def role(self) -> str:
+        """What it is called by its profile."""
+        return self.model.population.roles[self.row]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("accuracy", "payment", "cost", "utility", "stayed", "role"):
+            raise AttributeError(
+                f"an owner's {name} is a result; set its strategy, contribution, capacity or cost_function instead"
+            )
+        super().__setattr__(name, value)
+
 
 class Server(_Agent):
-    """The neutral server: it announces offers, settles by its mechanism, and sees reports only."""
+    """The neutral server: it announces offers, settles by its mechanism, and sees reports only.
 
-    def __init__(self, model: Federation, mechanism: Mechanism) -> None:
+    It is no member of `model.agents`, which are the owners.
+    """
+
+    def __init__(self, model: mesa.Model, mechanism: Mechanism) -> None:
         super().__init__(model, -1)
+        model.deregister_agent(self)
         self.mechanism = mechanism
         self._standing: tuple[Reports, Accuracy, Offers] | None = None
 

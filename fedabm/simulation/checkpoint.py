@@ -190,8 +190,6 @@ def _rebuilt(scenario: Scenario, state: dict[str, Any]) -> Federation:
     model.server._standing = state["standing"]
     model.random.setstate(state["random"])
     model.rng.bit_generator.state = state["rng"]
-    for cohort in model.population._cohorts:  # what strategies see cannot be written to, also after unpickling
-        for column in (cohort.capacity, cohort.cost.rate, cohort.cost.exponent, cohort.cost.fixed, cohort.eagerness):
-            column.setflags(write=False)
+    model.population.freeze()
     model._began = time.perf_counter() - state["elapsed"]
     return model

@@ -35,6 +35,10 @@ class Ledger:
         self._balances = np.zeros(owners + 1)
         self._entries: list[tuple[int, Transfers]] = []
 
+    def add(self) -> None:
+        """An account for one more owner; the server's stays the last."""
+        self._balances = np.insert(self._balances, len(self._balances) - 1, 0.0)
+
     def record(self, step: int, transfers: Transfers, *, keep: bool = True) -> None:
         """Book the transfers of a step."""
         if np.any(transfers.amount < 0) or not np.all(np.isfinite(transfers.amount)):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import mesa
 import numpy as np
 
-from fedabm.common.errors import check_kind
+from fedabm.common.errors import InputError, check_kind
 from fedabm.common.random import check_seed, generator
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.certificate import certified_gains
@@ -18,14 +19,18 @@ from fedabm.games.curves import Array
 from fedabm.games.sending import Effort, Sending
 from fedabm.results.columns import COLUMNS
 from fedabm.results.frames import Frames, run_frame, shorten
+from fedabm.simulation.activation import Members
 from fedabm.simulation.agents import Owner, Server
+from fedabm.simulation.cohorts import Turn
 from fedabm.simulation.ledger import Ledger, check_balanced
 from fedabm.simulation.links import Links
-from fedabm.simulation.population import Members, Population
+from fedabm.simulation.network import Sight
+from fedabm.simulation.population import Population
 from fedabm.simulation.recorder import Recorder
-from fedabm.simulation.scenario import Scenario
+from fedabm.simulation.scenario import OwnerProfile, Scenario
+from fedabm.simulation.stopping import Progress
 from fedabm.simulation.treasury import Treasury, balances
-from fedabm.views import Outcome, Reports, ServerView, Transfers
+from fedabm.views import Action, Outcome, OwnerView, Reports, ServerView, Transfers
 
 __all__ = ["Federation"]
 
@@ -33,28 +38,43 @@ __all__ = ["Federation"]
 class Federation(mesa.Model):
     """Owners with private costs and strategies meet a server with a mechanism.
 
-    Each `step()` is one round as the papers describe it.  `running` turns False when nothing moves any more
-    (`converged`) or when the scenario's steps are over; `run()` steps until then.  `mesa.batch_run` works: give the
-    scenario and seeds as parameters, `batch_run(Federation, {"scenario": scenario, "seed": [1, 2]})`.
+    Each `step()` is one round as the papers describe it.  `running` turns False when the scenario's stopping rule says
+    so or its steps are over; `run()` steps until then.  `mesa.batch_run` works: give the scenario and seeds as
+    parameters, `batch_run(Federation, {"scenario": scenario, "seed": [1, 2]})`.
+
+    `model.agents` are the owners, to select, get, set and aggregate as in any Mesa model.  Owners can be added and
+    removed between steps (`Owner(model, profile)`, `owner.remove()`).  Reporters of one's own go into a subclass or a
+    `mesa.DataCollector` put in place of `datacollector`; columns of the frames into the scenario's `columns`.
     """
 
     def __init__(self, scenario: Scenario, seed: int = 0) -> None:
         check_kind("scenario", scenario, Scenario)
         check_seed(seed)
         super().__init__(seed=int(seed))
-        self.scenario, self.seed = scenario, int(seed)
-        self.population = Population(scenario.owners, self.seed)
+        self.scenario = scenario
+        self.seed = int(seed)
+        agents = [profile.agent or Owner for profile in scenario.owners]
+        alone = [row for row, agent in enumerate(agents) if _minded(agent)]
+        self.population = Population(scenario.owners, self.seed, alone)
         self.server = Server(self, scenario.mechanism)
-        self.owners = mesa.agent.AgentSet([Owner(self, row) for row in range(len(scenario.owners))], random=self.random)
-        self.ledger, self.treasury = Ledger(len(scenario.owners)), Treasury(self.population.money, scenario.pay_every)
-        self.recorder = Recorder(scenario.record, with_cost=scenario.mechanism.asks_cost)
+        self._seated: list[Owner | None] = [None] * len(agents)
+        for row, agent in enumerate(agents):
+            agent(self, row=row)
+        self.ledger = Ledger(len(agents))
+        self.treasury = Treasury(self.population.money, scenario.pay_every)
+        self.sight = None if scenario.network is None else Sight(scenario.network)
+        self.recorder = Recorder(scenario.record, scenario.columns, with_cost=scenario.mechanism.asks_cost)
         self.datacollector = mesa.DataCollector(model_reporters=_REPORTERS)
-        self.converged, self.moved = False, np.inf
-        self._quiet = np.zeros(len(scenario.owners), dtype=bool)
+        self.at_rest = False
+        self.moved = np.inf
+        self.progress: list[Progress] = []
+        self._quiet = np.zeros(len(agents), dtype=bool)
         self._order = generator(self.seed, "activation")
-        self.accuracy, self._learning = scenario.accuracy.seeded(self.seed), False
+        self.accuracy = scenario.accuracy.seeded(self.seed)
+        self._learning = False
         self._restricted: tuple[Members, Accuracy, Accuracy] | None = None
         self._transfers = Transfers.central(np.zeros(0), "")
+        self._gap: tuple[int, float] | None = None
         self.links: list[Links] = []
         self._links: Links | None = None
         self.reciprocity = self.components = np.nan
@@ -83,6 +103,55 @@ class Federation(mesa.Model):
             self.step()
         return self
 
+    # Who takes part
+
+    @property
+    def owners(self) -> mesa.agent.AgentSet:
+        """The agents of all owners, in the order of their numbers; the same as `agents`."""
+        return self.agents
+
+    def make_room(self, profile: OwnerProfile, agent: type[Owner] = Owner, sees: Sequence[int] = ()) -> int:
+        """Room for one more owner, which takes part from the next step on; its number.  `Owner` calls it.
+
+        With a network it sees nobody, and nobody sees it, unless `sees` links it to some.
+        """
+        wanted = getattr(self.accuracy, "owners", None)
+        if wanted is not None and wanted <= len(self.population):
+            raise InputError(
+                f"there is no room for an owner {len(self.population)}: the accuracy knows {wanted} owners; "
+                "give the scenario one that knows more, and the number as its seats"
+            )
+        row = self.population.add(profile, self.steps, alone=_minded(agent))
+        self._seated.append(None)
+        self.ledger.add()
+        self.treasury.add(self.population.money)
+        if self.sight is not None:
+            self.sight.add(sees)
+        self._quiet = np.append(self._quiet, False)
+        self._awake()
+        return row
+
+    def add(self, profile: OwnerProfile, sees: Sequence[int] = ()) -> Owner:
+        """Add an owner while the run goes on; with a network, linked to those that it `sees`."""
+        agent = profile.agent or Owner
+        return agent(self, row=self.make_room(profile, agent, sees))
+
+    def seat(self, owner: Owner) -> None:
+        """Note which agent stands for a row; `Owner` calls it."""
+        self._seated[owner.row] = owner
+
+    def dismiss(self, owner: Owner) -> None:
+        """Let an owner leave for good; `Owner.remove` calls it."""
+        self.population.leave(np.array([owner.row]))
+        self._awake()
+
+    def _awake(self) -> None:
+        """Something has changed from outside: the run, if it was at rest, has not ended after all."""
+        self.at_rest = False
+        self._quiet[:] = False
+        self._gap = None
+        self.running = self.steps < self.scenario.steps
+
     # The phases of a round
 
     def announce(self, present: Members) -> tuple[Reports, Accuracy]:
@@ -100,14 +169,36 @@ class Federation(mesa.Model):
                 break
             reports, oracle = self.announce(present)
             offers = self.server.announce(reports, oracle)
-            public = {"told": oracle.tells, "total": float(reports.contribution.sum())}
-            for cohort in self.population.cohorts(batch):
-                everyone = len(cohort.members) == len(present)
-                mine = offers if everyone else offers.take(np.searchsorted(present, cohort.members))
-                view = cohort.view(self.steps, mine, self.population.memory(cohort.members), **public)
-                self.population.apply(cohort.members, cohort.strategy.act(view))
+            public = {"told": oracle.tells, "total": float(reports.contribution.sum()), "present": len(present)}
+            for turn in self.population.turns(batch):
+                everyone = len(turn.members) == len(present)
+                mine = offers if everyone else offers.take(np.searchsorted(present, turn.members))
+                seen = None if self.sight is None else self.sight.view(turn.members)
+                view = turn.view(self.steps, mine, self.population.lately(turn.members), seen, **public)
+                self._carry_out(turn, view)
             acted.append(batch)
         return np.concatenate(acted)
+
+    def _carry_out(self, turn: Turn, view: OwnerView) -> None:
+        """Ask whose turn it is, and do what they say; what goes wrong there is told with class, owner and step."""
+        decider = turn.cohort.strategy.act
+        who = type(turn.cohort.strategy).__name__
+        if turn.cohort.alone:
+            agent = self._seated[int(turn.members[0])]
+            if agent is None:
+                return
+            decider = agent.decide
+            who = type(agent).__name__
+        try:
+            action: Action = decider(view)
+            self.population.apply(turn, action)
+        except Exception as error:
+            several = f" and {len(turn.members) - 1} more" if len(turn.members) > 1 else ""
+            where = f"{who} of owner {turn.members[0]}{several} failed in step {self.steps}"
+            what = (
+                str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}; mend its decision"
+            )
+            raise InputError(f"{where}: {what}") from error
 
     def learn(self, present: Members, before: Effort) -> Array:
         """One step of training; what the model is then worth to each owner on the true contributions."""
@@ -153,34 +244,43 @@ class Federation(mesa.Model):
         """Owners get their models and money, and bear their true costs."""
         imports = None if self._links is None else self._links.weights != 0
         deal, value = self.population.deal(present, outcome.access * accuracy, imports), self.scenario.valuation
-        paid = balances(self._transfers, len(self.population))
-        self.population.payment, self.population.utility = paid, np.where(self.population.stayed, 0.0, paid)
-        self.population.receive(present, deal.accuracy, paid[present], value.gain(deal), value.cost(deal))
+        people, paid = self.population, balances(self._transfers, len(self.population))
+        people.payment = paid
+        people.utility = np.where(people.stayed, 0.0, paid)
+        people.receive(present, deal.accuracy, paid[present], value.gain(deal), value.cost(deal))
+        if self.sight is not None:
+            self.sight.show(people.stayed, people.claimed, people.claimed_size, people.accuracy, people.payment)
 
     def watch(self, acted: Members, moved: float) -> None:
-        """Stop when everybody has acted since anybody last moved, and the model has learned all it can.
+        """Note whether everybody has acted since anybody last moved, and ask the stopping rule.
 
-        In the first step nobody knows yet what it gains, so that standing still says nothing.
+        In the first step nobody knows yet what it gains, so that standing still says nothing.  Nor does it while
+        owners throw dice or learn, while the model does, or while debts or newcomers are awaited.
         """
         self.moved = moved
-        if self.moved > self.scenario.tolerance or self._learning or self.treasury.waiting or self.steps == 1:
+        people = self.population
+        unsettled = people.restless or self._learning or self.treasury.waiting or self.steps == 1
+        if self.moved > self.scenario.tolerance or unsettled:
             self._quiet[:] = False
         else:
             self._quiet[acted] = True
-        self.converged = bool(np.all(self._quiet | ~self.population.stayed)) and not self.population.awaited(self.steps)
-        self.running = not self.converged and self.steps < self.scenario.steps
+        self.at_rest = bool(np.all(self._quiet | ~people.stayed)) and not people.awaited(self.steps)
+        self._gap = None
+        self.progress.append(Progress(self.steps, self.at_rest, self.total_contribution, self.welfare))
+        self.running = self.steps < self.scenario.steps and not self.scenario.stopping.ends(self.progress)
 
     def collect(self) -> None:
         """Keep what the scenario asked to keep of this step."""
         self.seconds.append(time.perf_counter() - self._began)
+        values = {column: getattr(self, name) for column, name in _REPORTERS.items()}
+        self.recorder.keep(self, self._transfers, self._links, values)
         self.datacollector.collect(self)
-        self.recorder.keep(self.steps, self.population, self._transfers, self._links)
 
     # What can be asked of a run
 
     def oracle(self, present: Members) -> Accuracy:
         """The accuracies when only these owners take part."""
-        if len(present) == len(self.population):
+        if len(present) == len(self.population) == (getattr(self.accuracy, "owners", None) or len(present)):
             return self.accuracy
         known = self._restricted
         if known is None or known[1] is not self.accuracy or not np.array_equal(known[0], present):
@@ -211,7 +311,14 @@ class Federation(mesa.Model):
     @property
     def gap(self) -> float:
         """The certified gap: the largest regret of any owner; zero at a Nash equilibrium of the game announced."""
-        return float(np.max(self.regrets()))
+        if self._gap is None or self._gap[0] != self.steps:
+            self._gap = (self.steps, float(np.max(self.regrets())))
+        return self._gap[1]
+
+    @property
+    def converged(self) -> bool:
+        """Whether nothing moves any more and nobody could gain more than the scenario's `gap_tolerance`."""
+        return self.at_rest and self.gap <= self.scenario.gap_tolerance
 
     # The columns of the steps frame, as Mesa's DataCollector reads them
 
@@ -260,10 +367,12 @@ class Federation(mesa.Model):
 
     @property
     def status(self) -> str:
-        """converged, stopped (steps used up) or interrupted."""
+        """converged, at rest, stopped or interrupted, as the column of that name says."""
         if self.running or self._torn:
             return "interrupted"
-        return "converged" if self.converged else "stopped"
+        if not self.at_rest:
+            return "stopped"
+        return "converged" if self.converged else "at rest"
 
     @property
     def _torn(self) -> bool:
@@ -282,13 +391,18 @@ class Federation(mesa.Model):
             "owners": len(self.population),
             "steps": self.recorder.step,
             "status": self.status,
-            "converged": self.converged and not self._torn,
+            "converged": not self._torn and self.converged,
             "gap": self.gap if self.steps and not self._torn else np.nan,
             "wall_time": time.perf_counter() - self._began,
         }
         owners, transfers = self.recorder.frame(self.population), self.ledger.frame(self.recorder.latest)
-        steps = self.recorder.step_frame(self.datacollector.model_vars)
+        steps = self.recorder.step_frame()
         return Frames.join([Frames(run_frame(row), steps, owners, transfers)])
+
+
+def _minded(agent: type) -> bool:
+    """Whether a class of agents decides for itself."""
+    return getattr(agent, "decide", None) is not Owner.decide
 
 
 #: columns of the steps frame and the attributes that fill them

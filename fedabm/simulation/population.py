@@ -5,110 +5,175 @@ An `Owner` agent is a handle on one row.  Rows are private: only the model hands
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import MOST, InputError, nearest
-from fedabm.common.random import Streams, owner_streams
+from fedabm.common.random import Streams, generator, owner_streams
 from fedabm.games.costs import Cost, stack
-from fedabm.games.curves import Array
-from fedabm.games.offers import Offers
 from fedabm.games.sending import Effort, Tamper, Tampering
 from fedabm.games.valuation import Deal
+from fedabm.simulation.activation import Members
+from fedabm.simulation.cohorts import Facts, Turn, grouped
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Strategy
-from fedabm.views import INFORMATION, Action, Experience, Flags, OwnerView, Payoff, Reports
+from fedabm.views import INFORMATION, Action, Experience, Reports
 
-Members = NDArray[np.intp]
-
-__all__ = ["Cohort", "Population"]
+__all__ = ["Population"]
 
 #: numbers that stand for what a decision rests on
 _CODES = {name: code for code, name in enumerate(INFORMATION)}
 
 
-@dataclass(frozen=True)
-class Cohort:
-    """Owners with equal strategies, which act together, each on its own row."""
-
-    strategy: Strategy
-    members: Members
-    capacity: Array
-    cost: Cost
-    rng: Streams
-    eagerness: Array
-
-    def narrow(self, keep: NDArray[np.bool_]) -> Cohort:
-        """Some members only."""
-        rows = np.flatnonzero(keep)
-        private = self.capacity[rows], self.cost.take(rows), self.rng.take(rows), self.eagerness[rows]
-        return Cohort(self.strategy, self.members[rows], *private)
-
-    def view(self, step: int, offers: Offers, memory: tuple[Experience, Experience], **public: Any) -> OwnerView:
-        """What the members see; `offers` and `memory` (of the last step and the one before) hold their rows only."""
-        payoff, (last, before) = Payoff(offers, self.cost, self.capacity), memory
-        return OwnerView(step, self.capacity, self.cost, last, payoff, self.rng, self.eagerness, before, **public)
-
-
 class Population:
-    """What every owner has, did, said and got."""
+    """What every owner has, did, said and got.
 
-    def __init__(self, profiles: Sequence[OwnerProfile], seed: int) -> None:
+    `alone` are the owners whose agents decide for themselves, one by one.  `restless` says whether anybody threw dice,
+    learned something or decided for itself since the step began: such owners may move again though they stand still.
+    """
+
+    # deeds and what came of them, 0 before there are any
+    contribution: Array
+    claimed: Array
+    claimed_size: Array
+    claimed_eagerness: Array
+    accuracy: Array
+    best: Array
+    gain: Array
+    cost_paid: Array
+    owed: Array
+    payment: Array
+    utility: Array
+    # what is so or not
+    stayed: Flags
+    rejected: Flags
+    dropped: Flags
+
+    def __init__(self, profiles: Sequence[OwnerProfile], seed: int, alone: Iterable[int] = ()) -> None:
         n = len(profiles)
-        self.cost = stack([profile.cost for profile in profiles])
+        self.seed = seed
+        self._costs = [profile.cost for profile in profiles]
+        self.cost = stack(self._costs)
         self.capacity = np.array([profile.capacity for profile in profiles], dtype=float)
         self.eagerness = np.array([profile.eagerness for profile in profiles], dtype=float)
         self.joins = np.array([profile.joins for profile in profiles])
-        self.person = _persons(profiles)
-        self.money, self.owed = np.array([profile.budget for profile in profiles], dtype=float), np.zeros(n)
-        self.information = np.zeros(n, dtype=np.int8)
-        self.roles = tuple(profile.role for profile in profiles)
+        self.money = np.array([profile.budget for profile in profiles], dtype=float)
         self._start = np.array([profile.start for profile in profiles], dtype=float)
-        self.contribution, self.gain, self.best = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.claimed, self.claimed_size, self.claimed_eagerness = np.zeros(n), np.zeros(n), np.zeros(n)
+        self._accounts: dict[int, int] = {}
+        self.person = np.array([self._person(profile, row) for row, profile in enumerate(profiles)])
+        self.roles = [profile.role for profile in profiles]
+        self.strategies = [profile.strategy for profile in profiles]
+        self.information = np.zeros(n, dtype=np.int8)
         self.claimed_cost = Cost(np.zeros(n), np.ones(n), np.zeros(n))
-        self.accuracy, self.payment, self.cost_paid = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.utility = np.zeros(n)
-        self.stayed, self.rejected = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
-        self.dropped = np.zeros(n, dtype=bool)
+        for name in _DEEDS:
+            setattr(self, name, np.zeros(n))
+        for name in _STATES:
+            setattr(self, name, np.zeros(n, dtype=bool))
         self._tampers: dict[int, Tamper] = {}
-        self.strategies = tuple(profile.strategy for profile in profiles)
-        self._cohorts = self._sort(seed)
+        self._streams = owner_streams(seed, n)
+        self._alone = set(alone)
+        self._cohorts = grouped(self.strategies, self._alone, self._facts(), ())
+        self._regroup = False
+        self.labels: list[str] = []
+        self.codes = np.array([self._code(strategy) for strategy in self.strategies], dtype=np.intp)
+        self.restless = False
         self.arrive(1)
-        self._memory = (self.experience(np.arange(n)),) * 2
+        self._lately = (self.experience(np.arange(n)),) * 2
 
     def __len__(self) -> int:
         return len(self.capacity)
 
-    def _sort(self, seed: int) -> list[Cohort]:
-        """Group the owners by strategy, in order of first appearance."""
-        groups: dict[Strategy, list[int]] = {}
-        for row, strategy in enumerate(self.strategies):
-            groups.setdefault(strategy, []).append(row)
-        self._streams = owner_streams(seed, len(self))
-        return [self._cohort(strategy, np.array(rows), self._streams) for strategy, rows in groups.items()]
+    def _facts(self) -> Facts:
+        return Facts(self.capacity, self.cost, self.eagerness, self._streams)
 
-    def _cohort(self, strategy: Strategy, rows: Members, streams: Streams) -> Cohort:
-        capacity, cost, eagerness = self.capacity[rows], self.cost.take(rows), self.eagerness[rows]
-        for column in (capacity, cost.rate, cost.exponent, cost.fixed, eagerness):
-            column.setflags(write=False)
-        return Cohort(strategy, rows, capacity, cost, streams.take(rows), eagerness)
+    def _person(self, profile: OwnerProfile, row: int) -> int:
+        """One number per person: the row of its first account.  An owner without one is a person of its own."""
+        return row if profile.person is None else self._accounts.setdefault(profile.person, row)
+
+    def _code(self, strategy: Strategy) -> int:
+        """The place of a strategy's name among the `labels`."""
+        if strategy.label not in self.labels:
+            self.labels.append(strategy.label)
+        return self.labels.index(strategy.label)
+
+    # Who is there
+
+    def add(self, profile: OwnerProfile, step: int, *, alone: bool = False) -> int:
+        """One more owner, which takes part from the next step on (or from the one in which its profile joins)."""
+        row = len(self)
+        for name in _DEEDS:
+            setattr(self, name, np.append(getattr(self, name), 0.0))
+        for name in _STATES:
+            setattr(self, name, np.append(getattr(self, name), False))
+        self._costs.append(profile.cost)
+        self.cost = stack(self._costs)
+        said = self.claimed_cost
+        self.claimed_cost = Cost(np.append(said.rate, 0.0), np.append(said.exponent, 1.0), np.append(said.fixed, 0.0))
+        self.capacity = np.append(self.capacity, profile.capacity)
+        self.eagerness = np.append(self.eagerness, profile.eagerness)
+        self.joins = np.append(self.joins, max(profile.joins, step + 1))
+        self.money = np.append(self.money, profile.budget)
+        self._start = np.append(self._start, profile.start)
+        self.person = np.append(self.person, self._person(profile, row))
+        self.information = np.append(self.information, np.int8(0))
+        self.roles.append(profile.role)
+        self.strategies.append(profile.strategy)
+        self.codes = np.append(self.codes, self._code(profile.strategy))
+        self._streams = Streams([*self._streams.each(), generator(self.seed, "owner", row)])
+        first, second = self._lately
+        self._lately = (first.with_newcomer(), second.with_newcomer())
+        self._alone |= {row} if alone else set()
+        self._regroup = True
+        return row
+
+    def change(
+        self, row: int, strategy: Strategy | None = None, capacity: float | None = None, cost: Cost | None = None
+    ) -> None:
+        """Give an owner another strategy, another amount of data or another cost, from now on."""
+        if strategy is not None:
+            self.strategies[row] = strategy
+            self.codes = self.codes.copy()
+            self.codes[row] = self._code(strategy)
+        if capacity is not None:
+            self.capacity = self.capacity.copy()
+            self.capacity[row] = capacity
+            self.contribution[row] = min(self.contribution[row], capacity)
+        if cost is not None:
+            self._costs[row] = cost
+            self.cost = stack(self._costs)
+        self._regroup = True
 
     def arrive(self, step: int) -> None:
         """Let in who joins in this step; newcomers say what they have before anybody acts."""
         new = (self.joins == step) & ~self.stayed
         self.stayed |= new
         self.contribution[new], self.utility[new] = self._start[new], np.nan
-        for cohort in self.cohorts(np.flatnonzero(new)):
-            rows = cohort.members
-            said = cohort.strategy.declare(
-                Reports(self.contribution[rows], cohort.capacity, cohort.cost, cohort.eagerness)
+        for turn in self.turns(np.flatnonzero(new)):
+            rows, facts = turn.members, turn.facts
+            said = turn.cohort.strategy.declare(
+                Reports(self.contribution[rows], facts.capacity, facts.cost, facts.eagerness)
             )
-            self._hear(rows, said, _sound_report(said, cohort.cost))
+            self._hear(rows, said, _sound_report(said, facts.cost))
+
+    def leave(self, members: Members) -> None:
+        """Some owners leave for good."""
+        self.stayed[members] = self.rejected[members] = False
+        self.joins[members] = 0
+        self._arm(members, None)
+        columns = (
+            self.contribution,
+            self.claimed,
+            self.accuracy,
+            self.payment,
+            self.cost_paid,
+            self.utility,
+            self.gain,
+        )
+        for column in columns:
+            column[members] = 0.0
 
     def awaited(self, step: int) -> bool:
         """Whether somebody joins after this step."""
@@ -119,84 +184,74 @@ class Population:
         """The owners that have not left."""
         return np.flatnonzero(self.stayed)
 
-    def cohorts(self, members: Members) -> list[Cohort]:
-        """The cohorts among some owners."""
+    def turns(self, members: Members) -> list[Turn]:
+        """Whose turn it is among some owners, cohort by cohort."""
+        if self._regroup:
+            self._cohorts = grouped(self.strategies, self._alone, self._facts(), self._cohorts)
+            self._regroup = False
         if len(members) == len(self):
-            return self._cohorts
+            return [Turn.of(cohort) for cohort in self._cohorts]
         asked = np.zeros(len(self), dtype=bool)
         asked[members] = True
-        return [cohort.narrow(asked[cohort.members]) for cohort in self._cohorts if np.any(asked[cohort.members])]
+        chosen = ((cohort, np.flatnonzero(asked[cohort.members])) for cohort in self._cohorts)
+        return [Turn.of(cohort, places) for cohort, places in chosen if len(places)]
 
-    def stance(self) -> tuple[Array, ...]:
-        """What every owner does and says, and whether it stays."""
-        said = self.claimed_cost
-        columns = (self.contribution, self.claimed, self.claimed_size, said.rate, said.fixed, self.claimed_eagerness)
-        return tuple(column.copy() for column in (*columns, self.stayed.astype(float)))
+    def freeze(self) -> None:
+        """What strategies see cannot be written to, also after a checkpoint has been read."""
+        for cohort in self._cohorts:
+            cohort.facts.freeze()
 
-    def moved(self, since: tuple[Array, ...]) -> float:
-        """The largest change of any owner's stance, as a share of its capacity or cost; leaving counts as 1."""
-        rate, fixed, one = self.cost.rate, self.cost.fixed, np.ones(1)
-        units = (self.capacity, self.capacity, self.capacity, rate, fixed, self.eagerness, one)
-        changes = zip(since, self.stance(), units, strict=True)
-        return max(_change(then, now, unit) for then, now, unit in changes)
+    # What they do
 
     def begin(self) -> None:
         """A new step: what was the last one becomes the one before, and nobody has acted yet."""
-        self._memory = (self._memory[1], self.experience(np.arange(len(self))))
+        self._lately = (self._lately[1], self.experience(np.arange(len(self))))
         self.information[:] = _CODES["repeated"]
+        self.restless = False
 
-    def memory(self, members: Members) -> tuple[Experience, Experience]:
-        """What some owners remember of the last step and of the one before."""
-        return self.experience(members), self._memory[0].take(members)
-
-    def effort(self) -> Effort:
-        """What everybody contributes and claims."""
-        return Effort(self.contribution.copy(), self.claimed.copy())
-
-    def tampering(self) -> tuple[Tampering, ...]:
-        """Who changes its model updates in the same way, together."""
-        groups: dict[int, tuple[Tamper, list[int]]] = {}
-        for row, tamper in sorted(self._tampers.items(), key=lambda item: item[0]):
-            groups.setdefault(id(tamper), (tamper, []))[1].append(row)
-        return tuple(Tampering(np.array(rows), tamper, self._streams.take(rows)) for tamper, rows in groups.values())
-
-    @property
-    def unusable(self) -> Flags:
-        """Whose report or model update of this step counted as nothing."""
-        return self.rejected | self.dropped
+    def lately(self, members: Members) -> tuple[Experience, Experience]:
+        """What happened to some owners in the last step and in the one before."""
+        return self.experience(members), self._lately[0].take(members)
 
     def experience(self, members: Members) -> Experience:
-        """What some owners remember of the last step."""
+        """What happened to some owners in the last step."""
         columns = (self.contribution, self.accuracy, self.payment, self.utility)
         return Experience(*(column[members] for column in columns))
 
-    def reports(self, members: Members, *, with_cost: bool, with_eagerness: bool = False) -> Reports:
-        """What some owners have told the server; costs and eagerness only if it asked for them."""
-        cost = self.claimed_cost.take(members) if with_cost else None
-        eagerness = self.claimed_eagerness[members] if with_eagerness else None
-        return Reports(self.claimed[members], self.claimed_size[members], cost, eagerness)
-
-    def apply(self, members: Members, action: Action) -> None:
+    def apply(self, turn: Turn, action: Action) -> None:
         """Carry out what some owners decided.
 
         A contribution cannot leave [0, capacity].  An action or report that is not finite and non-negative (or absurdly
         large) is rejected: it counts as contributing nothing, so that it can hurt nobody else.  Rate and fixed part of
         a cost are the owner's secrets; its exponent is not, and a report with another one is rejected as well.
         """
+        members = turn.members
+        if not isinstance(action, Action):
+            raise InputError(f"it gave {action!r} instead of an action; return view.truthful(...) or an Action")
         for what in (action.contribution, action.report.contribution, action.report.size, action.stay):
             if np.shape(what) != np.shape(members):
                 raise InputError(
                     f"an action of shape {np.shape(what)} for {len(members)} owners; give one entry per row of the view"
                 )
-        good = _sound(action.contribution) & _sound_report(action.report, self.cost.take(members))
-        self.contribution[members] = np.where(good, np.clip(action.contribution, 0.0, self.capacity[members]), 0.0)
+        good = _sound(action.contribution) & _sound_report(action.report, turn.facts.cost)
+        self.contribution[members] = np.where(good, np.clip(action.contribution, 0.0, turn.facts.capacity), 0.0)
         self._hear(members, action.report, good)
         self.rejected[members] = ~good
         self._arm(members, action.tamper)
         if action.used not in _CODES:
             raise InputError(f"a decision cannot rest on {action.used!r}; {nearest(action.used, _CODES)}")
         self.information[members] = _CODES[action.used]
-        self._leave(members[~np.asarray(action.stay, dtype=bool)])
+        learned = turn.remember(action.memory)
+        self.restless |= learned or turn.cohort.alone or turn.facts.rng.drawn
+        self.leave(members[~np.asarray(action.stay, dtype=bool)])
+
+    def act(self, row: int, contribution: float) -> None:
+        """Make an owner contribute this much, and say so, as if it had decided to."""
+        if not _sound(np.asarray(contribution)) or contribution > self.capacity[row]:
+            raise InputError(
+                f"owner {row} cannot contribute {contribution!r}; give a number between 0 and {self.capacity[row]:g}"
+            )
+        self.contribution[row] = self.claimed[row] = contribution
 
     def _hear(self, members: Members, said: Reports, good: Flags) -> None:
         """Note what some owners say; a bad report counts as nothing, beside the last good statement of the cost."""
@@ -217,20 +272,42 @@ class Population:
             for row in members.tolist():
                 self._tampers.pop(row, None)
 
-    def _leave(self, members: Members) -> None:
-        self.stayed[members] = self.rejected[members] = False
-        self._arm(members, None)
-        columns = (
-            self.contribution,
-            self.claimed,
-            self.accuracy,
-            self.payment,
-            self.cost_paid,
-            self.utility,
-            self.gain,
-        )
-        for column in columns:
-            column[members] = 0.0
+    # What they have done, for the model
+
+    def stance(self) -> tuple[Array, ...]:
+        """What every owner does and says, and whether it stays."""
+        said = self.claimed_cost
+        columns = (self.contribution, self.claimed, self.claimed_size, said.rate, said.fixed, self.claimed_eagerness)
+        return tuple(column.copy() for column in (*columns, self.stayed.astype(float)))
+
+    def moved(self, since: tuple[Array, ...]) -> float:
+        """The largest change of any owner's stance, as a share of its capacity or cost; leaving counts as 1."""
+        rate, fixed, one = self.cost.rate, self.cost.fixed, np.ones(1)
+        units = (self.capacity, self.capacity, self.capacity, rate, fixed, self.eagerness, one)
+        changes = zip(since, self.stance(), units, strict=True)
+        return max(_change(then, now, unit) for then, now, unit in changes)
+
+    def effort(self) -> Effort:
+        """What everybody contributes and claims."""
+        return Effort(self.contribution.copy(), self.claimed.copy())
+
+    def tampering(self) -> tuple[Tampering, ...]:
+        """Who changes its model updates in the same way, together."""
+        groups: dict[int, tuple[Tamper, list[int]]] = {}
+        for row, tamper in sorted(self._tampers.items(), key=lambda item: item[0]):
+            groups.setdefault(id(tamper), (tamper, []))[1].append(row)
+        return tuple(Tampering(np.array(rows), tamper, self._streams.take(rows)) for tamper, rows in groups.values())
+
+    @property
+    def unusable(self) -> Flags:
+        """Whose report or model update of this step counted as nothing."""
+        return self.rejected | self.dropped
+
+    def reports(self, members: Members, *, with_cost: bool, with_eagerness: bool = False) -> Reports:
+        """What some owners have told the server; costs and eagerness only if it asked for them."""
+        cost = self.claimed_cost.take(members) if with_cost else None
+        eagerness = self.claimed_eagerness[members] if with_eagerness else None
+        return Reports(self.claimed[members], self.claimed_size[members], cost, eagerness)
 
     def deal(self, members: Members, accuracy: Array, imports: NDArray | None) -> Deal:
         """The true facts of a settled step, for the valuation."""
@@ -246,13 +323,9 @@ class Population:
         self.utility[members] = gain + payment - cost
 
 
-def _persons(profiles: Sequence[OwnerProfile]) -> Members:
-    """One number per person; an owner without one is a person of its own, whose number nobody else has."""
-    named = [
-        ("own", row) if profile.person is None else ("person", profile.person) for row, profile in enumerate(profiles)
-    ]
-    first = {who: row for row, who in reversed(list(enumerate(named)))}
-    return np.array([first[who] for who in named])
+#: columns of what every owner did and got, and of what is so or not
+_DEEDS = tuple(name for name, kind in Population.__annotations__.items() if kind == "Array")
+_STATES = tuple(name for name, kind in Population.__annotations__.items() if kind == "Flags")
 
 
 def _change(then: Array, now: Array, unit: Array) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
 from fedabm.common.errors import (
@@ -21,7 +22,10 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost, Linear
 from fedabm.games.valuation import Received, Valuation
 from fedabm.mechanisms import Mechanism, NoPayments
+from fedabm.results.columns import Column
 from fedabm.simulation.activation import Activation, Simultaneous
+from fedabm.simulation.network import check_network
+from fedabm.simulation.stopping import AtRest, Stopping
 from fedabm.strategies import BestResponse, Strategy
 
 __all__ = ["OwnerProfile", "Scenario", "population"]
@@ -35,7 +39,8 @@ class OwnerProfile:
     joins      the step in which it joins the federation
     role       what to call it in frames and figures
     person     who is behind it: owners of the same number are accounts of one person (default: a person of its own)
-    budget     the money it has; it cannot pay more than that (`fedabm.simulation.treasury`)
+    budget     the money it has; it cannot pay more than that (see `Treasury`)
+    agent      the class of its Mesa agent: a subclass of `Owner` whose `decide` takes the place of the strategy
     """
 
     cost: Cost
@@ -47,6 +52,7 @@ class OwnerProfile:
     role: str = "owner"
     person: int | None = None
     budget: float = np.inf
+    agent: type | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.cost, Cost):
@@ -60,6 +66,8 @@ class OwnerProfile:
         check_positive("eagerness", self.eagerness, zero=True)
         check_whole("joins", self.joins)
         check_range("budget", self.budget, 0.0, np.inf)
+        if self.agent is not None and not (isinstance(self.agent, type) and hasattr(self.agent, "decide")):
+            raise InputError(f"an owner's agent must be a subclass of Owner, got {self.agent!r}; give the class itself")
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,11 @@ class Scenario:
     """Who plays (owners), for what (accuracy), under which rule (mechanism), in which order, for how long.
 
     `valuation` is what a settled step is worth to owners: by default the accuracy they receive less their cost.
-    A run ends after `steps`, or earlier when no owner that acted moved by more than `tolerance` times its capacity.
+    A run ends after `steps`, or earlier by its `stopping` rule: by default when nobody moves by more than `tolerance`
+    times its capacity any more.  It has converged only if the certified gap is then at most `gap_tolerance`.
+    `network` is a NetworkX graph of who sees whom (`fedabm.simulation.network`), `columns` are further columns of the
+    frames (`fedabm.results.columns.Column`).  `seats` is the number of owners that the accuracy knows where that is
+    more than there are at the beginning: room for those who are added while the run goes on.
     `record` keeps every k-th step in the frames (None: the last step only), so that memory stays bounded.
     `pay_every` is the number of steps in a stage: payments are kept and settled at its end (see `Treasury`).
     """
@@ -82,6 +94,11 @@ class Scenario:
     name: str = "scenario"
     valuation: Valuation = field(default_factory=Received)
     pay_every: int = 1
+    stopping: Stopping = field(default_factory=AtRest)
+    gap_tolerance: float = 1e-8
+    network: nx.Graph | None = None
+    columns: tuple[Column, ...] = ()
+    seats: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "owners", tuple(self.owners) if isinstance(self.owners, Iterable) else (self.owners,))
@@ -94,16 +111,30 @@ class Scenario:
             ("mechanism", self.mechanism, Mechanism),
             ("activation", self.activation, Activation),
             ("valuation", self.valuation, Valuation),
+            ("stopping", self.stopping, Stopping),
         ):
             check_kind(what, value, kind)
         wanted = getattr(self.accuracy, "owners", None)
-        if wanted is not None and wanted != len(self.owners):
-            raise InputError(f"{len(self.owners)} owners but an accuracy for {wanted}; give the same number")
+        if wanted is not None and wanted != self.room:
+            raise InputError(f"{self.room} owners but an accuracy for {wanted}; give the same number")
+        if self.network is not None:
+            check_network(self.network, len(self.owners))
+        object.__setattr__(self, "columns", tuple(self.columns))
+        for column in self.columns:
+            check_kind("a column", column, Column)
         check_whole("steps", self.steps)
+        if self.seats is not None:
+            check_whole("seats", self.seats, len(self.owners))
         check_whole("pay_every", self.pay_every)
         check_positive("tolerance", self.tolerance, zero=True)
+        check_positive("gap_tolerance", self.gap_tolerance, zero=True)
         if self.record is not None:
             check_whole("record", self.record)
+
+    @property
+    def room(self) -> int:
+        """For how many owners there is room if the accuracy needs to know."""
+        return len(self.owners) if self.seats is None else self.seats
 
 
 def population(
@@ -111,6 +142,7 @@ def population(
     capacities: Any,
     strategies: Strategy | Sequence[Strategy] | None = None,
     starts: Any = 0.0,
+    agent: type | None = None,
 ) -> tuple[OwnerProfile, ...]:
     """Make one owner per cost; numbers are linear rates, single values serve everybody.
 
@@ -128,4 +160,4 @@ def population(
     if len(chosen) != n:
         raise InputError(f"{len(chosen)} strategies but {n} costs; give one strategy per owner")
     columns = zip(made, size.tolist(), chosen, np.minimum(start, size).tolist(), strict=True)
-    return tuple(OwnerProfile(*column) for column in columns)
+    return tuple(OwnerProfile(*column, agent=agent) for column in columns)

@@ -34,6 +34,10 @@ class Treasury:
         self.money, self.every = money, every
         self._open: list[Transfers] = []
 
+    def add(self, money: Array) -> None:
+        """The money of all owners, with one more at the end."""
+        self.money = money
+
     @property
     def waiting(self) -> bool:
         """Whether debts are waiting for the end of their stage."""

@@ -1,7 +1,7 @@
 """What one owner does with its own view: contribute, report, tamper, stay or quit.  One line here per strategy."""
 
 from fedabm.strategies.attackers import Attacker
-from fedabm.strategies.base import Strategy
+from fedabm.strategies.base import Strategy, Wrapper
 from fedabm.strategies.best_response import BestResponse, GradientResponse
 from fedabm.strategies.liar import Liar
 from fedabm.strategies.measured import MeasuredResponse, MultiplicativeShare
@@ -22,4 +22,5 @@ __all__ = [
     "Quitter",
     "Random",
     "Strategy",
+    "Wrapper",
 ]

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fedabm.common.errors import InputError, check_positive, nearest
 from fedabm.common.random import Streams
 from fedabm.games.sending import Tamper
-from fedabm.strategies.base import Strategy
+from fedabm.strategies.base import Wrapper
 from fedabm.views import Action, OwnerView
 
 __all__ = ["ATTACKS", "Attacker"]
@@ -95,7 +95,7 @@ _WHOLE = ("free_ride", "random_model")
 
 
 @dataclass(frozen=True)
-class Attacker(Strategy):
+class Attacker(Wrapper):
     """Do and say what `truth` does, but send another model: u'_i = attack(u_i), or attack(w + u_i) - w if `full`.
 
     u_i is the update that it trained from the model w it received; `attack` is one of `ATTACKS`: shuffle, sign_flip,
@@ -109,15 +109,14 @@ class Attacker(Strategy):
     'attacker_sign_flip(honest)'
     """
 
-    truth: Strategy
+    example: ClassVar[str] = "Attacker(truth=Honest(), attack='sign_flip')"
     attack: str = "sign_flip"
     scale: float | None = None
     full: bool = False
     trains: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.truth, Strategy):
-            raise InputError(f"an attacker wraps a strategy, got {self.truth!r}; write Attacker(truth=Honest(), ...)")
+        super().__post_init__()
         if self.attack not in ATTACKS:
             raise InputError(f"no attack is called {self.attack!r}; {nearest(self.attack, ATTACKS)}")
         if self.scale is None:

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fedabm.common.errors import InputError, check_positive
-from fedabm.strategies.base import Strategy
+from fedabm.common.errors import check_positive
+from fedabm.strategies.base import Wrapper
 from fedabm.views import Action, OwnerView, Reports
 
 __all__ = ["Liar"]
 
 
 @dataclass(frozen=True)
-class Liar(Strategy):
+class Liar(Wrapper):
     """Do what `truth` does, but misstate cost, data size, contribution or eagerness for others' data by a factor.
 
     Factors above one overstate, below one understate; 1 is the truth.
     """
 
-    truth: Strategy
     cost_factor: float = 1.0
     size_factor: float = 1.0
     contribution_factor: float = 1.0
     eagerness_factor: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.truth, Strategy):
-            raise InputError(f"a liar wraps a strategy, got {self.truth!r}; write Liar(truth=BestResponse(), ...)")
+        super().__post_init__()
         for name in ("cost_factor", "size_factor", "contribution_factor", "eagerness_factor"):
             check_positive(name, getattr(self, name), zero=True)
 

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from fedabm.common.errors import InputError, check_positive, check_range
-from fedabm.strategies.base import Strategy
+from fedabm.common.errors import check_positive, check_range
+from fedabm.strategies.base import Wrapper
 from fedabm.views import Action, OwnerView
 
 __all__ = ["Quitter"]
 
 
 @dataclass(frozen=True)
-class Quitter(Strategy):
+class Quitter(Wrapper):
     """Do what `truth` does, and leave for good after a step with utility below -tolerance.
 
     After each such step it leaves with probability `chance`; iPFL 2025 has owners that quit strictly (1) or with 1/2.
     """
 
-    truth: Strategy
+    example: ClassVar[str] = "Quitter(truth=Honest())"
     tolerance: float = 0.0
     chance: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.truth, Strategy):
-            raise InputError(f"a quitter wraps a strategy, got {self.truth!r}; write Quitter(truth=Honest())")
+        super().__post_init__()
         check_positive("tolerated loss", self.tolerance, zero=True)
         check_range("chance of leaving", self.chance, 0.0, 1.0)
 
@@ -34,5 +34,5 @@ class Quitter(Strategy):
         """Stay only while the last step was no loss; nobody has lost before the first step."""
         action = self.truth.act(view)
         loss = np.nan_to_num(view.last.utility) < -self.tolerance
-        leaves = loss if self.chance == 1 else loss & (view.rng.uniform() < self.chance)
+        leaves = loss if self.chance == 1 else loss & (view.rng.uniform(where=loss) < self.chance)
         return replace(action, stay=action.stay & ~leaves)

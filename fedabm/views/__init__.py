@@ -5,6 +5,8 @@ Everything holds one entry (row) per owner.  A strategy is written elementwise, 
 """
 
 from fedabm.games.curves import Flags
+from fedabm.views.memory import Memory
+from fedabm.views.neighbours import Neighbours
 from fedabm.views.owners import INFORMATION, Action, Experience, OwnerView, Payoff
 from fedabm.views.reports import Reports
 from fedabm.views.server import SERVER, Outcome, ServerView, Transfers
@@ -15,6 +17,8 @@ __all__ = [
     "Action",
     "Experience",
     "Flags",
+    "Memory",
+    "Neighbours",
     "Outcome",
     "OwnerView",
     "Payoff",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedabm.common.random import Streams
 from fedabm.games.best import Best, best_response
@@ -12,6 +13,8 @@ from fedabm.games.costs import Cost
 from fedabm.games.curves import Array, Flags, Rows
 from fedabm.games.offers import Offers
 from fedabm.games.sending import Tamper
+from fedabm.views.memory import Memory
+from fedabm.views.neighbours import Neighbours
 from fedabm.views.reports import Reports
 
 __all__ = ["INFORMATION", "Action", "Experience", "OwnerView", "Payoff"]
@@ -21,7 +24,8 @@ INFORMATION = {
     "repeated": "nothing: the owner did not act in this step",
     "rule": "a rule of its own; nothing it was told",
     "offer": "what the server announced: its own offer while the others' last reports stand",
-    "experience": "what it did and measured in its last two steps, and the announced payment",
+    "experience": "what it did and measured itself, in its last steps or as far as it remembers",
+    "neighbours": "what it saw its neighbours do",
     "total": "its own accuracy and the announced total of all contributions",
 }
 
@@ -32,6 +36,7 @@ class Action:
 
     `tamper` changes the owners' model updates (rows of a matrix) before they are sent, given the models they received;
     None leaves them alone.  `used` says for the frames which information the decision rests on (`INFORMATION`).
+    `memory` is what the owners want to have in mind when they act again; None leaves it as it is.
     """
 
     contribution: Array
@@ -39,6 +44,7 @@ class Action:
     stay: Flags
     tamper: Tamper | None = None
     used: str = "rule"
+    memory: Memory | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,13 @@ class Experience:
     def take(self, rows: Rows) -> Experience:
         """What some owners remember."""
         return Experience(self.contribution[rows], self.accuracy[rows], self.payment[rows], self.utility[rows])
+
+    def with_newcomer(self) -> Experience:
+        """One more row, of an owner to which nothing has happened yet."""
+        contribution, accuracy, payment = (
+            np.append(column, 0.0) for column in (self.contribution, self.accuracy, self.payment)
+        )
+        return Experience(contribution, accuracy, payment, np.append(self.utility, np.nan))
 
 
 @dataclass(frozen=True)
@@ -85,7 +98,9 @@ class OwnerView:
 
     `before` is the step before the last (None: nothing is known of it).  `told` says whether the protocol tells owners
     how the accuracy changes with their own contribution; if not, the payoff knows its present height only.  `total` is
-    what all owners together said they contributed.
+    what all `present` owners together said they contributed.  `owner` is the number of each row's owner, `memory` what
+    the strategy chose to remember (`Strategy.begin`), and `neighbours` what those whom the scenario's network links
+    them to did in the last step (None: there is no network).
     """
 
     step: int
@@ -98,11 +113,16 @@ class OwnerView:
     before: Experience | None = None
     told: bool = True
     total: float = 0.0
+    present: int = 1
+    owner: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    memory: Memory = field(default_factory=dict)
+    neighbours: Neighbours | None = None
 
     def report(self, contribution: Array) -> Reports:
         """The truthful report for a contribution."""
         return Reports(contribution, self.capacity, self.cost, self.eagerness)
 
-    def truthful(self, contribution: Array, used: str = "rule") -> Action:
-        """Contribute this much, say so, and stay; `used` is what the decision rests on."""
-        return Action(contribution, self.report(contribution), np.ones(len(contribution), dtype=bool), used=used)
+    def truthful(self, contribution: Array, used: str = "rule", memory: Memory | None = None) -> Action:
+        """Contribute this much, say so, and stay; `used` is what the decision rests on, `memory` what to remember."""
+        stay = np.ones(len(contribution), dtype=bool)
+        return Action(contribution, self.report(contribution), stay, used=used, memory=memory)

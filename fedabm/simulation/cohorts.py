@@ -1,0 +1,149 @@
+"""Owners with equal strategies act together, each on its own row and with its own memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedabm.common.arrays import Array
+from fedabm.common.random import Streams
+from fedabm.games.costs import Cost
+from fedabm.games.offers import Offers
+from fedabm.simulation.activation import Members
+from fedabm.strategies import Strategy
+from fedabm.views import Experience, Memory, Neighbours, OwnerView, Payoff
+from fedabm.views.memory import check_memory, held, put_rows, same_rows, take_rows
+
+__all__ = ["Cohort", "Facts", "Turn", "grouped"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What owners privately have, one row each: data, what they cost, how eager it is for others', random numbers."""
+
+    capacity: Array
+    cost: Cost
+    eagerness: Array
+    rng: Streams
+
+    def take(self, rows: Members) -> Facts:
+        """The facts of some owners."""
+        return Facts(self.capacity[rows], self.cost.take(rows), self.eagerness[rows], self.rng.take(rows))
+
+    def freeze(self) -> Facts:
+        """Strategies see these arrays, and cannot write to them."""
+        for column in (self.capacity, self.cost.rate, self.cost.exponent, self.cost.fixed, self.eagerness):
+            column.setflags(write=False)
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Cohort:
+    """Owners with equal strategies, their facts, and what they remember; `alone`: an agent that decides for itself."""
+
+    strategy: Strategy
+    members: Members
+    facts: Facts
+    memory: dict[str, Any]
+    alone: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """Those of a cohort that act now: all (`places` is None), or those at some places among its members."""
+
+    cohort: Cohort
+    members: Members
+    facts: Facts
+    places: Members | None = None
+
+    @classmethod
+    def of(cls, cohort: Cohort, places: Members | None = None) -> Turn:
+        """The turn of some members."""
+        if places is None:
+            return cls(cohort, cohort.members, cohort.facts)
+        return cls(cohort, cohort.members[places], cohort.facts.take(places), places)
+
+    def view(
+        self,
+        step: int,
+        offers: Offers,
+        lately: tuple[Experience, Experience],
+        neighbours: Neighbours | None,
+        **public: Any,
+    ) -> OwnerView:
+        """What they see; `offers` and `lately` (the last step and the one before) hold their rows only."""
+        facts = self.facts
+        facts.rng.drawn = False
+        return OwnerView(
+            step,
+            facts.capacity,
+            facts.cost,
+            lately[0],
+            Payoff(offers, facts.cost, facts.capacity),
+            facts.rng,
+            facts.eagerness,
+            lately[1],
+            owner=self.members,
+            memory=take_rows(self.cohort.memory, self.places),
+            neighbours=neighbours,
+            **public,
+        )
+
+    def remember(self, given: Memory | None) -> bool:
+        """Keep what they want to keep in mind; say whether anything of it is new."""
+        if given is None:
+            return False
+        known = self.cohort.memory
+        check_memory(known, given, len(self.members), type(self.cohort.strategy).__name__)
+        changed = not same_rows(take_rows(known, self.places), given)
+        if changed:
+            put_rows(known, self.places, given)
+        return changed
+
+
+def grouped(
+    strategies: Sequence[Strategy], alone: Iterable[int], facts: Facts, before: Sequence[Cohort]
+) -> list[Cohort]:
+    """The owners by strategy, in order of first appearance; who was in a cohort `before` keeps what it remembers."""
+    apart = set(alone)
+    groups: dict[tuple[Strategy, int | None], list[int]] = {}
+    for row, strategy in enumerate(strategies):
+        groups.setdefault((strategy, row if row in apart else None), []).append(row)
+    known = {(cohort.strategy, row): (cohort, place) for cohort in before for place, row in enumerate(cohort.members)}
+    cohorts = []
+    for (strategy, own), rows in groups.items():
+        members = np.array(rows)
+        mine = facts.take(members).freeze()
+        new = np.array([place for place, row in enumerate(rows) if (strategy, row) not in known], dtype=np.intp)
+        memory = _begun(strategy, mine, new)
+        for place, row in enumerate(rows):
+            if (strategy, row) in known and memory:
+                cohort, there = known[strategy, row]
+                put_rows(memory, np.array([place]), take_rows(cohort.memory, np.array([there])))
+        cohorts.append(Cohort(strategy, members, mine, memory, own is not None))
+    return cohorts
+
+
+def _begun(strategy: Strategy, facts: Facts, new: Members) -> dict[str, Any]:
+    """Room for what all of a cohort remember, with the beginning of those who are new to it."""
+    who, n = type(strategy).__name__, len(facts.capacity)
+    if len(new) == n:
+        return held(strategy.begin(n, facts.rng), n, who)
+    # Old members' streams stay put: the others' beginning is only room for what they remember already.
+    begun = held(strategy.begin(len(new), facts.rng.take(new)), len(new), who)
+    return _spread(begun, new, n)
+
+
+def _spread(memory: dict[str, Any], places: Members, n: int) -> dict[str, Any]:
+    room: dict[str, Any] = {}
+    for name, part in memory.items():
+        if isinstance(part, dict):
+            room[name] = _spread(part, places, n)
+        else:
+            room[name] = np.zeros((n, *part.shape[1:]), dtype=part.dtype)
+            room[name][places] = part
+    return room

@@ -1,0 +1,82 @@
+"""Who sees whom: a NetworkX graph of owners, and what those who are linked see of each other.
+
+Any graph with one node per owner will do, as NetworkX's generators make it; node k in the graph's own order is owner k.
+An edge lets both ends see each other; in a directed graph i -> j means that i sees j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.common.arrays import Array, Flags, Rows
+from fedabm.common.errors import InputError
+from fedabm.views import Neighbours
+
+__all__ = ["Sight", "check_network"]
+
+
+def check_network(network: object, owners: int) -> None:
+    """Raise unless it is a graph with one node per owner."""
+    if not isinstance(network, nx.Graph):
+        raise InputError(f"a network must be a NetworkX graph, got {network!r}; for instance nx.cycle_graph({owners})")
+    if len(network) != owners:
+        raise InputError(f"{owners} owners but a network of {len(network)} nodes; give one node per owner")
+
+
+class Sight:
+    """Whom every owner sees, and what there was to see in the last step: deeds that are public, and of whom."""
+
+    def __init__(self, network: nx.Graph) -> None:
+        place = {node: row for row, node in enumerate(network)}
+        self._seen = [
+            np.array(sorted({place[other] for other in network[node]} - {row}), dtype=np.intp)
+            for node, row in place.items()
+        ]
+        self._offsets = np.zeros(1, dtype=np.intp)
+        self._entries = np.zeros(0, dtype=np.intp)
+        self._index()
+        self._there: Flags = np.zeros(len(self._seen), dtype=bool)
+        self._deeds: tuple[Array, ...] = (np.zeros(len(self._seen)),) * 4
+
+    def _index(self) -> None:
+        self._offsets = np.concatenate([[0], np.cumsum([len(rows) for rows in self._seen])]).astype(np.intp)
+        self._entries = np.concatenate([*self._seen, np.zeros(0, dtype=np.intp)])
+
+    def add(self, sees: Sequence[int]) -> None:
+        """One more owner, which sees these and is seen by them."""
+        row = len(self._seen)
+        unknown = [other for other in sees if other not in range(row)]
+        if unknown:
+            raise InputError(f"a newcomer sees owner {unknown[0]}, but owners are 0 .. {row - 1}; use those numbers")
+        self._seen.append(np.array(sorted(set(sees)), dtype=np.intp))
+        for other in self._seen[-1]:
+            self._seen[other] = np.append(self._seen[other], row)
+        self._index()
+        self._there = np.append(self._there, False)
+        self._deeds = tuple(np.append(column, 0.0) for column in self._deeds)
+
+    def of(self, owner: int) -> list[int]:
+        """The owners that this one sees."""
+        return [int(other) for other in self._seen[owner]]
+
+    def show(self, there: Flags, contribution: Array, size: Array, accuracy: Array, payment: Array) -> None:
+        """Note what everybody present did in a step and what came of it, as far as it is public."""
+        self._there = there.copy()
+        self._deeds = tuple(column.copy() for column in (contribution, size, accuracy, payment))
+
+    def view(self, rows: Rows) -> Neighbours:
+        """What some owners see of the last step; who was not there is not seen."""
+        rows = np.asarray(rows, dtype=np.intp)
+        count = np.diff(self._offsets)[rows]
+        ends = np.cumsum(count)
+        places = np.repeat(self._offsets[rows] - (ends - count), count) + np.arange(ends[-1] if len(ends) else 0)
+        others: NDArray[np.intp] = self._entries[places]
+        seen = self._there[others]
+        kept = np.bincount(np.repeat(np.arange(len(rows)), count)[seen], minlength=len(rows))
+        offsets = np.concatenate([[0], np.cumsum(kept)]).astype(np.intp)
+        others = others[seen]
+        return Neighbours(offsets, others, *(column[others] for column in self._deeds))
