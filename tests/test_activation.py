@@ -92,7 +92,7 @@ def test_a_random_subset_is_converged_only_after_everyone_has_stood_still():
     owners = population([0.01] * 6, 10.0, [FreeRider()] * 5 + [Honest()])
     for seed in range(8):
         model = run(replace(two_owners(), owners=owners, activation=RandomSubset(1), steps=500), seed)
-        assert model.converged
+        assert (model.at_rest, model.status) == (True, "at rest")
         assert model.population.contribution[5] == 10.0
 
 

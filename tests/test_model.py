@@ -61,7 +61,7 @@ def test_mesa_batch_run_works_with_thinned_recording(record):
 def test_owners_and_server_are_mesa_agents():
     model = run(two_owners())
     assert isinstance(model, mesa.Model)
-    assert len(model.agents) == 3
+    assert len(model.agents) == 2
     assert model.owners.get("contribution") == model.population.contribution.tolist()
     assert [agent.unique_id for agent in model.owners] == [0, 1]
     for name in ("capacity", "accuracy", "payment", "utility", "stayed", "strategy"):
@@ -194,7 +194,7 @@ def test_a_lie_that_is_only_told_still_keeps_the_run_going():
     """The liar never moves, but what it says does at first; the other responds to it before the run may end."""
     owners = population([0.1, 0.1], 10.0, [Says(1.0, claimed=5.0), BestResponse()], starts=[1.0, 10**0.5 - 2])
     model = run(Scenario(owners, PowerLaw(), activation=Simultaneous()))
-    assert model.converged
+    assert model.at_rest
     assert model.population.contribution[1] == 0.0
 
 
@@ -214,9 +214,9 @@ def test_a_silent_departure_keeps_the_run_going():
     assert model.present == 3
     model.running = True
     model.step()
-    assert (model.present, model.converged, model.moved) == (2, False, 1.0)
+    assert (model.present, model.at_rest, model.moved) == (2, False, 1.0)
     model.step()
-    assert model.converged
+    assert model.at_rest
 
 
 # Broken strategies

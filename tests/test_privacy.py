@@ -19,7 +19,7 @@ from fedabm.games.offers import Offers
 from fedabm.mechanisms import ContributionSubsidy, Mechanism, NoPayments
 from fedabm.simulation.activation import RandomSubset, Sequential, Simultaneous
 from fedabm.simulation.scenario import OwnerProfile
-from fedabm.strategies import FixedShare, GradientResponse, Liar, Strategy
+from fedabm.strategies import FixedShare, GradientResponse, Liar, Strategy, Wrapper
 from fedabm.views import Action, Outcome, OwnerView, Reports, ServerView
 from tests.test_mechanisms import EXAMPLES
 
@@ -96,11 +96,10 @@ def leaks(root: object, secrets: list[float]) -> list[float]:
 
 
 @dataclass(frozen=True)
-class Spy(Strategy):
+class Spy(Wrapper):
     """Notes the views it gets; the number keeps it alone in its cohort."""
 
-    truth: Strategy
-    number: int
+    number: int = 0
     views: list[OwnerView] = field(default_factory=list, compare=False, repr=False)
 
     def act(self, view: OwnerView) -> Action:

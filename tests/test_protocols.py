@@ -124,7 +124,7 @@ def test_the_measured_slope_is_the_difference_quotient_and_nothing_before_it_is_
         model.step()
     people = model.population
     people.begin()
-    last, before = people.memory(np.arange(2))
+    last, before = people.lately(np.arange(2))
     frames = model.frames().owners
     for step, memory in ((3, last), (2, before)):
         rows = frames[frames["step"] == step]
@@ -200,7 +200,7 @@ def test_payments_in_stages_are_the_sums_of_their_steps():
 
 def test_a_run_does_not_end_while_a_stage_is_open():
     made = run(Scenario(population([0.1, 0.2], 10.0, Honest()), PowerLaw(), CostSharing(0.5), pay_every=7, steps=50))
-    assert made.converged
+    assert made.at_rest
     assert made.steps % 7 == 0
     assert not made.treasury.waiting
 

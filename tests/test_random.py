@@ -21,7 +21,7 @@ def with_strategy(scenario, row: int, strategy: Strategy):
 def draws(model: Federation) -> dict[int, np.ndarray]:
     """What each owner's generator would give next: it tells how much the owner has drawn, and from where."""
     cohorts = model.population._cohorts
-    return {row: g.random(3) for c in cohorts for row, g in zip(c.members, c.rng.each(), strict=True)}
+    return {row: g.random(3) for c in cohorts for row, g in zip(c.members, c.facts.rng.each(), strict=True)}
 
 
 @pytest.mark.parametrize("activation", [Simultaneous(), Sequential(shuffle=True), RandomSubset(3)])

@@ -16,6 +16,8 @@ from fedabm.report.source import Source
 __all__ = ["Concern", "concerns"]
 
 #: gaps, losses and budgets below this share of what is at stake are rounding
+#: what runs are called in which nobody moves any more
+_RESTED = ("converged", "at rest")
 _SMALL = 1e-6
 
 
@@ -78,10 +80,10 @@ def _unread(source: Source) -> Iterator[Concern]:
 
 
 def _restless(source: Source) -> Iterator[Concern]:
-    runs = source.done[~source.done["converged"].fillna(False).astype(bool)]
+    runs = source.done[~source.done["status"].isin(_RESTED)]
     if len(runs):
         text = (
-            f"{len(runs)} of {_many(len(source.done), 'run')} did not converge: contributions, reports or models still "
+            f"{len(runs)} of {_many(len(source.done), 'run')} did not come to rest: contributions, reports or models still "
             "changed when the steps were used up."
         )
         yield Concern("warning", text, _names(runs, "gap"))
@@ -89,7 +91,7 @@ def _restless(source: Source) -> Iterator[Concern]:
 
 def _gaps(source: Source) -> Iterator[Concern]:
     """At rest and yet no equilibrium: somebody does not maximise, or nothing is proven."""
-    rested = source.done[source.done["converged"].fillna(False).astype(bool)]
+    rested = source.done[source.done["status"].isin(_RESTED)]
     gap = rested["gap"].astype(float)
     regretful, unproven = rested[(gap > 1e-6) & np.isfinite(gap)], rested[np.isinf(gap)]
     if len(regretful):

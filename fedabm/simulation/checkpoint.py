@@ -33,7 +33,7 @@ FORMAT = 3
 LARGE = 1_000_000
 _REMEDY = "free some space or save it elsewhere"
 #: what belongs to Mesa or points at the model and is made anew
-_ANEW = ("_agents", "_agents_by_type", "_all_agents", "_user_step", "step", "owners", "server", "random", "rng")
+_ANEW = ("_agents", "_agents_by_type", "_all_agents", "_user_step", "step", "_seated", "server", "random", "rng")
 
 
 def save(model: Federation, path: str | Path, identity: str = "", *, shared: bool = False) -> Path:
@@ -176,6 +176,7 @@ def _state(model: Federation) -> dict[str, Any]:
     return {
         "seed": model.seed,
         "values": {name: value for name, value in vars(model).items() if name not in _ANEW},
+        "agents": model.seats(),
         "standing": model.server._standing,
         "random": model.random.getstate(),
         "rng": model.rng.bit_generator.state,
@@ -187,6 +188,7 @@ def _rebuilt(scenario: Scenario, state: dict[str, Any]) -> Federation:
     # With the accuracy that has its seed already, so that nothing is trained or judged anew.
     model = Federation(replace(scenario, accuracy=state["values"]["accuracy"]), state["seed"])
     model.__dict__.update(state["values"])
+    model.reseat(state["agents"])
     model.server._standing = state["standing"]
     model.random.setstate(state["random"])
     model.rng.bit_generator.state = state["rng"]

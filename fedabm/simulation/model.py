@@ -140,6 +140,24 @@ class Federation(mesa.Model):
         """Note which agent stands for a row; `Owner` calls it."""
         self._seated[owner.row] = owner
 
+    def seats(self) -> list[tuple[type[Owner], dict[str, Any]] | None]:
+        """The agent of every row as its class and what it has noted itself (None: removed); for checkpoints."""
+        kept = {id(agent) for agent in self.agents}
+        return [
+            (type(agent), {k: v for k, v in vars(agent).items() if k not in ("model", "unique_id", "row")})
+            if id(agent) in kept
+            else None
+            for agent in self._seated
+        ]
+
+    def reseat(self, seats: Sequence[tuple[type[Owner], dict[str, Any]] | None]) -> None:
+        """Make the agents of all rows anew, as `seats` has told them."""
+        self.agents.do(self.deregister_agent)
+        self._seated = [None] * len(seats)
+        for row, told in enumerate(seats):
+            if told is not None:
+                told[0](self, row=row).__dict__.update(told[1])
+
     def dismiss(self, owner: Owner) -> None:
         """Let an owner leave for good; `Owner.remove` calls it."""
         self.population.leave(np.array([owner.row]))
@@ -317,8 +335,13 @@ class Federation(mesa.Model):
 
     @property
     def converged(self) -> bool:
-        """Whether nothing moves any more and nobody could gain more than the scenario's `gap_tolerance`."""
-        return self.at_rest and self.gap <= self.scenario.gap_tolerance
+        """Whether nothing moves any more and nobody could gain more than the scenario's `gap_tolerance`.
+
+        Where utilities are differences of amounts above 1, the tolerance is relative to the largest of them.
+        """
+        people = self.population
+        amounts = np.abs([people.gain, people.cost_paid, people.payment])
+        return self.at_rest and self.gap <= self.scenario.gap_tolerance * max(1.0, float(amounts.max(initial=0.0)))
 
     # The columns of the steps frame, as Mesa's DataCollector reads them
 

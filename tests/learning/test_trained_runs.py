@@ -22,7 +22,18 @@ from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import CostSharing, NoPayments
 from fedabm.simulation import checkpoint
 from fedabm.simulation.activation import RandomSubset, Sequential
-from fedabm.strategies import Attacker, BestResponse, FixedShare, FreeRider, Honest, Liar, Quitter, Random, Strategy
+from fedabm.strategies import (
+    Attacker,
+    BestResponse,
+    FixedShare,
+    FreeRider,
+    Honest,
+    Liar,
+    Quitter,
+    Random,
+    Strategy,
+    Wrapper,
+)
 from fedabm.views import Action, OwnerView
 from tests.conftest import STRATEGIES, assert_equal_frames, run
 from tests.test_mechanisms import EXAMPLES
@@ -51,11 +62,10 @@ def scenario(strategies: Strategy | list[Strategy], accuracy=None, samples: int 
 
 
 @dataclass(frozen=True)
-class Multiplier(Strategy):
+class Multiplier(Wrapper):
     """Does what `truth` does and multiplies its updates by any number, from step `first` to step `last`."""
 
-    truth: Strategy
-    factor: float
+    factor: float = 1.0
     first: int = 1
     last: int = 10**9
 

@@ -27,7 +27,7 @@ def test_nothing_to_warn_about(tmp_path: Path) -> None:
 def test_a_run_that_does_not_converge(tmp_path: Path) -> None:
     frames = small(steps=1)
     assert not frames.runs["converged"].iloc[0]
-    assert "warning: 1 of 1 run did not converge" in warned(saved(tmp_path / "x", frames))
+    assert "warning: 1 of 1 run did not come to rest" in warned(saved(tmp_path / "x", frames))
 
 
 def test_owners_that_lose(tmp_path: Path) -> None:

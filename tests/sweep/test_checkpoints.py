@@ -35,7 +35,7 @@ def test_a_restored_run_ends_like_one_never_interrupted(tmp_path):
         varying = ["wall_time"]
         pd.testing.assert_frame_equal(again.runs.drop(columns=varying), whole.runs.drop(columns=varying))
         with pytest.raises(ValueError, match="read-only"):
-            restored.population._cohorts[0].capacity[0] = np.inf
+            restored.population._cohorts[0].facts.capacity[0] = np.inf
 
 
 class Killed(BaseException):
