@@ -83,7 +83,7 @@ def _restless(source: Source) -> Iterator[Concern]:
     runs = source.done[~source.done["status"].isin(_RESTED)]
     if len(runs):
         text = (
-            f"{len(runs)} of {_many(len(source.done), 'run')} did not come to rest: contributions, reports or models still "
+            f"{len(runs)} of {_many(len(source.done), 'run')} did not come to rest: deeds, reports or models still "
             "changed when the steps were used up."
         )
         yield Concern("warning", text, _names(runs, "gap"))
