@@ -142,13 +142,7 @@ class Federation(mesa.Model):
 
     def seats(self) -> list[tuple[type[Owner], dict[str, Any]] | None]:
         """The agent of every row as its class and what it has noted itself (None: removed); for checkpoints."""
-        kept = {id(agent) for agent in self.agents}
-        return [
-            (type(agent), {k: v for k, v in vars(agent).items() if k not in ("model", "unique_id", "row")})
-            if id(agent) in kept
-            else None
-            for agent in self._seated
-        ]
+        return [None if agent is None else (type(agent), _noted(agent)) for agent in self._seated]
 
     def reseat(self, seats: Sequence[tuple[type[Owner], dict[str, Any]] | None]) -> None:
         """Make the agents of all rows anew, as `seats` has told them."""
@@ -161,6 +155,7 @@ class Federation(mesa.Model):
     def dismiss(self, owner: Owner) -> None:
         """Let an owner leave for good; `Owner.remove` calls it."""
         self.population.leave(np.array([owner.row]))
+        self._seated[owner.row] = None
         self._awake()
 
     def _awake(self) -> None:
@@ -421,6 +416,11 @@ class Federation(mesa.Model):
         owners, transfers = self.recorder.frame(self.population), self.ledger.frame(self.recorder.latest)
         steps = self.recorder.step_frame()
         return Frames.join([Frames(run_frame(row), steps, owners, transfers)])
+
+
+def _noted(agent: Owner) -> dict[str, Any]:
+    """What an agent keeps itself, beside its place."""
+    return {name: value for name, value in vars(agent).items() if name not in ("model", "unique_id", "row")}
 
 
 def _minded(agent: type) -> bool:
