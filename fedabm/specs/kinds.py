@@ -9,7 +9,6 @@ that installed packages announce as entry points under the name of that package,
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import EntryPoint, entry_points
@@ -18,21 +17,13 @@ from types import ModuleType
 from typing import Any
 
 from fedabm.common.errors import InputError, nearest
+from fedabm.common.names import snake
 from fedabm.specs.hints import hints_of
 from fedabm.specs.places import find_place, one_line_errors
 
 __all__ = ["announced", "choices", "find_kind", "is_a", "kinds", "loaded", "snake", "word"]
 
 Maker = Callable[..., Any]
-
-
-def snake(name: str) -> str:
-    """ShapleyShare -> shapley_share.
-
-    >>> snake("PacBound")
-    'pac_bound'
-    """
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def word(base: type) -> str:
