@@ -26,7 +26,8 @@ from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
 from fedabm.games.curves import Array
 from fedabm.games.individual import individual_optimum, smallest_federation, viability_cost
-from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
+from fedabm.mechanisms.value_shaping import ValueShaping
+from fedabm.papers.karimireddy2022.shaping import shaped_total, value_of_tokens
 from fedabm.study.study import Study
 
 #: what GPT-3 was trained on, in tokens (Brown et al. 2020, as cited in the paper)
@@ -58,19 +59,9 @@ def run(
     study.simulate(Scenario(people, accuracy, ValueShaping(), steps=500, record=None), f"{companies} companies")
     oracles = [accuracy, *([] if exponent == _PRINTED else [value_of_tokens(_PRINTED, worth, tokens)])]
     study.table(_summary(oracles, cost, companies), f"Companies that share their data (c = {cost:g} USD per token)")
-    data, expected = study.frames.owners["contribution"].sum(), total(accuracy, cost, companies)
+    data, expected = study.frames.owners["contribution"].sum(), shaped_total(accuracy, cost, companies)
     study.note(f"The simulated companies end with {data:.6g} tokens; the equilibrium has {expected:.6g}.")
     study.picture(_figure(accuracy, cost, tokens, points), "gpt3")
-
-
-def value_of_tokens(exponent: float = 0.095, worth: float = 1e9, tokens: float = 5.4e13) -> PowerLaw:
-    """v(m) = worth (1 - (tokens / m)^exponent), nothing below `tokens`."""
-    return PowerLaw(scale=worth * tokens**exponent, exponent=exponent, offset=0.0, ceiling=worth)
-
-
-def total(accuracy: PowerLaw, cost: float, companies: int) -> float:
-    """Tokens at the equilibrium of value shaping with the most data."""
-    return float(shaped_equilibrium(accuracy, Linear(np.full(companies, cost))).sum())
 
 
 def _summary(oracles: Sequence[PowerLaw], cost: float, companies: int) -> pd.DataFrame:
@@ -79,7 +70,7 @@ def _summary(oracles: Sequence[PowerLaw], cost: float, companies: int) -> pd.Dat
         needed = smallest_federation(oracle, cost)
         if needed > _MOST:
             raise InputError(f"{needed:.3g} companies would have to begin together; raise worth or lower cost")
-        begin, grown = total(oracle, cost, needed), total(oracle, cost, companies)
+        begin, grown = shaped_total(oracle, cost, needed), shaped_total(oracle, cost, companies)
         rows.append((oracle.exponent, viability_cost(oracle), needed, begin, companies, grown))
     names = ["exponent", "viability cost (USD)", "smallest n", "tokens at smallest n", "n", "tokens at n"]
     return pd.DataFrame(rows, columns=names)
@@ -120,7 +111,7 @@ def _alone(panel: Axes, accuracy: PowerLaw, cost: float, points: int) -> None:
 def _shaped(panel: Axes, accuracy: PowerLaw, cost: float, points: int) -> None:
     needed = smallest_federation(accuracy, cost)
     sizes = np.unique(np.geomspace(needed, 30 * needed, points).astype(int))
-    found = np.array([total(accuracy, cost, n) for n in sizes])
+    found = np.array([shaped_total(accuracy, cost, n) for n in sizes])
     powers(panel, sizes.astype(float), {"value shaping": found}, colours=COLOURS[3:])
     linear = found[-1] * sizes / sizes[-1]
     panel.plot(sizes, linear, color="0.5", linestyle=":", label="linear in n")

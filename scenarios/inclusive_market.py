@@ -21,7 +21,7 @@ from fedabm.cli import run_script
 from fedabm.common.random import generator
 from fedabm.mechanisms.market import market_graph, money_table
 from fedabm.mechanisms.personalised import Local
-from fedabm.papers.market_setting import Data, MarketSetting, Preset, market_setting
+from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, market_setting
 from fedabm.simulation.roles import INCLUSIVE_MARKET, ROLES, market_owners, role_reports
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Attacker, Honest

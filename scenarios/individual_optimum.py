@@ -17,10 +17,9 @@ from fedabm import Scenario, population
 from fedabm.analysis.curves import COLOURS, LINES, dress, mark, panels, powers, shared_legend
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_positive, check_whole
-from fedabm.games.accuracy import Exposure, PacBound
-from fedabm.games.costs import Linear
-from fedabm.games.curves import Array
-from fedabm.games.individual import individual_optimum, viability_cost
+from fedabm.games.accuracy import PacBound
+from fedabm.games.individual import viability_cost
+from fedabm.papers.karimireddy2022.shaping import optima_alone
 from fedabm.study.study import Study
 
 _NAMES = ("low", "mid", "high")
@@ -49,19 +48,13 @@ def run(
     study.picture(_against_cost(oracles, points), "optimum_against_cost")
 
 
-def optima(accuracy: Exposure, costs: Array) -> Array:
-    """m* at each marginal cost; nobody collects more than the best model is worth."""
-    most = float(accuracy.curve(np.array(1e200)))
-    return individual_optimum(accuracy, Linear(costs), most / costs)[0]
-
-
 def _names(costs: Sequence[float]) -> list[str]:
     return [_NAMES[i] if len(costs) == len(_NAMES) else f"owner {i}" for i in range(len(costs))]
 
 
 def _owners(accuracy: PacBound, costs: Sequence[float]) -> pd.DataFrame:
     rates = np.array(costs)
-    found = optima(accuracy, rates)
+    found = optima_alone(accuracy, rates)
     value = accuracy.curve(found)
     columns = {"cost per sample": rates, "m* (samples)": found, "value": value, "utility": value - rates * found}
     return pd.DataFrame({"owner": _names(costs), **columns})
@@ -72,9 +65,9 @@ def _cutoffs(oracles: Sequence[PacBound]) -> pd.DataFrame:
     rows = []
     for oracle in oracles:
         limit = viability_cost(oracle)
-        dear, cheap = optima(oracle, limit * np.array([1e-3, 1e-5]))
+        dear, cheap = optima_alone(oracle, limit * np.array([1e-3, 1e-5]))
         slope = np.log(cheap / dear) / np.log(1e-2)
-        last = optima(oracle, np.array([limit * (1 - 1e-9)]))[0]
+        last = optima_alone(oracle, np.array([limit * (1 - 1e-9)]))[0]
         rows.append((oracle.complexity, oracle.viable, limit, last, slope))
     names = [
         "complexity k",
@@ -92,7 +85,7 @@ def _utilities(accuracy: PacBound, costs: Sequence[float]) -> Figure:
     sizes = np.linspace(0.0, 8 * accuracy.viable, 801)
     value = accuracy.curve(sizes)
     first.plot(sizes, value, color="black", linewidth=2, label="value v(m)")
-    best = optima(accuracy, np.array(costs))
+    best = optima_alone(accuracy, np.array(costs))
     for turn, (name, cost) in enumerate(zip(_names(costs), costs, strict=True)):
         style = {"color": COLOURS[turn], "linestyle": LINES[turn + 1]}
         first.plot(sizes, cost * sizes, label=f"{name} cost, {cost:g} m", **style)
@@ -118,9 +111,9 @@ def _against_cost(oracles: Sequence[PacBound], points: int) -> Figure:
     for turn, (oracle, limit) in enumerate(zip(oracles, limits, strict=True)):
         below = np.append(costs[costs < limit], limit * (1 - 1e-9))
         label = f"k = {oracle.complexity:g}"
-        powers(panel, below, {label: optima(oracle, below)}, colours=COLOURS[turn : turn + 1])
+        powers(panel, below, {label: optima_alone(oracle, below)}, colours=COLOURS[turn : turn + 1])
         panel.axvline(limit, color=COLOURS[turn], linestyle="--", linewidth=1)
-    guide = optima(oracles[0], costs[:1])[0] * 0.55 * (costs / costs[0]) ** (-2 / 3)
+    guide = optima_alone(oracles[0], costs[:1])[0] * 0.55 * (costs / costs[0]) ** (-2 / 3)
     panel.plot(costs, guide, color="0.5", linestyle=":", label="slope -2/3")
     title = "Individual optimum; dashed: no owner starts alone beyond this cost"
     dress(panel, title, "marginal cost c per sample", "m* (samples)", "lower left")

@@ -24,7 +24,7 @@ from fedabm.analysis.market_runs import owner_sums
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_positive, check_range, check_whole, nearest
 from fedabm.games.costs import Linear
-from fedabm.papers.market_setting import Data, MarketSetting, Preset, honest_owners, market_rules, market_setting
+from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, honest_owners, market_rules, market_setting
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Attacker, Honest
 from fedabm.strategies.attackers import ATTACKS

@@ -18,7 +18,7 @@ from fedabm.analysis.curves import COLOURS, LINES, dress, panels
 from fedabm.analysis.market_runs import run_summary
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_range, check_whole, nearest
-from fedabm.papers.market_setting import Data, Preset, Split, honest_owners, market_rules, market_setting
+from fedabm.papers.ipfl2025.settings import Data, Preset, Split, honest_owners, market_rules, market_setting
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Honest, Quitter
 from fedabm.study.study import Study

@@ -13,7 +13,7 @@ import pandas as pd
 from fedabm.analysis.market_runs import by_label, comparison_picture, run_summary
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_whole, nearest
-from fedabm.papers.market_setting import Data, MarketSetting, Preset, honest_owners, market_rules, market_setting
+from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, honest_owners, market_rules, market_setting
 from fedabm.study.study import Study
 
 SPLITS = ("niid", "cluster", "skew", "natural")

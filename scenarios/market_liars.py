@@ -18,15 +18,8 @@ from fedabm.analysis.curves import COLOURS, LINES, dress, panels
 from fedabm.analysis.market_runs import owner_sums
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_positive, check_whole
-from fedabm.papers.market_setting import (
-    Data,
-    MarketSetting,
-    Preset,
-    Split,
-    honest_owners,
-    market_setting,
-    split_owner,
-)
+from fedabm.data.federated import split_owner
+from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, Split, honest_owners, market_setting
 from fedabm.simulation.lies import Sybil
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Honest, Liar

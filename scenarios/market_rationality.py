@@ -11,7 +11,7 @@ import pandas as pd
 from fedabm.analysis.market_runs import owner_sums, utility_picture
 from fedabm.cli import run_script
 from fedabm.common.errors import check_whole
-from fedabm.papers.market_setting import Data, Preset, Split, honest_owners, market_rules, market_setting
+from fedabm.papers.ipfl2025.settings import Data, Preset, Split, honest_owners, market_rules, market_setting
 from fedabm.study.study import Study
 
 

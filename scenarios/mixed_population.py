@@ -31,8 +31,9 @@ from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Learning, Rounds
 from fedabm.learning.rules.recipe import Recipe
+from fedabm.papers.doshi2025.protocols import two_phase_upbred
 from fedabm.papers.presets import Preset, Size, choose, engine_for, spread
-from fedabm.papers.protocols import Protocol, fed_avg, two_phase_upbred
+from fedabm.papers.protocols import Protocol, fed_avg
 from fedabm.strategies import FixedShare, FreeRider, Honest, Liar, Strategy
 from fedabm.study.study import Study
 

@@ -11,8 +11,6 @@ profiles.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -22,10 +20,9 @@ from matplotlib.figure import Figure
 
 from fedabm import Scenario, population
 from fedabm.cli import run_script
-from fedabm.common.errors import InputError
-from fedabm.games.accuracy import Custom
 from fedabm.games.curves import Array
 from fedabm.mechanisms import NoPayments
+from fedabm.papers.murhekar2023.ring import ring
 from fedabm.simulation.activation import Sequential
 from fedabm.solving.game import Game
 from fedabm.study.study import Study
@@ -43,22 +40,6 @@ def run(study: Study, epsilon: float = 1 / 32, rounds: int = 12) -> None:
     study.table(_members(game, cycle), f"What best responses repeat for ever ({found.method})", "cycle")
     study.note(f"equilibrium found: {'yes' if found.converged else 'no'}")
     study.picture(_figure(study.frames.owners.query("run == 0"), cycle, epsilon), "no_equilibrium")
-
-
-def ring(epsilon: float) -> Custom:
-    """The accuracies of Theorem A.2: continuous and non-decreasing, linear between two kinks but not concave."""
-    if not 0 < epsilon < 1 / 16:
-        raise InputError(f"epsilon must lie between 0 and 1/16, got {epsilon:g}; the proof needs that")
-    return Custom(_served(epsilon), owners=3, concave=True, monotone=True, kinks=(0.5 - epsilon, 0.5 + epsilon))
-
-
-def _served(epsilon: float) -> Callable[[Array], Array]:
-    def accuracies(profiles: Array) -> Array:
-        own = np.clip(0.5 + (profiles - 0.5) / (2.0 * epsilon), 0.0, 1.0)
-        before = np.roll(own, 1, axis=1)
-        return own + before - own * before
-
-    return accuracies
 
 
 def _members(game: Game, cycle: Array) -> pd.DataFrame:

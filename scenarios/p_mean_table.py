@@ -33,8 +33,9 @@ from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Curve, Trained
 from fedabm.learning.oracles.curve import proportional
 from fedabm.learning.rules.recipe import Recipe
+from fedabm.papers.murhekar2023.protocols import fed_br, fed_br_bg
 from fedabm.papers.presets import Preset, Size, choose, engine_for, spread
-from fedabm.papers.protocols import fed_avg, fed_br, fed_br_bg, mw_fed
+from fedabm.papers.protocols import fed_avg, mw_fed
 from fedabm.solving.metrics import p_mean_welfare
 from fedabm.study.study import Study
 

@@ -19,8 +19,8 @@ from fedabm.analysis.curves import COLOURS, dress, panels
 from fedabm.cli import run_script
 from fedabm.common.errors import check_positive
 from fedabm.data.partitions import SizeSkew
-from fedabm.papers.doshi import Doshi, last_rows
-from fedabm.papers.natural import Data, owners_of, setting
+from fedabm.papers.doshi2025.data import Data, owners_of, setting
+from fedabm.papers.doshi2025.settings import Doshi, last_rows
 from fedabm.study.study import Study
 
 _CASES = ("without budgets", "with budgets")

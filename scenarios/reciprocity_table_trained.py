@@ -37,8 +37,8 @@ from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Coalition, Fit, Trained, fit_groups, measure_groups
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import CostSharing, Mechanism, NoPayments, ShapleyShare
+from fedabm.papers.murhekar2025.reciprocity import measured_reciprocity
 from fedabm.papers.presets import Preset, Size, engine_for
-from fedabm.papers.reciprocity import measured_reciprocity
 from fedabm.solving.equilibrium import Equilibrium
 from fedabm.solving.game import Game
 from fedabm.solving.metrics import accuracy_gain, data_gain

@@ -21,8 +21,8 @@ from fedabm.analysis.curves import COLOURS, dress, mark, offer_curves, panels
 from fedabm.cli import run_script
 from fedabm.common.errors import check_positive, check_whole
 from fedabm.games.accuracy import PacBound
-from fedabm.games.curves import Array
 from fedabm.mechanisms.screening import Menu, Screening
+from fedabm.papers.karimireddy2022.menus import one_owner, over_chances
 from fedabm.study.study import Study
 from fedabm.views import Reports
 
@@ -58,28 +58,6 @@ def run(
     _note(study, table, low / high)
     study.picture(_menu(accuracy, rule, reports), "screening_menu")
     study.picture(_rent(table, low / high), "screening")
-
-
-def one_owner(accuracy: PacBound, low: float, others: float) -> Reports:
-    """An owner that has contributed nothing yet, beside one that stands for all others."""
-    most = accuracy.ceiling / low
-    return Reports(np.array([0.0, others]), np.array([most, max(most, others)]))
-
-
-def over_chances(
-    accuracy: PacBound, reports: Reports, low: float, high: float, chances: Array, printed: bool = False
-) -> pd.DataFrame:
-    """Corners of the menu, expected data and information rent of the first owner, for each probability of low cost."""
-    rows = []
-    for chance in chances:
-        rule = Screening(low, high, float(chance), printed=printed)
-        menu, rent = rule.menu(accuracy, reports), rule.information_rent(accuracy, reports)[0]
-        up, down = menu.up[0], menu.down[0]
-        known = (1 - chance) * menu.high_most[0] + chance * menu.low_most[0]
-        formula = "printed" if printed else "corrected"
-        rows.append((formula, chance, up, down, (1 - chance) * up + chance * down, known, rent))
-    columns = ["formula", "p", "up (high cost)", "down (low cost)", "expected data", "if costs were known", "rent"]
-    return pd.DataFrame(rows, columns=columns)
 
 
 def _simulated(study: Study, low: float) -> pd.DataFrame:

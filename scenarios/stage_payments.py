@@ -30,8 +30,8 @@ from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Rounds
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import BanzhafShare
+from fedabm.papers.murhekar2025.protocols import fed_br_shap
 from fedabm.papers.presets import Preset, Size, choose, engine_for
-from fedabm.papers.protocols import fed_br_shap
 from fedabm.study.study import Study
 
 

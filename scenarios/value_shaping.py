@@ -18,11 +18,12 @@ from fedabm import Federation, Scenario, population
 from fedabm.analysis.curves import COLOURS, dress, mark, offer_curves, panels, powers
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_positive, check_whole
-from fedabm.games.accuracy import Exposure, PacBound
+from fedabm.games.accuracy import PacBound
 from fedabm.games.costs import Linear
 from fedabm.games.curves import Array
 from fedabm.games.individual import individual_optimum, smallest_federation
-from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
+from fedabm.mechanisms.value_shaping import ValueShaping
+from fedabm.papers.karimireddy2022.shaping import largest_complexity, shaped_total
 from fedabm.solving.game import Game
 from fedabm.study.study import Study
 
@@ -59,21 +60,6 @@ def run(
     study.picture(_sweeps(oracles, cost, owners, points), "value_shaping")
 
 
-def total(accuracy: Exposure, cost: float, owners: int) -> float:
-    """Data at the equilibrium of value shaping with the most data, for owners with equal costs."""
-    return float(shaped_equilibrium(accuracy, Linear(np.full(owners, cost))).sum())
-
-
-def largest_complexity(ceiling: float, cost: float, owners: int) -> float:
-    """The complexity from which on these owners cannot begin, by bisection of its logarithm."""
-    low, high = 1e-6, 1e12
-    while high / low > 1 + 1e-9:
-        middle = float(np.sqrt(low * high))
-        viable = smallest_federation(PacBound(ceiling, middle), cost) <= owners
-        low, high = (middle, high) if viable else (low, middle)
-    return low
-
-
 def _scenario(accuracy: PacBound, cost: float, owners: int, start: float = 0.0) -> Scenario:
     """Equal owners that respond to each other, starting from a share of all their data."""
     capacity = accuracy.ceiling / cost
@@ -94,7 +80,7 @@ def _totals(oracles: Sequence[PacBound], cost: float, owners: int) -> pd.DataFra
     rows = []
     for oracle in oracles:
         alone = individual_optimum(oracle, Linear(np.array([cost])), np.array([oracle.ceiling / cost]))[0][0]
-        found = total(oracle, cost, owners)
+        found = shaped_total(oracle, cost, owners)
         rows.append((oracle.complexity, alone, found, found / owners, smallest_federation(oracle, cost)))
     names = ["complexity k", "m* alone", "total data (samples)", "data per owner", "smallest viable n"]
     return pd.DataFrame(rows, columns=names)
@@ -124,11 +110,11 @@ def _sweeps(oracles: Sequence[PacBound], cost: float, owners: int, points: int) 
     figure, (by_owners, by_cost, few_by_cost, few_by_complexity) = panels(4, rows=2, width=4.2, height=3.2)
     names = [f"k = {oracle.complexity:g}" for oracle in oracles]
     sizes = np.unique(np.geomspace(10, owners, points).astype(int))
-    found = [np.array([total(oracle, cost, n) for n in sizes]) for oracle in oracles]
+    found = [np.array([shaped_total(oracle, cost, n) for n in sizes]) for oracle in oracles]
     powers(by_owners, sizes.astype(float), dict(zip(names, found, strict=True)))
     dress(by_owners, f"(a) cost c = {cost:g}", "number of owners n", "total data (samples)", "upper left")
     rates = np.geomspace(cost / 10, cost * 10, points)
-    found = [np.array([total(oracle, rate, owners) for rate in rates]) for oracle in oracles]
+    found = [np.array([shaped_total(oracle, rate, owners) for rate in rates]) for oracle in oracles]
     powers(by_cost, rates, dict(zip(names, found, strict=True)))
     dress(by_cost, f"(b) n = {owners:,} owners", "marginal cost c per sample", "total data (samples)", "lower left")
     powers(few_by_cost, rates, {name: _fewest(oracle, rates) for name, oracle in zip(names, oracles, strict=True)})

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
 from fedabm.cli import run_script
 from fedabm.common.errors import check_positive
-from fedabm.papers.doshi import Doshi, last_rows
-from fedabm.papers.natural import Data, owners_of, setting
+from fedabm.papers.doshi2025.data import Data, owners_of, setting
+from fedabm.papers.doshi2025.settings import Doshi, last_rows
 from fedabm.papers.presets import spread
 from fedabm.study.study import Study
 

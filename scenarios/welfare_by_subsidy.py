@@ -22,10 +22,11 @@ from matplotlib.figure import Figure
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
 from fedabm.cli import run_script
 from fedabm.common.errors import check_positive
-from fedabm.papers.doshi import Doshi, last_rows
-from fedabm.papers.natural import Data, owners_of, setting
+from fedabm.papers.doshi2025.data import Data, owners_of, setting
+from fedabm.papers.doshi2025.protocols import upbred
+from fedabm.papers.doshi2025.settings import Doshi, last_rows
 from fedabm.papers.presets import spread
-from fedabm.papers.protocols import fed_avg, upbred
+from fedabm.papers.protocols import fed_avg
 from fedabm.study.study import Study
 
 _FLAT = ("FedAvg", "UPBReD", "FedAvgStrategic")

@@ -11,17 +11,10 @@ from fedabm.games.accuracy import Announced, GroupWeighted, JointQuadratic, Phas
 from fedabm.games.costs import Linear
 from fedabm.learning.oracles import Curve
 from fedabm.mechanisms import BanzhafShare, ContributionSubsidy, CostSharing, NoPayments, ShapleyShare
-from fedabm.papers.protocols import (
-    Protocol,
-    fed_avg,
-    fed_avg_strategic,
-    fed_br,
-    fed_br_bg,
-    fed_br_shap,
-    mw_fed,
-    two_phase_upbred,
-    upbred,
-)
+from fedabm.papers.doshi2025.protocols import fed_avg_strategic, two_phase_upbred, upbred
+from fedabm.papers.murhekar2023.protocols import fed_br, fed_br_bg
+from fedabm.papers.murhekar2025.protocols import fed_br_shap
+from fedabm.papers.protocols import Protocol, fed_avg, mw_fed
 from fedabm.shapley import shapley
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.simulation.treasury import net, within_budgets

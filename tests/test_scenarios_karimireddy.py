@@ -7,11 +7,14 @@ import pytest
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import PacBound
 from fedabm.games.costs import Linear
-from fedabm.games.individual import viability_cost
+from fedabm.games.individual import smallest_federation, viability_cost
 from fedabm.mechanisms.proportional import ProportionalData, ProportionalValue
 from fedabm.mechanisms.proportional_shapley import ProportionalShapley
 from fedabm.mechanisms.value_shaping import shaped_equilibrium
-from fedabm.scenarios import cost_discrimination, gpt3, individual_optimum, proportional_rules, screening, value_shaping
+from fedabm.papers.karimireddy2022.menus import one_owner, over_chances
+from fedabm.papers.karimireddy2022.proportional import Market, largest_symmetric
+from fedabm.papers.karimireddy2022.shaping import largest_complexity, optima_alone, shaped_total, value_of_tokens
+from fedabm.scenarios import cost_discrimination
 from fedabm.study.library import find
 from fedabm.study.study import Study
 
@@ -32,14 +35,14 @@ def summary(study: Study, name: str = "summary") -> pd.DataFrame:
 
 def test_individual_optimum_falls_with_cost_until_nobody_starts():
     costs = viability_cost(PacBound()) * np.array([0.01, 0.1, 0.999999, 1.000001, 2.0])
-    found = individual_optimum.optima(PacBound(), costs)
+    found = optima_alone(PacBound(), costs)
     assert np.all(np.diff(found[:3]) < 0)
     assert np.all(found[:3] > PacBound().viable)
     assert np.all(found[3:] == 0)
 
 
 def test_individual_optimum_at_the_costs_of_the_paper():
-    assert individual_optimum.optima(PacBound(), np.array([1e-4, 1e-3])) == pytest.approx([1148.388915, 238.113009])
+    assert optima_alone(PacBound(), np.array([1e-4, 1e-3])) == pytest.approx([1148.388915, 238.113009])
     study = play("individual_optimum", complexities=(1.0, 100.0))
     assert summary(study)["m* (samples)"].tolist() == pytest.approx([238.113009, 0.0, 0.0], abs=1e-6)
     assert summary(study, "viability")["viability cost"][0] == pytest.approx(2.122022e-3, rel=1e-6)
@@ -78,14 +81,14 @@ def test_equal_lowest_and_highest_cost_are_refused():
 @pytest.mark.parametrize(("complexity", "total", "fewest"), [(1.0, 91972.16, 48), (100.0, 78735.42, 1084)])
 def test_totals_and_smallest_federations_of_figure_4(complexity, total, fewest):
     accuracy = PacBound(complexity=complexity)
-    assert value_shaping.total(accuracy, 0.1, 10_000) == pytest.approx(total, abs=0.01)
-    assert value_shaping.smallest_federation(accuracy, 0.1) == fewest
-    assert value_shaping.total(accuracy, 0.1, fewest) > accuracy.viable
-    assert value_shaping.total(accuracy, 0.1, fewest - 1) == 0
+    assert shaped_total(accuracy, 0.1, 10_000) == pytest.approx(total, abs=0.01)
+    assert smallest_federation(accuracy, 0.1) == fewest
+    assert shaped_total(accuracy, 0.1, fewest) > accuracy.viable
+    assert shaped_total(accuracy, 0.1, fewest - 1) == 0
 
 
 def test_ten_thousand_owners_solve_problems_up_to_complexity_1120():
-    assert 1119 < value_shaping.largest_complexity(0.95, 0.1, 10_000) < 1120.5
+    assert 1119 < largest_complexity(0.95, 0.1, 10_000) < 1120.5
 
 
 def test_value_shaping_needs_a_start_but_then_keeps_everyone_in():
@@ -95,7 +98,7 @@ def test_value_shaping_needs_a_start_but_then_keeps_everyone_in():
     assert (played["gap"] < 1e-9).all()
     nothing, everything = played["data (samples)"].iloc[1:]
     assert nothing == 0
-    assert everything == pytest.approx(value_shaping.total(PacBound(), 0.1, 96), rel=1e-6)
+    assert everything == pytest.approx(shaped_total(PacBound(), 0.1, 96), rel=1e-6)
     assert played["utility per owner"].iloc[0] == pytest.approx(0.4402 - 0.2381, abs=1e-4)
 
 
@@ -104,16 +107,16 @@ def test_value_shaping_needs_a_start_but_then_keeps_everyone_in():
 
 @pytest.mark.parametrize(("exponent", "fewest"), [(0.095, 1618), (0.95, 224)])
 def test_smallest_number_of_companies(exponent, fewest):
-    accuracy = gpt3.value_of_tokens(exponent)
+    accuracy = value_of_tokens(exponent)
     assert accuracy.curve(np.array([5.4e13, 5.4e14])) == pytest.approx([0.0, 1e9 * (1 - 0.1**exponent)], abs=1e-3)
-    assert gpt3.smallest_federation(accuracy, 1e-3) == fewest
-    assert gpt3.total(accuracy, 1e-3, fewest) > 5.4e13
-    assert gpt3.total(accuracy, 1e-3, fewest - 1) == 0
+    assert smallest_federation(accuracy, 1e-3) == fewest
+    assert shaped_total(accuracy, 1e-3, fewest) > 5.4e13
+    assert shaped_total(accuracy, 1e-3, fewest - 1) == 0
 
 
 def test_simulated_companies_reach_the_equilibrium():
     study = play("gpt3", companies=2500, points=3)
-    expected = gpt3.total(gpt3.value_of_tokens(), 1e-3, 2500)
+    expected = shaped_total(value_of_tokens(), 1e-3, 2500)
     assert study.frames.runs["converged"].all()
     assert study.frames.owners["contribution"].sum() == pytest.approx(expected, rel=1e-6)
 
@@ -122,15 +125,15 @@ def test_simulated_companies_reach_the_equilibrium():
 
 
 @pytest.fixture(scope="module")
-def market() -> proportional_rules.Market:
-    return proportional_rules.Market(PacBound(), 0.1, 300)
+def market() -> Market:
+    return Market(PacBound(), 0.1, 300)
 
 
 @pytest.mark.parametrize("rule", [ProportionalData, ProportionalShapley])
 def test_proportional_rules_collect_more_with_larger_powers_but_never_more_than_value_shaping(market, rule):
     shaped = shaped_equilibrium(PacBound(), Linear(np.full(300, 0.1)))[0]
     powers = np.array([0.0, 0.5, 0.8, 1.0])
-    found = proportional_rules.largest_symmetric(market, rule, powers)
+    found = largest_symmetric(market, rule, powers)
     assert found[0] == 0
     assert np.all(np.diff(found) > 0)
     assert np.all(found <= shaped * (1 + 1e-9))
@@ -140,30 +143,28 @@ def test_proportional_rules_collect_more_with_larger_powers_but_never_more_than_
 
 
 def test_value_alone_collects_nothing_where_nobody_is_viable_alone(market):
-    assert np.all(proportional_rules.largest_symmetric(market, ProportionalValue, np.array([0.3, 1.0])) == 0)
+    assert np.all(largest_symmetric(market, ProportionalValue, np.array([0.3, 1.0])) == 0)
 
 
 def test_power_one_equals_value_shaping_or_collapses_by_how_the_equilibrium_is_chosen(market):
     shaped = shaped_equilibrium(PacBound(), Linear(np.full(300, 0.1)))[0]
     one = np.array([1.0])
-    assert proportional_rules.largest_symmetric(market, ProportionalData, one) == pytest.approx([shaped], rel=1e-9)
-    assert proportional_rules.largest_symmetric(market, ProportionalData, one, "small") == 0
+    assert largest_symmetric(market, ProportionalData, one) == pytest.approx([shaped], rel=1e-9)
+    assert largest_symmetric(market, ProportionalData, one, "small") == 0
 
 
 def test_proportional_data_by_its_first_order_condition():
-    wide = proportional_rules.Market(PacBound(), 0.1, 10_000)
-    each = proportional_rules.largest_symmetric(wide, ProportionalData, np.array([0.5]))[0]
+    wide = Market(PacBound(), 0.1, 10_000)
+    each = largest_symmetric(wide, ProportionalData, np.array([0.5]))[0]
     value, slope = PacBound().curve(np.array(1e4 * each)), PacBound().curve_slope(np.array(1e4 * each))
     assert each == pytest.approx(0.5 * value / (0.1 - slope), rel=1e-8)
 
 
 def test_outside_matters_where_owners_can_do_something_alone():
-    alone, nothing = (proportional_rules.Market(PacBound(), 1e-3, 50, outside) for outside in ("alone", "nothing"))
+    alone, nothing = (Market(PacBound(), 1e-3, 50, outside) for outside in ("alone", "nothing"))
     assert alone.elsewhere > 0 == nothing.elsewhere
     one = np.array([1.0])
-    found = [
-        proportional_rules.largest_symmetric(one_market, ProportionalData, one)[0] for one_market in (alone, nothing)
-    ]
+    found = [largest_symmetric(one_market, ProportionalData, one)[0] for one_market in (alone, nothing)]
     shaped = shaped_equilibrium(PacBound(), Linear(np.full(50, 1e-3)))[0]
     assert found[0] == pytest.approx(shaped, rel=1e-8)
     assert found[1] > 1.2 * shaped
@@ -205,11 +206,9 @@ def test_no_mixture_lets_rational_proportional_data_collect_more_than_value_shap
 
 
 def test_the_corrected_formula_collects_at_least_as_much_as_the_printed_one():
-    reports = screening.one_owner(PacBound(), 5e-4, 200.0)
+    reports = one_owner(PacBound(), 5e-4, 200.0)
     chances = np.linspace(0.0, 1.0, 41)
-    right, wrong = (
-        screening.over_chances(PacBound(), reports, 5e-4, 1e-3, chances, printed) for printed in (False, True)
-    )
+    right, wrong = (over_chances(PacBound(), reports, 5e-4, 1e-3, chances, printed) for printed in (False, True))
     gained = (right["expected data"] - wrong["expected data"]).to_numpy()
     assert np.all(gained >= -1e-6)
     assert gained.max() > 10

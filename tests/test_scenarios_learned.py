@@ -29,10 +29,12 @@ from fedabm.learning.oracles import Learning, Measure, Rounds
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import ContributionSubsidy, ShapleyShare
-from fedabm.papers import natural
-from fedabm.papers.doshi import PRESETS, Doshi
-from fedabm.papers.presets import Size, choose, doshi_facts, engine_for, over_guessing, spread
-from fedabm.papers.protocols import Protocol, fed_avg, fed_avg_strategic, fed_br_shap, two_phase_upbred, upbred
+from fedabm.papers.doshi2025 import data as natural
+from fedabm.papers.doshi2025.protocols import fed_avg_strategic, two_phase_upbred, upbred
+from fedabm.papers.doshi2025.settings import PRESETS, Doshi, doshi_facts, over_guessing
+from fedabm.papers.murhekar2025.protocols import fed_br_shap
+from fedabm.papers.presets import Size, choose, engine_for, spread
+from fedabm.papers.protocols import Protocol, fed_avg
 from fedabm.scenarios import p_mean_table
 from fedabm.shapley import shapley
 from fedabm.simulation import checkpoint

@@ -106,4 +106,4 @@ def _reproduce(commands: Any) -> None:
     parser.add_argument("--budget", default="quick", metavar="NAME", help="quick (minutes) or paper (many instances)")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--write", type=Path, metavar="FILE", help="also write all rows as Markdown")
-    parser.set_defaults(command="fedabm.papers.ledger.command:run")
+    parser.set_defaults(command="fedabm.cli.reproduce:run")

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedabm.common.errors import InputError, check_kind, check_range, finite_vector
+from fedabm.common.errors import InputError, check_kind, check_range, check_whole, finite_vector
 from fedabm.common.random import check_seed, generator
 from fedabm.data.datasets.base import Dataset
 from fedabm.data.partitions.base import Partition
 from fedabm.data.quality import Quality
 
-__all__ = ["FederatedData", "from_partition"]
+__all__ = ["FederatedData", "from_partition", "split_owner"]
 
 Qualities = Quality | Sequence[Quality | None] | Mapping[int, Quality] | None
 
@@ -209,3 +209,23 @@ def _check_classes(dataset: Dataset, labels: list[np.ndarray], one_class: str) -
 def _joined(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     offsets = np.concatenate([[0], np.cumsum([len(y) for _, y in parts])]).astype(np.int64)
     return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts]), offsets
+
+
+def split_owner(data: FederatedData, owner: int, accounts: int = 2) -> FederatedData:
+    """The same data where one owner has entered several times, with an equal part of its samples in each account.
+
+    The accounts stand side by side where the owner was, so that later owners move up.
+    """
+    check_whole("accounts", accounts)
+    if not 0 <= owner < data.owners or min(data.capacities[owner], data.test_sizes[owner]) < accounts:
+        raise InputError(f"owner {owner} cannot be divided into {accounts} accounts; choose one with more samples")
+    return replace(
+        data,
+        offsets=_divided(data.offsets, owner, accounts),
+        test_offsets=_divided(data.test_offsets, owner, accounts),
+    )
+
+
+def _divided(offsets: np.ndarray, owner: int, accounts: int) -> np.ndarray:
+    inner = np.linspace(offsets[owner], offsets[owner + 1], accounts + 1).astype(offsets.dtype)
+    return np.concatenate([offsets[:owner], inner, offsets[owner + 2 :]])

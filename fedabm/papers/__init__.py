@@ -1,4 +1,5 @@
-"""What belongs to one paper: its protocols, its experiments' settings, and the ledger of its claims.
+"""What belongs to one paper, a folder each: its protocols, the settings of its experiments, the rows of its claims.
 
-Nothing in the library imports this room; scenarios and the command `fedabm reproduce` do.
+`protocols` and `presets` hold what several papers share, `ledger` how rows are stated, run and judged.  Nothing below
+imports this room; scenarios and the command `fedabm reproduce` do.
 """

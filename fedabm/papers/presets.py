@@ -1,10 +1,9 @@
-"""What the scenarios on real data share: which data, dealt to how many owners, and the private facts of Doshi 2025."""
+"""What the experiments of all papers on real data share: which data, dealt to how many owners, trained how."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,11 +14,10 @@ from fedabm.data.federated import from_partition
 from fedabm.data.partitions import IID, Natural, Partition
 from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import ShapleyShare
 
-__all__ = ["Facts", "Preset", "Size", "choose", "doshi_facts", "engine_for", "over_guessing", "spread"]
+__all__ = ["Preset", "Size", "choose", "engine_for", "spread"]
 
 
 def choose(name: str, note: Callable[[str], None], wanted: str = "mnist", spare: str = "digits") -> Dataset:
@@ -95,29 +93,6 @@ def engine_for(dataset: Dataset, size: Size, seed: int, partition: Partition | N
         one_class="allow",
     )
     return Engine(size.network, dealt)
-
-
-def over_guessing(classes: int | None) -> Measure:
-    """a_i = r_i - loss_i with r_i = log(classes): what the model is worth beyond guessing.
-
-    Doshi et al. 2025, Section 5, leave r_i open; this choice gives a model that knows nothing about 0.
-    """
-    return Measure("loss", float(np.log(classes or 1)))
-
-
-class Facts(NamedTuple):
-    """Private facts: cost per sample and first contribution of every owner."""
-
-    costs: Array
-    starts: Array
-
-
-def doshi_facts(capacities: Array, seed: int) -> Facts:
-    """Costs uniform in [0, 1] and whole starts uniform in the middle third.  Doshi et al. 2025, Section 5."""
-    rng = generator(seed, "population")
-    costs = rng.uniform(0.0, 1.0, len(capacities))
-    low, high = np.ceil(capacities / 3), np.floor(2 * capacities / 3)
-    return Facts(costs, np.floor(low + rng.uniform(size=len(capacities)) * (np.maximum(high, low) - low + 1)))
 
 
 def spread(values: Array) -> tuple[float, float]:

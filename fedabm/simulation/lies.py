@@ -65,7 +65,7 @@ class Sybil:
     def accounts_of(self, people: Sequence[OwnerProfile]) -> list[OwnerProfile]:
         """The owners of a federation with the accounts side by side where the one owner was; they are one person.
 
-        Each account has an equal part of the data (`fedabm.papers.market_setting.split_owner` divides them alike) and
+        Each account has an equal part of the data (`fedabm.data.federated.split_owner` divides them alike) and
         claims what `share` says of the whole.
         """
         one = people[self.owner]

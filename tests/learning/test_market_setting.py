@@ -9,11 +9,11 @@ import pytest
 
 from fedabm import Federation, InputError
 from fedabm.data.datasets import Dataset, load
-from fedabm.data.federated import FederatedData, from_partition
+from fedabm.data.federated import FederatedData, from_partition, split_owner
 from fedabm.data.partitions import Clusters
 from fedabm.learning.engine.optimisers import SGD
-from fedabm.papers import market_setting as settings
-from fedabm.papers.market_setting import honest_owners, market_rules, market_setting, split_owner
+from fedabm.papers.ipfl2025 import settings
+from fedabm.papers.ipfl2025.settings import honest_owners, market_rules, market_setting
 from scenarios import inclusive_market, market_liars
 
 

@@ -15,18 +15,11 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles import Curve, Learning, Recipe, Rounds, Trained
 from fedabm.mechanisms import BanzhafShare
+from fedabm.papers.doshi2025.protocols import fed_avg_strategic, two_phase_upbred, upbred
+from fedabm.papers.murhekar2023.protocols import fed_br, fed_br_bg
+from fedabm.papers.murhekar2025.protocols import fed_br_shap
 from fedabm.papers.presets import Size, engine_for
-from fedabm.papers.protocols import (
-    Protocol,
-    fed_avg,
-    fed_avg_strategic,
-    fed_br,
-    fed_br_bg,
-    fed_br_shap,
-    mw_fed,
-    two_phase_upbred,
-    upbred,
-)
+from fedabm.papers.protocols import Protocol, fed_avg, mw_fed
 from fedabm.strategies import Attacker, FreeRider, Honest, Liar, Quitter, Strategy
 from tests.conftest import assert_equal_frames, run
 

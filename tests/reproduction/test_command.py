@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from fedabm.cli import reproduce as command
 from fedabm.cli.parsers import command_line
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import PowerLaw
-from fedabm.papers.ledger import command
 from fedabm.papers.ledger.render import counts, markdown, show
 from fedabm.papers.ledger.rows import PAPERS, VERDICTS, Result, find_paper
 from fedabm.papers.ledger.runner import BUDGETS, ledger

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from fedabm.papers.ledger import reciprocity
-from fedabm.papers.ledger.learned import ordered, reciprocal, rising, welfare
-from fedabm.papers.ledger.markets import attacked, best_of_all, inclusive, lying, rational
+from fedabm.papers.doshi2025.trained_rows import rising, welfare
+from fedabm.papers.ipfl2025.trained_rows import attacked, best_of_all, inclusive, lying, rational
 from fedabm.papers.ledger.rows import Budget, Play, Row
 from fedabm.papers.ledger.runner import ledger, reproduce
 from fedabm.papers.ledger.training import tables
+from fedabm.papers.murhekar2023.trained_rows import ordered
+from fedabm.papers.murhekar2025 import table_rows as reciprocity
+from fedabm.papers.murhekar2025.trained_rows import reciprocal
 from fedabm.study.library import find
 from tests.reproduction.rows import TINY, TRAINED
 

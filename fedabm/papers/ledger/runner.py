@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import time
 from collections.abc import Callable
 
@@ -17,23 +18,14 @@ __all__ = ["BUDGETS", "find_budget", "ledger", "reproduce"]
 #: needs more says which command runs the paper's size, which takes hours to days
 BUDGETS = {"quick": Budget("quick", 40), "paper": Budget("paper", 400)}
 
-_MODULES = (
-    "doshi",
-    "murhekar2023",
-    "murhekar2025",
-    "reciprocity",
-    "karimireddy",
-    "rules",
-    "ipfl",
-    "markets",
-    "learned",
-)
-
 
 def ledger(papers: tuple[Paper, ...] = PAPERS) -> list[Row]:
-    """All rows of these papers."""
-    for module in _MODULES:
-        importlib.import_module(f"fedabm.papers.ledger.{module}")
+    """All rows of these papers: what the modules `rows` and `..._rows` in the paper's folder register."""
+    for paper in papers:
+        folder = importlib.import_module(f"fedabm.papers.{paper.name}")
+        for module in pkgutil.iter_modules(folder.__path__, f"{folder.__name__}."):
+            if module.name.endswith("rows"):
+                importlib.import_module(module.name)
     return rows_of(papers)
 
 

@@ -23,7 +23,7 @@ from fedabm.mechanisms.cost_sharing import optimal_rate
 from fedabm.papers.ledger.dynamics import within_bound
 from fedabm.papers.ledger.rows import Budget, Finding, corrected, holds, row
 from fedabm.papers.ledger.trials import agree, close, convex, numbers, play, trials
-from fedabm.scenarios.no_equilibrium import ring
+from fedabm.papers.murhekar2023.ring import ring
 from fedabm.solving.dynamics import curvature
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game

@@ -43,7 +43,6 @@ __all__ = [
     "honest_owners",
     "market_rules",
     "market_setting",
-    "split_owner",
 ]
 
 Preset = Literal["quick", "paper"]
@@ -152,23 +151,3 @@ def market_rules(setting: MarketSetting) -> dict[str, Mechanism]:
     names = {"PFedGraph": "pFedGraph"}
     rivals = {names.get(name := type(rival).__name__, name): rival for rival in RIVALS}
     return {**rivals, "iPFL": setting.rule}
-
-
-def split_owner(data: FederatedData, owner: int, accounts: int = 2) -> FederatedData:
-    """The same data where one owner has entered several times, with an equal part of its samples in each account.
-
-    The accounts stand side by side where the owner was, so that later owners move up.
-    """
-    check_whole("accounts", accounts)
-    if not 0 <= owner < data.owners or min(data.capacities[owner], data.test_sizes[owner]) < accounts:
-        raise InputError(f"owner {owner} cannot be divided into {accounts} accounts; choose one with more samples")
-    return replace(
-        data,
-        offsets=_divided(data.offsets, owner, accounts),
-        test_offsets=_divided(data.test_offsets, owner, accounts),
-    )
-
-
-def _divided(offsets: np.ndarray, owner: int, accounts: int) -> np.ndarray:
-    inner = np.linspace(offsets[owner], offsets[owner + 1], accounts + 1).astype(offsets.dtype)
-    return np.concatenate([offsets[:owner], inner, offsets[owner + 2 :]])

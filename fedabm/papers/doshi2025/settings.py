@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
+from fedabm.common.random import generator
 from fedabm.data.datasets import Dataset
 from fedabm.data.partitions import Partition
+from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD, Adam
 from fedabm.learning.oracles.learning import Learning
+from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.papers import presets
-from fedabm.papers.presets import Facts, Size, doshi_facts, engine_for, over_guessing
-from fedabm.papers.protocols import Protocol, fed_avg, fed_avg_strategic, two_phase_upbred, upbred
+from fedabm.papers.doshi2025.protocols import fed_avg_strategic, two_phase_upbred, upbred
+from fedabm.papers.presets import Size, engine_for
+from fedabm.papers.protocols import Protocol, fed_avg
 from fedabm.results.frames import Frames
 from fedabm.simulation.scenario import Scenario
 
-__all__ = ["PRESETS", "Doshi", "Preset", "last_rows"]
+__all__ = ["PRESETS", "Doshi", "Facts", "Preset", "doshi_facts", "last_rows", "over_guessing"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +107,29 @@ class Doshi:
         steps = self.rounds + (rule.schedule.at_most or 0)
         costs, starts = self.facts
         return rule.scenario(self.learning(), costs, self.engine.data.capacities, starts, steps=steps)
+
+
+def over_guessing(classes: int | None) -> Measure:
+    """a_i = r_i - loss_i with r_i = log(classes): what the model is worth beyond guessing.
+
+    Doshi et al. 2025, Section 5, leave r_i open; this choice gives a model that knows nothing about 0.
+    """
+    return Measure("loss", float(np.log(classes or 1)))
+
+
+class Facts(NamedTuple):
+    """Private facts: cost per sample and first contribution of every owner."""
+
+    costs: Array
+    starts: Array
+
+
+def doshi_facts(capacities: Array, seed: int) -> Facts:
+    """Costs uniform in [0, 1] and whole starts uniform in the middle third.  Doshi et al. 2025, Section 5."""
+    rng = generator(seed, "population")
+    costs = rng.uniform(0.0, 1.0, len(capacities))
+    low, high = np.ceil(capacities / 3), np.floor(2 * capacities / 3)
+    return Facts(costs, np.floor(low + rng.uniform(size=len(capacities)) * (np.maximum(high, low) - low + 1)))
 
 
 def last_rows(frames: Frames) -> pd.DataFrame:

@@ -13,10 +13,10 @@ from fedabm.games.accuracy import Custom, JointQuadratic, Phased
 from fedabm.games.costs import Quadratic
 from fedabm.games.curves import Array
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
-from fedabm.papers.ledger.instances import Coupled
+from fedabm.papers.doshi2025.coupled import Coupled
 from fedabm.papers.ledger.rows import Budget, Finding, corrected, holds, refuted, row
 from fedabm.papers.ledger.trials import agree, convex, numbers, play, trials
-from fedabm.scenarios.no_equilibrium import ring
+from fedabm.papers.murhekar2023.ring import ring
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game
 from fedabm.solving.metrics import budget as budget_of

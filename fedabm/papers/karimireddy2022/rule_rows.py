@@ -11,9 +11,11 @@ from fedabm.games.curves import Array
 from fedabm.games.individual import individual_optimum, viability_cost
 from fedabm.mechanisms import ProportionalData, ProportionalShapley, ProportionalValue, Screening
 from fedabm.mechanisms.proportional import Proportional
+from fedabm.papers.karimireddy2022.menus import one_owner, over_chances
+from fedabm.papers.karimireddy2022.proportional import Market, largest_symmetric
+from fedabm.papers.karimireddy2022.shaping import shaped_total, value_of_tokens
 from fedabm.papers.ledger.rows import Budget, Finding, corrected, holds, row
 from fedabm.papers.ledger.trials import agree, close, numbers, play, trials
-from fedabm.scenarios import gpt3, proportional_rules, screening
 from fedabm.views import Reports
 
 Value = PacBound | PowerLaw
@@ -32,7 +34,7 @@ def figure_5a(budget: Budget) -> Finding:
     """The loss at the 5e11 tokens of GPT-3 with both exponents, from the value function."""
 
     def loss(exponent: float) -> float:
-        accuracy = gpt3.value_of_tokens(exponent)
+        accuracy = value_of_tokens(exponent)
         return accuracy.scale / accuracy.ceiling * 5e11**-accuracy.exponent
 
     printed, right = loss(0.95), loss(0.095)
@@ -44,14 +46,14 @@ def figure_5a(budget: Budget) -> Finding:
 @row("K14", "Fig. 5 (b): individual contribution against cost", preset="fedabm run gpt3")
 def figure_5b(budget: Budget) -> Finding:
     """No company starts alone at 1e-3 USD per token; below the viability cost m* is on the optimality condition."""
-    accuracy = gpt3.value_of_tokens()
+    accuracy = value_of_tokens()
     limit = viability_cost(accuracy)
     rates = np.array([1e-3, 1.001 * limit, 0.999 * limit, 0.1 * limit])
     best = individual_optimum(accuracy, Linear(rates), accuracy.ceiling / rates)[0]
     closed = (accuracy.scale * accuracy.exponent / rates[2:]) ** (1 / (1 + accuracy.exponent))
     right = not np.any(best[:2]) and close(best[2:] / closed, 1.0, 1e-9)
     ours = f"nothing above {limit:.4g} USD per token (estimate: 1e-3), below {best[2]:.4g} tokens and more"
-    other = viability_cost(gpt3.value_of_tokens(0.95))
+    other = viability_cost(value_of_tokens(0.95))
     return corrected(ours, right and other < 1e-3, f"{_EXPONENT}; with 0.95 the cut-off is {other:.4g}")
 
 
@@ -65,9 +67,9 @@ def figure_5c(budget: Budget) -> Finding:
     """Smallest federations with both exponents, and how the data grow with their number."""
     table = play("gpt3", points=3)["summary"].set_index("exponent")["smallest n"]
     least, printed = int(table.loc[0.095]), int(table.loc[0.95])
-    accuracy = gpt3.value_of_tokens()
+    accuracy = value_of_tokens()
     many = np.array([1, 1.2, 100, 120]) * least
-    totals = [gpt3.total(accuracy, 1e-3, int(n)) for n in many]
+    totals = [shaped_total(accuracy, 1e-3, int(n)) for n in many]
     slopes = np.log([totals[1] / totals[0], totals[3] / totals[2]]) / np.log(1.2)
     right = (least, printed) == (1618, 224) and slopes[0] > 1.5 and close(slopes[1], 1.0, 0.2)
     ours = f"{least} companies with 0.095, {printed} with 0.95; slope of log data in log n {numbers(slopes, 2)}"
@@ -116,8 +118,8 @@ def figure_6(budget: Budget) -> Finding:
     owners = 300 if budget.name == "quick" else 10_000
     table = play("proportional_rules", owners=owners)["summary"]
     share = table.pivot_table(index="p", columns="rule", values="share of value shaping")
-    market = proportional_rules.Market(PacBound(), 0.1, owners)
-    small = proportional_rules.largest_symmetric(market, ProportionalData, np.array([1.0]), "small")[0]
+    market = Market(PacBound(), 0.1, owners)
+    small = largest_symmetric(market, ProportionalData, np.array([1.0]), "small")[0]
     at_one = numbers(share.loc[1.0, ["PD", "PV", "PS"]], 3)
     ours = f"n = {owners:,}: at most {share.max().max():.4g} of value shaping; PD, PV, PS at p=1: {at_one}"
     right = share.max().max() <= 1 + 1e-6 and share.loc[0.0].max() == 0 and share["PV"].max() == 0 and small == 0
@@ -218,8 +220,8 @@ def theorem_viii(budget: Budget) -> Finding:
 
 def _chances(printed: bool = False, points: int = 41) -> tuple[Array, dict[str, Array]]:
     """The scenario's owner over the probability of low cost; costs 5e-4 and 1e-3, others give 200."""
-    chances, reports = np.linspace(0.0, 1.0, points), screening.one_owner(PacBound(), 5e-4, 200.0)
-    table = screening.over_chances(PacBound(), reports, 5e-4, 1e-3, chances, printed)
+    chances, reports = np.linspace(0.0, 1.0, points), one_owner(PacBound(), 5e-4, 200.0)
+    table = over_chances(PacBound(), reports, 5e-4, 1e-3, chances, printed)
     return chances, {name: table[name].to_numpy() for name in table}
 
 

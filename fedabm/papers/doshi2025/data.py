@@ -13,7 +13,7 @@ from typing import Literal
 from fedabm.data.datasets import Dataset, load
 from fedabm.data.partitions import Natural, Partition
 from fedabm.learning.engine.optimisers import Adam
-from fedabm.papers.doshi import PRESETS, Preset
+from fedabm.papers.doshi2025.settings import PRESETS, Preset
 from fedabm.papers.presets import Size, choose
 
 __all__ = ["WRITERS", "Data", "owners_of", "setting"]

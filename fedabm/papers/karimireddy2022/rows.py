@@ -14,12 +14,10 @@ from fedabm.games.individual import individual_optimum, smallest_federation, via
 from fedabm.games.roots import falling_root
 from fedabm.mechanisms import NoPayments, Screening, ValueShaping
 from fedabm.mechanisms.value_shaping import shaped_equilibrium
-from fedabm.papers.ledger.instances import restless
+from fedabm.papers.karimireddy2022.restless import restless
+from fedabm.papers.karimireddy2022.shaping import largest_complexity, optima_alone, shaped_total
 from fedabm.papers.ledger.rows import Budget, Finding, corrected, holds, row
 from fedabm.papers.ledger.trials import agree, close, numbers, play, trials
-from fedabm.scenarios import individual_optimum as alone
-from fedabm.scenarios import value_shaping
-from fedabm.scenarios.value_shaping import largest_complexity
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game
 from fedabm.views import Reports
@@ -60,7 +58,7 @@ def theorem_i(budget: Budget) -> Finding:
 
     found = trials(budget, violation, 1e-9)
     table = play("individual_optimum")["summary"]["m* (samples)"].to_numpy()
-    cheap = alone.optima(PacBound(), np.array([1e-4, 1e-3]))
+    cheap = optima_alone(PacBound(), np.array([1e-4, 1e-3]))
     right = agree(cheap, [1148.388915, 238.113009], 6) and close(table, [238.113009, 0, 0], 1e-6)
     ours = f"m* = {numbers(table)} at c = 0.001, 0.003, 0.01; {cheap[0]:.6f} at 0.0001; b'(m*) = c and order: {found}"
     return holds(
@@ -190,7 +188,7 @@ def remark_3(budget: Budget) -> Finding:
     def error(rng: np.random.Generator) -> float:
         accuracy, cost = PacBound(complexity=10 ** rng.uniform(0, 2)), 10 ** rng.uniform(-2, 0)
         owners = smallest_federation(accuracy, cost) * int(rng.integers(2, 50))
-        total = value_shaping.total(accuracy, cost, owners)
+        total = shaped_total(accuracy, cost, owners)
         return abs(cost / owners * total - float(accuracy.curve(np.array(total)))) if total > 0 else np.inf
 
     found = trials(budget, error, 1e-9, share=0.5)
@@ -233,8 +231,8 @@ def _elasticity(totals: Sequence[float], factor: float) -> Array:
 )
 def figure_4a(budget: Budget) -> Finding:
     """Totals at c = 0.1 and n = 10,000, and how they grow."""
-    totals = [value_shaping.total(PacBound(complexity=k), 0.1, 10_000) for k in (1.0, 100.0)]
-    slopes = _elasticity([value_shaping.total(PacBound(), 0.1, n) for n in (10_000, 20_000, 40_000)], 2)
+    totals = [shaped_total(PacBound(complexity=k), 0.1, 10_000) for k in (1.0, 100.0)]
+    slopes = _elasticity([shaped_total(PacBound(), 0.1, n) for n in (10_000, 20_000, 40_000)], 2)
     ours = f"{totals[0]:.2f} (k=1), {totals[1]:.2f} (k=100) at n=10,000; slope of log total {numbers(slopes, 3)}"
     return holds(ours, agree(totals, [91972.16, 78735.42], 2) and close(slopes, 1.0, 0.02))
 
@@ -242,7 +240,7 @@ def figure_4a(budget: Budget) -> Finding:
 @row("K10", "Fig. 4 (b): total data against c", published="decreases as 1/c", preset="fedabm run value_shaping")
 def figure_4b(budget: Budget) -> Finding:
     """Slopes of the logarithm at n = 10,000."""
-    slopes = _elasticity([value_shaping.total(PacBound(), c, 10_000) for c in (0.025, 0.05, 0.1, 0.2)], 2)
+    slopes = _elasticity([shaped_total(PacBound(), c, 10_000) for c in (0.025, 0.05, 0.1, 0.2)], 2)
     return holds(f"slope of log total in log c {numbers(slopes, 3)}", close(slopes, -1.0, 0.05))
 
 
@@ -256,7 +254,7 @@ def figure_4c(budget: Budget) -> Finding:
     """Smallest federations, the data on both sides of them, and the hardest problem for 10,000 owners."""
     easy, hard = PacBound(), PacBound(complexity=100.0)
     least = smallest_federation(easy, 0.1), smallest_federation(hard, 0.1)
-    sides = value_shaping.total(easy, 0.1, least[0] - 1) == 0 < value_shaping.total(easy, 0.1, least[0])
+    sides = shaped_total(easy, 0.1, least[0] - 1) == 0 < shaped_total(easy, 0.1, least[0])
     in_cost = smallest_federation(hard, 1.0) / least[1]
     in_k = [smallest_federation(PacBound(complexity=10.0**power), 0.1) for power in range(6)]
     slopes, limit = _elasticity(in_k, 10.0), largest_complexity(0.95, 0.1, 10_000)

@@ -1,0 +1,1 @@
+"""Doshi et al. 2025: contributions and weights learned together (UPBReD, 2P-UPBReD)."""

@@ -1,0 +1,118 @@
+"""Doshi et al. 2025: the rows that need training, D07 to D16 and D19.
+
+The quick runs take a small part of MNIST, CIFAR-10 or the digits of FEMNIST, 5 to 20 owners and small networks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fedabm.papers.ledger.rows import Finding, Play
+from fedabm.papers.ledger.training import Tables, judged, paper, seeds, trained, undecided
+
+__all__ = ["rising", "strategic", "welfare"]
+
+_NAMES = {"mnist": "MNIST", "cifar10": "CIFAR-10", "femnist_digits": "FEMNIST digits"}
+#: the sets of Figure 1, by name; and what the quick runs take for each
+_OWN = {"CIFAR-10": "cifar10", "FEMNIST": "femnist", "Twitter": "sent140"}
+_PLAYED = {"CIFAR-10": "cifar10", "FEMNIST": "femnist_digits", "Twitter": "mnist"}
+
+
+def _play(what: str, data: str) -> Play:
+    """The quick run of one panel of Figure 1; MNIST stands for more than one set, so that it has more of everything."""
+    few = data != "mnist"
+    extra: dict[str, Any] = {"subsidies": (0.0, 0.5, 1.0, 1.5, 2.0)} if what == "subsidy" else {}
+    extra |= {"owners": (5, 10)} if few and what == "owners" else {}
+    return Play.of(f"welfare_by_{what}", data=data, **extra, seeds=1 if few else 2)
+
+
+def welfare(found: Tables, against: str, data: str, why: str, command: str) -> Finding:
+    """Figure 1: the four protocols at the end, and whether two phases equal honest owners and beat one phase."""
+    table = found["summary"]
+    if against == "owners":
+        table = table[table["owners"] == table["owners"].max()]
+    count = int(table["owners"].iloc[0]) if against == "owners" else 10
+    ends = table.groupby("protocol", sort=False).last()["welfare"]
+    equal = "equals" if abs(ends["2P-UPBReD"] - ends["FedAvg"]) <= 1e-9 else "does not equal"
+    beats = "beats" if ends["2P-UPBReD"] > ends["UPBReD"] else "does not beat"
+    shown = ", ".join(f"{name} {value:.4g}" for name, value in ends.items())
+    ours = (
+        f"{_NAMES[data]}, {count} owners, {seeds(table)}, beta = 2: welfare {shown}: "
+        f"2P-UPBReD {equal} FedAvg and {beats} UPBReD"
+    )
+    return undecided(ours, why, command)
+
+
+def _figure_1() -> None:
+    against = {"owners": "number of owners", "subsidy": "beta", "time": "time"}
+    for first, name in zip((7, 10, 13), _OWN, strict=True):
+        for place, (what, words) in enumerate(against.items()):
+            _panel(f"D{first + place:02d}", name, what, words)
+
+
+def _panel(id: str, name: str, what: str, words: str) -> None:
+    """One panel of Figure 1: on the set it is about as far as that is possible in a quick run."""
+    played, command = _PLAYED[name], paper(f"welfare_by_{what}", data=_OWN[name])
+    why = f"run on {_NAMES[played]}, not on {name}"
+    if played == _OWN[name]:
+        why = "a small part of the set and a small network do not decide"
+    trained(
+        id,
+        f"Fig. 1, {name}: welfare against {words}",
+        "2P-UPBReD equals FedAvg and beats UPBReD",
+        (_play(what, played),),
+        lambda found: welfare(found, what, played, why, command),
+        command,
+    )
+
+
+def rising(found: Tables, command: str) -> Finding:
+    """Figure 2: payments rise with contributions, and sum to zero, so that consumers pay contributors."""
+    case = found["summary"].set_index("case").loc["without budgets"]
+    rank, unbalanced, payers = (
+        float(case[name])
+        for name in (
+            "rank correlation with contribution",
+            "largest |sum of payments| in a step",
+            "owners that pay %",
+        )
+    )
+    ours = (
+        f"MNIST, 10 owners of unequal size, {int(case['seeds'])} seeds: rank correlation of payment and contribution "
+        f"{rank:.4g}, {payers:.0f} % of owners pay, sums of payments up to {unbalanced:.0e}"
+    )
+    note = f"a property of eq. (7) on any data; not individually rational (worst utility {case['worst utility']:.4g})"
+    claim = rank >= 1 - 1e-9 and unbalanced <= 1e-9 and 0 < payers < 100
+    return judged(ours, bool(claim), note, command)
+
+
+def strategic(found: Tables, command: str) -> Finding:
+    """Section 5: from which subsidy on everybody gives everything, and what strategic owners make of FedAvg."""
+    table = found["summary"]
+    full = table[(table["protocol"] == "2P-UPBReD") & table["all contribute all"].astype(bool)]
+    least = f"{full['subsidy'].min():g}" if len(full) else "none"
+    ends = table.set_index("protocol")["welfare"]
+    ours = (
+        f"MNIST, 10 owners, costs up to 1, {int(table['seeds'].max())} seeds: everything is given from beta = {least} "
+        f"on (of 0, 0.5, 1, 1.5, 2); welfare FedAvg {ends['FedAvg']:.4g}, strategic {ends['FedAvgStrategic']:.4g}"
+    )
+    why = (
+        "FedAvg is poor if owners are strategic; while weights stand still in phase 1 the largest cost is the limit, "
+        "which lies below zeta + tau if tau > 0, but tau of a trained network is not known"
+    )
+    return undecided(ours, why, command)
+
+
+def _all() -> None:
+    _figure_1()
+    claim = "Fig. 2: payments non-decreasing in contribution; contributors are paid, consumers pay (FEMNIST)"
+    command, play = paper("payments_by_contribution"), Play.of("payments_by_contribution", data="mnist", seeds=2)
+    published = "payments rise with contribution"
+    trained("D16", claim, published, (play,), lambda found: rising(found, command), command)
+    claim = "Section 5: full contribution for beta below the theoretical threshold; FedAvg poor in strategic settings"
+    full = paper("welfare_by_subsidy", data="cifar10")
+    plays = (_play("subsidy", "mnist"),)
+    trained("D19", claim, "thresholds below zeta + tau", plays, lambda found: strategic(found, full), full)
+
+
+_all()

@@ -1,0 +1,1 @@
+"""iPFL 2025: a market for personalised models."""

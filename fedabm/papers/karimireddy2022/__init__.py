@@ -1,0 +1,1 @@
+"""Karimireddy et al. 2022: free-riding, value shaping, proportional rules and screening."""
