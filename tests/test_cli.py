@@ -16,6 +16,7 @@ from fedabm import Federation, load
 from fedabm.cli import main
 from fedabm.study.library import find, names
 from tests.conftest import assert_equal_frames
+from tests.killing import watched
 
 ROOT = Path(__file__).parents[1]
 SHORT = ["--steps", "3", "--set", "owners=5", "--quiet"]
@@ -306,6 +307,33 @@ sys.exit(main(["run", "free_riding", "--set", "owners=300", "--steps", "100000",
     assert len(frames.owners) == 300 * len(frames.steps)
     total = frames.owners.groupby(["run", "step"])["contribution"].sum().to_numpy()
     assert total == pytest.approx(frames.steps["contribution"].to_numpy())
+
+
+def test_a_run_killed_at_any_operation_on_files_goes_on_by_the_same_command(bad_input, tmp_path):
+    def go(folder):
+        return main(["run", bad_input, "--steps", "3", "--checkpoint", "1e-9", "--quiet", "--out", str(folder)])
+
+    with watched(tmp_path / "whole") as whole:
+        assert go(tmp_path / "whole") == 0
+    assert whole.count > 25
+    for allowed in range(whole.count):
+        folder = tmp_path / str(allowed)
+        with watched(folder, allowed):
+            go(folder)
+        complete = (folder / "manifest.json").exists()
+        assert go(folder) == (2 if complete else 0)
+        assert_equal_frames(load(folder), load(tmp_path / "whole"))
+
+
+def test_a_finished_run_that_could_not_clear_up_is_not_taken_for_an_unfinished_one(bad_input, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command = ["run", bad_input, "--steps", "2", "--quiet"]
+    with monkeypatch.context() as patch:
+        patch.setattr("fedabm.study.resume.shutil.rmtree", lambda *arguments, **options: None)
+        assert main(command) == 0
+    assert (tmp_path / "results" / "bad_input-0" / ".running" / "command").exists()
+    assert main(command) == 0
+    assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["bad_input-0", "bad_input-0-2"]
 
 
 def test_help_and_the_list_do_not_wait_for_what_they_do_not_need():

@@ -10,9 +10,10 @@ import fedabm
 from fedabm import Frames, InputError, load, save
 from fedabm.mechanisms import NoPayments
 from fedabm.results.frames import COLUMNS
-from fedabm.results.store import MANIFEST, claim
+from fedabm.results.store import MANIFEST, claim, take_back
 from fedabm.study.study import Study
 from tests.conftest import mixed, run, two_owners
+from tests.killing import watched
 
 
 def contents(folder) -> dict[str, bytes]:
@@ -108,6 +109,34 @@ def test_leftovers_of_a_killed_run_are_no_obstacle(tmp_path):
     (tmp_path / ".runs.parquet.part").write_bytes(b"half")
     save(run(mixed(steps=2)).frames(), tmp_path)
     assert len(load(tmp_path).runs) == 1
+
+
+def test_what_a_process_killed_while_it_saved_left_is_known_and_taken_back(tmp_path):
+    frames = run(mixed(steps=2)).frames()
+    with watched(tmp_path / "whole") as whole:
+        save(frames, tmp_path / "whole")
+    for allowed in range(1, whole.count):
+        folder = tmp_path / str(allowed)
+        with watched(folder, allowed):
+            save(frames, folder)
+        complete = (folder / MANIFEST).exists()
+        take_back(folder)
+        assert (folder / MANIFEST).exists() == complete
+        if not complete:
+            save(frames, folder)
+        assert len(load(folder).runs) == 1
+        assert contents(folder).keys() == contents(tmp_path / "whole").keys()
+
+
+def test_what_somebody_else_put_there_is_not_taken_back(tmp_path):
+    save(run(mixed(steps=2)).frames(), tmp_path / "out", {"complete": False})
+    manifest = json.loads((tmp_path / "out" / MANIFEST).read_text())
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "out" / "notes.csv").write_text("mine")
+    (tmp_path / "out" / MANIFEST).write_text(json.dumps({**manifest, "files": [*manifest["files"], "../mine"]}))
+    take_back(tmp_path / "out")
+    assert contents(tmp_path / "out") == {"notes.csv": b"mine"}
+    assert (tmp_path / "mine").exists()
 
 
 def test_loading_what_is_not_there_says_so(tmp_path):

@@ -1,4 +1,4 @@
-"""A run is named by the content of what it runs: target, parameters, seed, versions and code.
+"""A run is named by what can change its result: target, parameters, seed, code and versions.
 
 The name is the SHA-256 digest of canonical JSON.  Parameters are numbers, texts, lists, tables, arrays and frozen
 dataclasses such as mechanisms and strategies; whatever has no such content has no name and is refused.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import functools
 import hashlib
 import inspect
 import json
@@ -19,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-import fedabm
 from fedabm.common.errors import InputError
-from fedabm.results.frames import versions
+from fedabm.sweep.sources import sources_of
 
-__all__ = ["canonical", "code_of", "digest"]
+__all__ = ["canonical", "digest"]
 
-_PACKAGE = Path(fedabm.__file__).parent
+#: what the script that was started is called, in the leader and in workers
+MAIN = ("__main__", "__mp_main__")
 
 
 def digest(content: Any) -> str:
@@ -71,29 +70,8 @@ def _object(value: Any) -> Any:
 
 
 def _name(thing: Any) -> list[str]:
-    """Where a class or function is defined; outside the package also a digest of that file."""
+    """What a class or function is called, and the code that it is made of."""
     module = sys.modules.get(thing.__module__)
     file = getattr(module, "__file__", None)
-    name = Path(file).stem if thing.__module__ == "__main__" and file else thing.__module__
-    outside = [] if thing.__module__.split(".")[0] == "fedabm" or not file else [file_digest(file)]
-    return [name, thing.__qualname__, *outside]
-
-
-@functools.cache
-def code_of(files: tuple[str, ...]) -> str:
-    """A digest of the package's sources, of a target's source files, and of the versions they depend on."""
-    return digest([versions(), package_code(), [file_digest(file) for file in files]])
-
-
-@functools.cache
-def package_code() -> str:
-    """A digest of the sources that this process has loaded, or would load."""
-    digests = [(path.relative_to(_PACKAGE).as_posix(), file_digest(path)) for path in sorted(_PACKAGE.rglob("*.py"))]
-    return hashlib.sha256(repr(digests).encode()).hexdigest()
-
-
-@functools.cache
-def file_digest(file: str | Path) -> str:
-    """A digest of a file's content; nothing for a file that is not there, such as a notebook's."""
-    path = Path(file)
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    name = Path(file).stem if thing.__module__ in MAIN and file else thing.__module__
+    return [name, thing.__qualname__, sources_of(thing.__module__).code]

@@ -24,7 +24,7 @@ from fedabm.results.sweeps import NEVER, states
 from fedabm.sweep.designs import Cell, Design, plain
 from fedabm.sweep.executors import SerialExecutor, Workers, executor_of, starting
 from fedabm.sweep.folder import check_target, claim, lock, write_jobs
-from fedabm.sweep.identity import code_of, digest
+from fedabm.sweep.identity import digest
 from fedabm.sweep.jobs import Job
 from fedabm.sweep.report import Report
 from fedabm.sweep.runner import Count, Runner
@@ -57,7 +57,7 @@ class Sweep:
     @cached_property
     def code(self) -> str:
         """The fingerprint of the code."""
-        return code_of(self.what.sources)
+        return self.what.code
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -154,7 +154,8 @@ class Sweep:
         parts.tidy(folder / "parts")
         known = states(folder)
         for leftover in (folder / "running").iterdir():
-            if leftover.suffix not in (".checkpoint", ".corrupt"):
+            needed = leftover.suffix == ".checkpoint" and leftover.stem.split("-")[0] not in known
+            if not needed and leftover.suffix != ".corrupt":
                 leftover.unlink(missing_ok=True)
         count = Count(len(self.jobs))
         left = []

@@ -25,6 +25,13 @@ __all__ = ["Target", "target_of"]
 
 Kind = Literal["script", "function", "model"]
 
+#: the module that runs a target and records what happens
+_RUN_BY: dict[Kind, str] = {
+    "script": "fedabm.study.study",
+    "function": "fedabm.simulation.model",
+    "model": "fedabm.simulation.collected",
+}
+
 
 @dataclass(frozen=True)
 class Target:
@@ -41,9 +48,9 @@ class Target:
         return find_place(self.where)
 
     @property
-    def sources(self) -> tuple[str, ...]:
-        """The source files: its own and those it imports, without installed packages."""
-        return sources_of(self.find().__module__)
+    def code(self) -> str:
+        """A digest of all code that can change its results: what it imports, and what runs it."""
+        return sources_of(self.find().__module__, _RUN_BY[self.kind]).code
 
     def parameters(self) -> dict[str, inspect.Parameter]:
         """What can be set, by name: everything but the study, the model itself and the seed."""

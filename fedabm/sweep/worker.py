@@ -20,7 +20,6 @@ import pyarrow as pa
 from fedabm.common.files import unwritable
 from fedabm.results import parts
 from fedabm.results.nested import Tables, nest
-from fedabm.sweep.identity import code_of
 from fedabm.sweep.jobs import Job, do, failed
 from fedabm.sweep.limits import TimeLimit, memory_limit, time_limit
 
@@ -105,7 +104,7 @@ def _run(settings: Settings, batch: Batch) -> list[tuple[Job, Tables]]:
 def prepare(settings: Settings, batch: Batch) -> None:
     """Make the leader's modules importable, and make sure that they are the leader's."""
     sys.path += [entry for entry in settings.path if entry not in sys.path]
-    if code_of(batch.jobs[0].target.sources) != settings.code:
+    if batch.jobs[0].target.code != settings.code:
         raise CodeChanged
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)

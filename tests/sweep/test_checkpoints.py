@@ -5,13 +5,16 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from fedabm import Federation, InputError, load
+from fedabm.games.accuracy import RandomCoverage
 from fedabm.simulation import checkpoint
+from fedabm.study.study import Study
 from fedabm.sweep import Grid, Sweep
 from fedabm.sweep.executors import LocalExecutor
 from fedabm.sweep.jobs import do
@@ -73,6 +76,75 @@ def test_a_damaged_checkpoint_gets_one_line(tmp_path, content):
     with pytest.raises(InputError, match="no whole checkpoint") as caught:
         checkpoint.restore(tmp_path / "saved")
     assert "\n" not in str(caught.value)
+
+
+def kept(path, identity, seed=5, **changes):
+    """A run of one step that a keeper has saved."""
+    keeper = checkpoint.Keeper(path, 1e-9, identity)
+    model = Federation(replace(build(seed, owners=4), **changes), seed)
+    model.step()
+    keeper.keep(model)
+    return keeper
+
+
+def test_one_flipped_bit_anywhere_sets_a_checkpoint_aside(tmp_path, capsys):
+    path = tmp_path / "run.checkpoint"
+    content = kept(path, "mine").path.read_bytes()
+    for place in np.linspace(0, len(content) - 1, 60).astype(int):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
+        assert checkpoint.Keeper(path, 1.0, "mine").found() is None
+        said = capsys.readouterr().err
+        assert "bad checkpoint set aside as" in said
+        assert said.count("\n") == 1
+        assert [file.name for file in tmp_path.iterdir()] == ["run.checkpoint.corrupt"]
+        (tmp_path / "run.checkpoint.corrupt").unlink()
+    path.write_bytes(content)
+    assert checkpoint.Keeper(path, 1.0, "mine").found().steps == 1
+    assert capsys.readouterr().err == ""
+
+
+def test_a_checkpoint_of_another_run_is_not_taken_for_ones_own(tmp_path, capsys):
+    kept(tmp_path / "one", "first")
+    kept(tmp_path / "two", "second", seed=6)
+    (tmp_path / "one").replace(tmp_path / "two")
+    assert checkpoint.Keeper(tmp_path / "two", 1.0, "second").found() is None
+    assert "it is of another run" in capsys.readouterr().err
+    assert (tmp_path / "two.corrupt").exists()
+
+
+def test_checkpoints_of_a_study_that_were_swapped_do_not_change_its_frames(tmp_path, capsys):
+    def study():
+        made = Study("x", 5, quiet=True)
+        made.saved = tmp_path / "run.checkpoint"
+        made.save_every = 1e-9
+        for rate in (0.1, 0.2):
+            made.simulate(build(5, rate))
+        return made.frames
+
+    whole = study()
+    first, second = tmp_path / "run-1.checkpoint", tmp_path / "run-2.checkpoint"
+    first.replace(tmp_path / "aside")
+    second.replace(first)
+    (tmp_path / "aside").replace(second)
+    again = study()
+    assert capsys.readouterr().err.count("set aside") == 2
+    for name in ("steps", "owners", "transfers"):
+        pd.testing.assert_frame_equal(getattr(whole, name), getattr(again, name), check_exact=True)
+
+
+def test_a_damaged_array_that_checkpoints_share_is_noticed_and_written_anew(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(checkpoint, "LARGE", 8)
+    path = tmp_path / "run.checkpoint"
+    accuracy = RandomCoverage([[0.1, 0.2]] * 4)
+    keeper = kept(path, "mine", accuracy=accuracy)
+    shared = next(file for file in tmp_path.iterdir() if file.name.startswith("run-"))
+    content = shared.read_bytes()
+    shared.write_bytes(b"?" + content[1:])
+    assert keeper.found() is None
+    assert f"{shared.name}.corrupt is not what was written" in capsys.readouterr().err
+    kept(path, "mine", accuracy=accuracy)
+    assert shared.read_bytes() == content
+    assert keeper.found().steps == 1
 
 
 @pytest.fixture

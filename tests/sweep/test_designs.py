@@ -1,19 +1,12 @@
 """Designs, seeds and names of runs."""
 
-import importlib
 import warnings
-from pathlib import Path
 
-import numpy as np
 import pytest
 
 from fedabm import InputError, Scenario, population
 from fedabm.games.accuracy import PowerLaw
-from fedabm.mechanisms import ContributionSubsidy, NoPayments
-from fedabm.strategies import BestResponse, Liar
 from fedabm.sweep import Cells, Grid, LatinHypercube, OneAtATime, RandomDesign, Seeds, Sobol, Span, Sweep
-from fedabm.sweep.identity import code_of, digest, file_digest
-from fedabm.sweep.sources import sources_of
 from tests.sweep.targets import Walk, build
 
 SPANS = {"rate": Span(0.01, 1.0, log=True), "owners": Span(2, 5, whole=True), "kind": ["a", "b", "c"]}
@@ -75,44 +68,6 @@ def test_more_seeds_keep_the_first_ones(paired):
     assert Seeds(4, paired, root=1).for_cell("aa") != Seeds(4, paired).for_cell("aa")
 
 
-def keys(sweep):
-    return {job.key for job in sweep.jobs}
-
-
-def test_the_name_of_a_run_is_its_content():
-    sweep = Sweep(build, Grid(rate=[0.1, 0.2]), 2)
-    assert len(keys(sweep)) == 4
-    assert keys(sweep) < keys(Sweep(build, Grid(rate=[0.3, 0.1, 0.2]), 3))
-    assert keys(sweep) == keys(Sweep(build, Grid(owners=[2], rate=[0.1, 0.2]), 2)), "owners=2 is the default"
-    assert not keys(sweep) & keys(Sweep(build, Grid(rate=[0.1, 0.2]), 2, steps=2))
-    assert not keys(sweep) & keys(Sweep(build, Grid(rate=[0.1, 0.2]), Seeds(2, root=1)))
-
-
-def test_changed_code_changes_every_name(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
-    source = "def one(seed: int, rate: float = 0.1):\n    return None\n"
-    (tmp_path / "first_target.py").write_text(source)
-    (tmp_path / "second_target.py").write_text(source + "# changed\n")
-    first, second = (Sweep(f"{name}_target:one", Grid(rate=[0.1])) for name in ("first", "second"))
-    assert first.code != second.code
-    assert not keys(first) & keys(second)
-
-
-def test_objects_are_named_by_their_fields():
-    subsidies = [ContributionSubsidy(0.1), ContributionSubsidy(0.2), NoPayments()]
-    assert len({digest(one) for one in subsidies}) == 3
-    assert digest(Liar(BestResponse(), 2.0)) == digest(Liar(BestResponse(), 2.0))
-    assert digest(np.arange(3.0)) != digest(np.arange(3))
-    people = population([0.1, 0.2], 10.0)
-    assert digest(Scenario(people, PowerLaw())) != digest(Scenario(people[:1], PowerLaw()))
-
-
-@pytest.mark.parametrize("value", [lambda: 0, object(), {1, 2}])
-def test_what_has_no_content_has_no_name(value):
-    with pytest.raises(InputError, match="lasting name"):
-        digest(value)
-
-
 def test_cells_take_tables_and_scenarios():
     people = population([0.1, 0.2], 10.0)
     cells = Cells({"one": Scenario(people, PowerLaw())}).cells()
@@ -145,29 +100,3 @@ def test_bad_designs_get_one_line(make, message):
     with pytest.raises(InputError, match=message) as caught:
         make()
     assert "\n" not in str(caught.value)
-
-
-def test_code_that_a_target_imports_counts_as_its_own(tmp_path, monkeypatch):
-    """Also what it imports by the way, and no installed package; nothing is imported to find out."""
-    (tmp_path / "own").mkdir()
-    for name, text in {
-        "main": "import numpy\nfrom own_helper import number\nfrom own import deeper\ndef f():\n    import own_late\n",
-        "helper": "number = 3",
-        "late": "raise RuntimeError",
-        "other": "number = 4",
-    }.items():
-        (tmp_path / f"own_{name}.py").write_text(text)
-    (tmp_path / "own" / "deeper.py").write_text("from . import deepest\n")
-    (tmp_path / "own" / "deepest.py").write_text("")
-    monkeypatch.syspath_prepend(tmp_path)
-    importlib.import_module("own_main")
-    found = {Path(file).name for file in sources_of("own_main")}
-    assert found == {"own_main.py", "own_helper.py", "own_late.py", "deeper.py", "deepest.py"}
-    before = code_of(sources_of("own_main"))
-    for cached in (file_digest, code_of, sources_of):
-        cached.cache_clear()
-    assert code_of(sources_of("own_main")) == before
-    (tmp_path / "own_helper.py").write_text("number = 5")
-    for cached in (file_digest, code_of, sources_of):
-        cached.cache_clear()
-    assert code_of(sources_of("own_main")) != before

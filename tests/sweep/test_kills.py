@@ -1,4 +1,4 @@
-"""Killed sweeps lose nothing: SIGKILL on the leader and on single workers, at random moments."""
+"""Killed sweeps lose nothing: SIGKILL on the leader and on single workers, at random moments and at every file."""
 
 import contextlib
 import multiprocessing
@@ -11,10 +11,12 @@ import threading
 import pytest
 
 from fedabm import load
+from fedabm.results import parts
 from fedabm.sweep import Grid, Sweep, executors, runner
 from fedabm.sweep.executors import LocalExecutor
+from tests.killing import watched
 from tests.sweep.helpers import assert_same_frames
-from tests.sweep.targets import PAUSE, Walk, slow
+from tests.sweep.targets import PAUSE, Walk, build, slow
 
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["fedabm.sweep.plan", "tests.sweep.targets"])
@@ -63,6 +65,36 @@ def test_a_leader_of_processes_killed_at_random_moments_loses_nothing(tmp_path):
     kill_until_done((0.5, 4.0), 3, tmp_path / "killed", 0.1, "local", 2)
     SWEEP.run(tmp_path / "whole", "serial", quiet=True)
     assert_same_frames(tmp_path / "killed", tmp_path / "whole")
+
+
+def test_a_leader_killed_at_any_operation_on_files_goes_on_by_the_same_command(tmp_path, monkeypatch):
+    """With a part for each run, of which two are merged, and a checkpoint of each."""
+    monkeypatch.setattr(runner, "BATCH_SECONDS", 1e-9)
+    monkeypatch.setattr(parts, "MANY", 2)
+    sweep = Sweep(build, Grid(rate=[0.1]), 2, steps=2)
+
+    def run(folder):
+        sweep.run(folder, "serial", checkpoint=1e-9, quiet=True)
+
+    with watched(tmp_path / "whole") as whole:
+        run(tmp_path / "whole")
+    assert whole.count > 25
+    for allowed in range(whole.count):
+        folder = tmp_path / str(allowed)
+        with watched(folder, allowed) as cut:
+            run(folder)
+        assert cut.count > allowed
+        run(folder)
+        assert_same_frames(folder, tmp_path / "whole")
+        assert not list((folder / "running").iterdir())
+
+
+def test_a_folder_stranded_before_its_manifest_is_taken_up(tmp_path):
+    sweep = Sweep(build, Grid(rate=[0.1]))
+    sweep.run(tmp_path, "serial", quiet=True)
+    (tmp_path / "sweep.json").unlink()
+    assert sweep.run(tmp_path, "serial", quiet=True).done == 1
+    assert len(load(tmp_path).runs) == 1
 
 
 @contextlib.contextmanager

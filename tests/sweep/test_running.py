@@ -194,8 +194,18 @@ def test_a_sweep_that_has_only_begun_can_be_read(tmp_path):
 def test_parts_are_merged_and_nothing_is_lost(tmp_path, small_batches):
     Sweep(build, Grid(rate=[0.1]), 100, steps=1).run(tmp_path, "serial", **QUIET)
     assert len(list((tmp_path / "parts").iterdir())) <= parts.MANY
+    assert any(path.name.startswith("merged-") for path in (tmp_path / "parts").iterdir())
     assert load(tmp_path).runs["run"].tolist() == list(range(100))
     assert load(tmp_path).steps["run"].tolist() == list(range(100))
+
+
+def test_parts_are_merged_when_they_are_many_and_large_ones_are_left_alone():
+    sizes = [parts.LARGE, *[10] * (parts.MANY - 1)]
+    some = [parts.Part(str(number), size) for number, size in enumerate(sizes)]
+    assert parts.due(some) == ()
+    assert set(parts.due([*some, parts.Part("last", 1)])) == {"last", *(part.name for part in some[1:])}
+    halves = [parts.Part(str(number), parts.LARGE // 2 + number) for number in range(parts.MANY)]
+    assert parts.due(halves) == ("0", "1")
 
 
 @pytest.mark.parametrize("harm", ["truncated", "emptied", "flipped"])
