@@ -18,9 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from fedabm.common.errors import InputError, check_positive, check_whole
-
-__all__ = ["LocalExecutor", "SerialExecutor", "WorkerDied", "Workers", "executor_of"]
+__all__ = ["LocalExecutor", "SerialExecutor", "WorkerDied", "Workers", "starting"]
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 _STARTING = threading.Lock()
@@ -214,24 +212,6 @@ def _end_with_leader() -> None:
     if parent is not None:
         multiprocessing.connection.wait([parent.sentinel])
         os._exit(1)
-
-
-def executor_of(name: str, workers: int | None = None, address: str | None = None, gpus: float = 0.0) -> Workers:
-    """The executor of that name: serial, local or ray."""
-    if workers is not None:
-        check_whole("workers", workers)
-    check_positive("gpus", gpus, zero=True)
-    if name != "ray" and (address or gpus):
-        raise InputError(f"the executor {name!r} takes no address and shares no GPUs; choose ray, or leave them out")
-    if name == "serial":
-        return SerialExecutor()
-    if name == "local":
-        return LocalExecutor(workers or os.cpu_count() or 1)
-    if name == "ray":
-        from fedabm.sweep.cluster import RayExecutor
-
-        return RayExecutor(workers, address, gpus)
-    raise InputError(f"unknown executor {name!r}; choose one of: local, ray, serial")
 
 
 def starting() -> bool:

@@ -22,10 +22,11 @@ from fedabm.results import parts
 from fedabm.results.frames import versions
 from fedabm.results.sweeps import NEVER, states
 from fedabm.sweep.designs import Cell, Design, plain
-from fedabm.sweep.executors import SerialExecutor, Workers, executor_of, starting
+from fedabm.sweep.executors import SerialExecutor, Workers, starting
 from fedabm.sweep.folder import check_target, claim, lock, write_jobs
 from fedabm.sweep.identity import digest
 from fedabm.sweep.jobs import Job
+from fedabm.sweep.places import executor_of
 from fedabm.sweep.report import Report
 from fedabm.sweep.runner import Count, Runner
 from fedabm.sweep.seeds import Seeds

@@ -10,7 +10,7 @@ from fedabm import InputError, load
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.sweep import Grid, Seeds, Sweep, runner
 from fedabm.sweep.cluster import check_reachable
-from fedabm.sweep.executors import executor_of
+from fedabm.sweep.places import executor_of
 from tests.sweep.helpers import assert_same_frames
 from tests.sweep.targets import PAUSE, build, slow, trouble
 

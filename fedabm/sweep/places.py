@@ -1,0 +1,27 @@
+"""Where jobs are done, by name: in this process, in others on this machine, or on a Ray cluster."""
+
+from __future__ import annotations
+
+import os
+
+from fedabm.common.errors import InputError, check_positive, check_whole
+from fedabm.sweep.cluster import RayExecutor
+from fedabm.sweep.executors import LocalExecutor, SerialExecutor, Workers
+
+__all__ = ["executor_of"]
+
+
+def executor_of(name: str, workers: int | None = None, address: str | None = None, gpus: float = 0.0) -> Workers:
+    """The executor of that name: serial, local or ray."""
+    if workers is not None:
+        check_whole("workers", workers)
+    check_positive("gpus", gpus, zero=True)
+    if name != "ray" and (address or gpus):
+        raise InputError(f"the executor {name!r} takes no address and shares no GPUs; choose ray, or leave them out")
+    if name == "serial":
+        return SerialExecutor()
+    if name == "local":
+        return LocalExecutor(workers or os.cpu_count() or 1)
+    if name == "ray":
+        return RayExecutor(workers, address, gpus)
+    raise InputError(f"unknown executor {name!r}; choose one of: local, ray, serial")

@@ -1,0 +1,163 @@
+"""The rooms of the house: imports point downwards only, and nothing leads back to itself.
+
+Every import counts, also inside functions and under TYPE_CHECKING: a type that a lower room needs belongs there.  What
+is imported by a name that is written out (`import_module("...")`) counts, too.  Scenarios are found by the names that
+users give, as their own scripts are, and never imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import networkx as nx
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: from bottom to top; rooms of one line know nothing of each other.  "fedabm" is the package itself: what
+#: `from fedabm import ...` offers.
+LAYERS = (
+    ("common",),
+    ("games",),
+    ("shapley",),
+    ("views",),
+    ("mechanisms", "strategies"),
+    ("results",),
+    ("simulation", "solving"),
+    ("fedabm",),
+    ("data",),
+    ("learning",),
+    ("specs",),
+    ("study",),
+    ("sweep",),
+    ("analysis",),
+    ("report",),
+    ("papers",),
+    ("cli",),
+    ("scenarios", "__main__"),
+)
+#: who may import what is slow to import
+SLOW = {"torch": {"learning", "papers"}, "mesa": {"simulation"}}
+#: rooms that work without either
+LIGHT = ("common", "games", "shapley", "views", "mechanisms", "strategies", "results", "solving", "data")
+#: what still points upwards; it only gets shorter
+NOT_YET: set[tuple[str, str]] = {
+    ("fedabm.mechanisms.personalised.base", "fedabm.learning.personal.exchange"),
+    ("fedabm.mechanisms.personalised.base", "fedabm.learning.rules.aggregate"),
+    ("fedabm.mechanisms.personalised.cfl", "fedabm.learning.personal.exchange"),
+    ("fedabm.mechanisms.personalised.cfl", "fedabm.learning.rules.aggregate"),
+    ("fedabm.mechanisms.personalised.ditto", "fedabm.learning.personal.exchange"),
+    ("fedabm.mechanisms.personalised.fed_amp", "fedabm.learning.personal.exchange"),
+    ("fedabm.mechanisms.personalised.fed_avg", "fedabm.learning.personal.exchange"),
+    ("fedabm.mechanisms.personalised.fed_fomo", "fedabm.learning.personal.exchange"),
+    ("fedabm.mechanisms.personalised.fed_prox", "fedabm.learning.personal.exchange"),
+    ("fedabm.mechanisms.personalised.local", "fedabm.learning.personal.exchange"),
+    ("fedabm.mechanisms.personalised.p_fed_graph", "fedabm.learning.personal.exchange"),
+    ("fedabm.mechanisms.personalised.base", "torch"),
+    ("fedabm.mechanisms.personalised.cfl", "torch"),
+    ("fedabm.mechanisms.personalised.fed_fomo", "torch"),
+}
+
+
+def sources() -> dict[str, str]:
+    """The text of every module of the package, by its name."""
+    homes = {"fedabm": "fedabm", "analysis": "fedabm.analysis", "scenarios": "fedabm.scenarios"}
+    found = {}
+    for folder, package in homes.items():
+        for path in (ROOT / folder).rglob("*.py"):
+            parts = path.relative_to(ROOT / folder).with_suffix("").parts
+            found[".".join([package, *(part for part in parts if part != "__init__")])] = path.read_text("utf-8")
+    return found
+
+
+def graph_of(texts: dict[str, str]) -> nx.DiGraph:
+    """An arrow from every module to whatever it imports, wherever the import stands."""
+    graph = nx.DiGraph()
+    graph.add_nodes_from(texts)
+    for module, text in texts.items():
+        graph.add_edges_from((module, wanted) for wanted in _imports(text, set(texts)))
+    return graph
+
+
+def _imports(text: str, known: set[str]) -> Iterator[str]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"relative import: {ast.unparse(node)}"
+            inside = {f"{node.module}.{name.name}" for name in node.names} & known
+            yield from inside
+            if len(inside) < len(node.names):
+                yield node.module or ""
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "import_module":
+            yield from _literal(node.args[0])
+
+
+def _literal(name: ast.expr) -> Iterator[str]:
+    """What is fixed of a module's name: all of it, or what stands before the first {}."""
+    fixed = name.values[0] if isinstance(name, ast.JoinedStr) else name
+    if isinstance(fixed, ast.Constant):
+        yield str(fixed.value).rstrip(".")
+
+
+def room(module: str) -> str:
+    return module.split(".")[1] if module.startswith("fedabm.") else module.split(".")[0]
+
+
+def upward(graph: nx.DiGraph) -> set[tuple[str, str]]:
+    """The imports that do not point downwards, or fetch something slow where it must not be."""
+    floor = {name: place for place, names in enumerate(LAYERS) for name in names}
+
+    def wrong(module: str, wanted: str) -> bool:
+        here, there = room(module), room(wanted)
+        if there in SLOW:
+            return here not in SLOW[there]
+        return there in floor and here != there and floor[there] >= floor[here]
+
+    return {edge for edge in graph.edges if wrong(*edge)}
+
+
+def test_every_room_has_its_place():
+    assert {room(module) for module in sources()} == {name for names in LAYERS for name in names}
+
+
+def test_imports_point_downwards():
+    assert upward(graph_of(sources())) == NOT_YET
+
+
+def test_no_module_leads_back_to_itself():
+    graph = graph_of(sources())
+    assert [sorted(ring) for ring in nx.strongly_connected_components(graph) if len(ring) > 1] == []
+
+
+def test_games_rules_and_owners_are_there_without_torch_or_mesa():
+    """All modules of these rooms, in a process of their own."""
+    later = {module for module, _ in NOT_YET} | {module.rpartition(".")[0] for module, _ in NOT_YET}
+    light = [name for name in sources() if room(name) in LIGHT and not {name, name.rpartition(".")[0]} & later]
+    code = f"import sys\nfor name in {light}: __import__(name)\nprint(*({set(SLOW)} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == []
+    assert "fedabm.mechanisms" in light
+
+
+def test_what_points_upwards_is_noticed_wherever_it_hides():
+    texts = {
+        "fedabm.games.hidden": "def later():\n    from fedabm.learning import engine\n",
+        "fedabm.games.typed": "if TYPE_CHECKING:\n    from fedabm.views.owners import OwnerView\n",
+        "fedabm.games.named": 'import_module(f"fedabm.papers.{name}")',
+        "fedabm.games.slow": "import torch.nn",
+        "fedabm.games.fine": "import numpy\nfrom fedabm.common.errors import InputError\nimport fedabm.games.slow",
+        "fedabm.games.slow2": "import fedabm.games.fine",
+        "fedabm.learning": "",
+    }
+    assert {module for module, _ in upward(graph_of(texts))} == {
+        "fedabm.games.hidden",
+        "fedabm.games.typed",
+        "fedabm.games.named",
+        "fedabm.games.slow",
+    }
+    circle = {"fedabm.games.one": "import fedabm.games.two", "fedabm.games.two": "from fedabm.games import one"}
+    assert not nx.is_directed_acyclic_graph(graph_of(circle))
