@@ -24,6 +24,12 @@ class Effort(NamedTuple):
     contribution: Array
     claimed: Array
 
+    def padded(self, seats: int) -> Effort:
+        """The same with nothing from those who may still come, up to so many owners."""
+        if len(self.claimed) == seats:
+            return self
+        return Effort(*(np.pad(column, (0, seats - len(column))) for column in self))
+
 
 @dataclass(frozen=True)
 class Tampering:

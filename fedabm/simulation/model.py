@@ -215,8 +215,11 @@ class Federation(mesa.Model):
 
     def learn(self, present: Members, before: Effort) -> Array:
         """One step of training; what the model is then worth to each owner on the true contributions."""
-        sending, known = Sending(before, self.population.effort(), self.population.tampering()), self.accuracy
-        self.accuracy, self.population.dropped = known.train(sending)
+        people, known = self.population, self.accuracy
+        seats = getattr(known, "owners", None) or len(people)
+        sending = Sending(before.padded(seats), people.effort().padded(seats), people.tampering())
+        self.accuracy, dropped = known.train(sending)
+        people.dropped = dropped[: len(people)]
         self._learning = self.accuracy is not known
         if not len(present):
             return np.zeros(0)

@@ -292,3 +292,43 @@ class Plain:
 def test_scenarios_with_networks_and_agents_can_be_pickled():
     given = two_owners(owners=population([0.1, 0.25], 100.0, agent=Miser))
     assert pickle.loads(pickle.dumps(given)) == given
+
+
+# Adding owners where models are learned
+
+
+def test_an_owner_whose_data_are_at_hand_can_join_a_training_later():
+    from fedabm.data.datasets import load
+    from fedabm.data.federated import from_partition
+    from fedabm.data.partitions import IID
+    from fedabm.learning.engine.engine import Engine
+    from fedabm.learning.oracles import Learning, Trained
+
+    data = from_partition(load("digits"), IID(4))
+    for make in (Trained, Learning):
+        oracle = make(Engine("logistic", data, device="cpu"))
+        owners = population([0.001] * 3, 50.0, Honest())
+        model = Federation(Scenario(owners, oracle, steps=5, seats=4))
+        model.step()
+        model.add(OwnerProfile(Linear(0.001), 50.0, Honest()))
+        model.step()
+        assert model.total_contribution == 200.0
+        assert (model.population.accuracy > 0.0).all()
+
+
+def test_an_owner_can_join_a_market_of_given_models():
+    from fedabm.mechanisms import market
+
+    distances = np.full((4, 4), 0.1) - 0.1 * np.eye(4)
+    owners = tuple(OwnerProfile(Linear(0.5), 100.0, Honest(), eagerness=2e4) for _ in range(4))
+    scenario = Scenario(
+        owners[:3], market.GivenModels(distances), market.ModelMarket(), steps=5, seats=4, valuation=market.ImportGain()
+    )
+    model = Federation(scenario)
+    model.step()
+    model.add(owners[3])
+    model.step()
+    whole = Federation(replace(scenario, owners=owners, seats=None))
+    whole.step()
+    np.testing.assert_allclose(model.population.utility, whole.population.utility)
+    assert model.server_balance == 0.0
