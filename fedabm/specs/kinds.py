@@ -8,6 +8,7 @@ that installed packages announce as entry points under the name of that package,
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -62,9 +63,14 @@ def find_kind(kind: Any, base: type, folders: Sequence[Path] = (), *more: Module
     return loaded(found) if isinstance(found, EntryPoint) else found
 
 
-def announced(group: str) -> Iterable[EntryPoint]:
+def announced(group: str) -> tuple[EntryPoint, ...]:
     """What installed packages offer under the name of one of ours, such as `fedabm.mechanisms`."""
-    return entry_points(group=group)
+    return _announced(group, tuple(sys.path))
+
+
+@functools.cache
+def _announced(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=group))  # which reads the files of all installed packages on the path
 
 
 def loaded(entry: EntryPoint) -> Any:

@@ -133,7 +133,13 @@ class Reader:
             return base(read_plain(what, given, str))
         if issubclass(base, enum.Enum):
             return read_choice(what, given, {one.name.lower(): one for one in base})
-        names = () if base.__module__ == "builtins" else choices(base, *self.modules)
+        if base.__module__ == "builtins":
+            raise InputError(
+                f"{what} must be {_wanted(base)}, got {shown(given)}; no text stands for one, so leave it out"
+            )
+        names = choices(base, *self.modules)
+        if list(names.values()) == [base]:
+            names = {}  # there is but one class, which needs no name
         if not isinstance(given, str | Mapping) or not (names or isinstance(given, Mapping) or ":" in given):
             raise InputError(f"{what} must be {_wanted(base, names)}, got {shown(given)}; {_instead(base, names)}")
         table = dict(given) if isinstance(given, Mapping) else {"kind": given}
