@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedabm.common.errors import InputError
+from fedabm.common.names import snake
 from fedabm.specs.hints import without_none
-from fedabm.specs.kinds import snake
 from fedabm.specs.toml import parse_toml
 from fedabm.specs.values import is_list
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.errors import InputError, check_whole
+from fedabm.common.names import snake
 from fedabm.common.random import check_seed
 from fedabm.games.curves import Array
-from fedabm.specs.kinds import snake
 from fedabm.sweep.designs import Cell, Design, listed, name_of, plain
 
 __all__ = ["LatinHypercube", "RandomDesign", "Sobol", "Span"]

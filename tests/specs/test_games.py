@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from fedabm.common.errors import InputError
+from fedabm.common.names import snake
 from fedabm.games.accuracy import GroupWeighted, PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.solving.equilibrium import solve
 from fedabm.specs.games import read_game
-from fedabm.specs.kinds import snake
 
 EXAMPLE = """
 mechanism = "no_payments"

@@ -75,8 +75,9 @@ def refused_in_one_line(read: Callable[[], Any]) -> Any:
     try:
         return read()
     except InputError as error:
-        assert len(str(error).splitlines()) == 1, str(error)
-        assert len(str(error)) < 2000
+        said = str(error)
+    assert len(said.splitlines()) == 1
+    assert len(said) < 2000
     return None
 
 
