@@ -55,7 +55,7 @@ def test_commands_exist(line: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_scenarios_parameters_and_files_that_are_named_exist() -> None:
-    for name, settings in re.findall(r"fedabm run (\w+)((?: --\w+ \S+)*)", README):
+    for name, settings in re.findall(r"fedabm run (\w+)(?![\w/.])((?: --\w+ \S+)*)", README):
         find(name).parameters([word for word in settings.split() if "=" in word])
     for link in re.findall(r"\]\((?!http)([^)]+)\)", README):
         assert (ROOT / link).exists(), link
