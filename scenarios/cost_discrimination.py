@@ -25,7 +25,7 @@ from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_range, check_whole
 from fedabm.games.accuracy import PacBound
 from fedabm.games.best import best_response
-from fedabm.games.costs import Cost, Linear
+from fedabm.games.costs import Linear, PowerCost
 from fedabm.games.curves import Array
 from fedabm.games.individual import individual_optimum
 from fedabm.mechanisms.proportional import ProportionalData
@@ -168,7 +168,7 @@ def gap(mixture: Mixture, fraction: float, power: float, low: float, high: float
     profile = np.where(costs == mixture.low, low, high)
     rows = [int(np.argmax(costs == cost)) for cost in np.unique(costs)]
     offers = ProportionalData(power).offers(mixture.accuracy, Reports(profile, mixture.accuracy.ceiling / costs))
-    mine, cost = offers.take(rows), Cost(costs[rows], np.ones(len(rows)), np.zeros(len(rows)))
+    mine, cost = offers.take(rows), PowerCost(costs[rows], np.ones(len(rows)), np.zeros(len(rows)))
     best = best_response(mine, cost, mixture.accuracy.ceiling / costs[rows], certify=True, tolerance=1e-8)
     away = np.array([mixture.elsewhere()[int(rate == mixture.high)] for rate in costs[rows]])
     inside = mine.received.value(profile[rows]) - cost.value(profile[rows])

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import fedabm.mechanisms
 from fedabm import InputError
 from fedabm.games.accuracy import Accuracy, GroupWeighted, PowerLaw, RandomCoverage
-from fedabm.games.costs import Cost
+from fedabm.games.costs import PowerCost
 from fedabm.mechanisms import (
     ContributionSubsidy,
     CostSharing,
@@ -62,7 +62,7 @@ def reports_of(seed: int, mechanism: Mechanism, n: int = OWNERS) -> Reports:
     rng = np.random.default_rng(seed)
     size = rng.uniform(2.0, 12.0, n)
     claimed = size * rng.choice([0.0, 0.2, 0.7, 1.0], n) * rng.uniform(0.5, 1.0, n)
-    cost = Cost(rng.uniform(0.01, 0.08, n), np.ones(n), np.zeros(n))
+    cost = PowerCost(rng.uniform(0.01, 0.08, n), np.ones(n), np.zeros(n))
     return Reports(claimed, size, cost if mechanism.asks_cost else None)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import Custom, GroupWeighted, PowerLaw, RandomCoverage
-from fedabm.games.costs import Affine, Cost, Linear, Quadratic, stack
+from fedabm.games.costs import Affine, Linear, PowerCost, Quadratic, stack
 from fedabm.solving import metrics
 from fedabm.solving.metrics import p_mean_welfare, welfare_optimum
 
@@ -133,7 +133,7 @@ def test_nothing_beats_the_welfare_optimum(seed, p):
     families = [PowerLaw(rng.uniform(0.2, 1)), GroupWeighted(rng.uniform(0, 1, (2, 2)), [0, 1, 1])]
     families.append(RandomCoverage(rng.dirichlet(np.ones(5), 3)))
     accuracy, capacity = families[seed % 3], rng.uniform(1, 30, 3)
-    cost = Cost(rng.uniform(0.001, 0.2, 3), rng.choice([1.0, 2.0], 3))
+    cost = PowerCost(rng.uniform(0.001, 0.2, 3), rng.choice([1.0, 2.0], 3))
     best = welfare_optimum(accuracy, cost, capacity, p)
     assert np.all((best.profile >= 0) & (best.profile <= capacity))
     assert best.welfare == pytest.approx(p_mean_welfare(utilities_at(accuracy, cost, best.profile), p), abs=1e-9)

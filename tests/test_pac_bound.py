@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy.pac_bound import PacBound
 from fedabm.games.accuracy.power_law import GroupWeighted, PowerLaw
-from fedabm.games.costs import Affine, Cost, Linear, Quadratic, stack
+from fedabm.games.costs import Affine, Linear, PowerCost, Quadratic, stack
 from fedabm.games.individual import individual_optimum, viability_cost
 from fedabm.games.roots import falling_root
 
@@ -88,7 +88,7 @@ def test_general_costs_and_weights():
 
 
 def test_a_capacity_below_the_viable_total_leaves_nothing():
-    contribution, utility = individual_optimum(PacBound(), Cost(np.array([1e-4, 1e-4])), np.array([50.0, 500.0]))
+    contribution, utility = individual_optimum(PacBound(), PowerCost(np.array([1e-4, 1e-4])), np.array([50.0, 500.0]))
     assert contribution.tolist() == [0.0, 500.0]
     assert utility[0] == 0
 

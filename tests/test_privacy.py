@@ -14,7 +14,7 @@ import pytest
 
 from fedabm import Federation, Scenario
 from fedabm.games.accuracy import GroupWeighted, PowerLaw, RandomCoverage
-from fedabm.games.costs import Cost, Linear
+from fedabm.games.costs import Linear, PowerCost
 from fedabm.games.offers import Offers
 from fedabm.mechanisms import ContributionSubsidy, Mechanism, NoPayments
 from fedabm.simulation.activation import RandomSubset, Sequential, Simultaneous
@@ -249,7 +249,7 @@ PLANTS = {
     "closure": closure,
     "default": lambda secret: lambda x=secret: x,
     "partial": lambda secret: functools.partial(print, secret),
-    "cost": lambda secret: Cost(np.array([secret])),
+    "cost": lambda secret: PowerCost(np.array([secret])),
     "generator": generator_with,
 }
 
@@ -275,7 +275,7 @@ def test_a_view_with_the_population_attached_is_found_out():
 
 def test_offers_that_carry_foreign_costs_are_found_out():
     view = a_view()
-    offers = replace(view.payoff.offers, refund=Cost(np.array(COSTS)))
+    offers = replace(view.payoff.offers, refund=PowerCost(np.array(COSTS)))
     leaky = replace(view, payoff=replace(view.payoff, offers=offers))
     assert leaks(leaky, foreign(0)) == COSTS[1:]
 
@@ -289,5 +289,5 @@ def test_a_generator_that_reveals_the_seed_is_found_out():
 def test_a_server_that_is_told_the_truth_is_found_out():
     _, bugged = spied(NoPayments(), LIAR)
     view = next(seen for seen in bugged.seen if isinstance(seen, ServerView))
-    told = replace(view, reports=replace(view.reports, cost=Cost(np.array(COSTS))))
+    told = replace(view, reports=replace(view.reports, cost=PowerCost(np.array(COSTS))))
     assert leaks(told, COSTS) == COSTS

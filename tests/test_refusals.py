@@ -26,7 +26,7 @@ GAME = Game(LAW, [0.1, 0.25], 100, RULE)
         (lambda: Game(LAW, Linear([[0.1, 0.2]]), 100, RULE), "shapes"),
         (lambda: Game(LAW, Linear([]), 100, RULE), "shapes"),
         (lambda: Game(LAW, [0.1, 0.2], 1e200, RULE), "largest capacity must be a single number up to 1e\\+100"),
-        (lambda: Game(LAW, [0.1, 1e200], 1, RULE), "largest cost rate"),
+        (lambda: Game(LAW, [0.1, 1e200], 1, RULE), "largest number in a cost"),
         (lambda: Game(LAW, [0.1, 0.2], 1e-200, RULE), "smallest capacity"),
         (lambda: stack([Linear([1.0, 2.0])]), "that of several owners"),
         (lambda: Power(1.0, "two"), "cost exponent must be a number, got 'two'"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fedabm.strategies
 from fedabm.common.random import owner_streams
 from fedabm.games.accuracy import PowerLaw
-from fedabm.games.costs import Cost, Linear
+from fedabm.games.costs import Linear, PowerCost
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, Mechanism, ShapleyShare
 from fedabm.strategies import BestResponse, FixedShare, Honest, Liar, Quitter, Strategy
 from fedabm.views import Action, Experience, OwnerView, Payoff, Reports
@@ -29,8 +29,8 @@ def view_of(n: int, seed: int = 0, mechanism: Mechanism = SUBSIDY, **secrets: np
     capacity, rate, exponent = rng.uniform(1, 20, n), rng.uniform(0.001, 0.3, n), rng.choice([1.0, 1.5, 2.0], n)
     claimed, last = rng.uniform(0, 2, n), rng.uniform(0, 1, n)
     capacity, rate = secrets.get("capacity", capacity), secrets.get("rate", rate)
-    cost = Cost(rate, secrets.get("exponent", exponent), np.zeros(n))
-    claims = Cost(rng.uniform(0.001, 0.3, n), rng.choice([1.0, 1.5, 2.0], n), np.zeros(n))
+    cost = PowerCost(rate, secrets.get("exponent", exponent), np.zeros(n))
+    claims = PowerCost(rng.uniform(0.001, 0.3, n), rng.choice([1.0, 1.5, 2.0], n), np.zeros(n))
     offers = mechanism.offers(PowerLaw(exponent=0.7), Reports(claimed, np.full(n, 20.0), claims))
     experience = Experience(last, rng.uniform(0, 1, n), rng.normal(size=n), rng.normal(size=n))
     return OwnerView(3, capacity, cost, experience, Payoff(offers, cost, capacity), owner_streams(seed, n))
@@ -115,7 +115,7 @@ def test_a_neighbours_secrets_change_nothing_for_me(name, data):
     for key, (mine, drawn) in numbers.items():
         theirs = np.array(data.draw(st.lists(drawn, min_size=n, max_size=n)))
         changed[key] = np.where(others, theirs, mine)
-    cost = Cost(changed["rate"], changed["exponent"], np.zeros(n))
+    cost = PowerCost(changed["rate"], changed["exponent"], np.zeros(n))
     payoff = Payoff(before.payoff.offers, cost, changed["capacity"])
     after = replace(before, capacity=changed["capacity"], cost=cost, payoff=payoff, rng=owner_streams(1, n))
     before = replace(before, rng=owner_streams(1, n))

@@ -10,7 +10,7 @@ from fedabm.games.accuracy.pac_bound import PacBound
 from fedabm.games.accuracy.power_law import GroupWeighted, PowerLaw
 from fedabm.games.accuracy.random_coverage import RandomCoverage
 from fedabm.games.best import best_response
-from fedabm.games.costs import Cost, Linear, Quadratic, stack
+from fedabm.games.costs import Linear, PowerCost, Quadratic, stack
 from fedabm.games.individual import individual_optimum, viability_cost
 from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
 from fedabm.shapley import shapley
@@ -166,4 +166,4 @@ def test_bad_input_is_refused():
     with pytest.raises(InputError):
         ValueShaping(slack=-1.0)
     with pytest.raises(InputError):
-        shaped_equilibrium(PowerLaw(), Cost(np.array([0.1, 0.0])))
+        shaped_equilibrium(PowerLaw(), PowerCost(np.array([0.1, 0.0])))

@@ -1,8 +1,10 @@
 """The best contribution against an offer, over the whole range, with a proven bound.
 
-For owner i the utility u(x) = received(x) + payment(x) - c(x) is maximised over [0, capacity].  Between two kinks it is
+For owner i the utility u(x) = received(x) + payment(x) - c(x) is maximised over [0, capacity].  At a kink u itself may
+jump, so it counts as it is there and as it is just beside.  Between two kinks of offer or cost it is
 
-- concave: the root of u' is bracketed, and tangents at the two ends of the bracket bound u from above;
+- concave: the root of u' is bracketed, and tangents at the two ends of the bracket bound u from above (where the cost
+  is a user's own, chords through its values do: see `concave_bound`);
 - monotone in received + payment: a grid finds the maximum, and benefit(b) - c(a) bounds u on [a, b] from above, so
   intervals are split (branch and bound) until none can beat the best by more than the tolerance;
 - unknown: a grid only; no bound is proven and `bound` is infinite.
@@ -19,9 +21,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.games.costs import Cost
+from fedabm.games.chords import concave_bound
+from fedabm.games.costs import Cost, covers
 from fedabm.games.curves import Array
-from fedabm.games.offers import Offers
+from fedabm.games.offers import Offers, all_kinks
 from fedabm.games.roots import just_inside
 
 __all__ = ["Best", "best_response"]
@@ -44,30 +47,34 @@ def best_response(
 ) -> Best:
     """Maximise received + payment - cost over [0, capacity] for every owner at once.
 
-    Without `certify` the bound of non-concave offers is left infinite, which is much faster.  `budget` limits how many
-    intervals branch and bound may look at; the bound stays valid when it runs out, only less tight.
+    Without `certify` the bound of non-concave offers, and of users' own costs, is left infinite, which is much faster.
+    `budget` limits how many intervals branch and bound may look at; the bound stays valid when it runs out, only less
+    tight.
     """
-    low, high = _pieces(offers.kinks, capacity)
+    low, high = _pieces(all_kinks(offers, cost), capacity)
     easy = _concave(offers, cost, len(capacity))
     if np.all(easy):
-        return _choose(*_climb(offers, cost, low, high))
+        x, utility, bound = _climb(offers, cost, low, high)
+        if not np.all(cost.closed):
+            bound = _by_values(offers, cost, low, high, x, utility, bound, certify=certify)
+        return _choose(x, utility, bound)
     if np.any(easy):
         again = partial(best_response, certify=certify, tolerance=tolerance, budget=budget)
         return _apart(easy, lambda rows: again(offers.take(rows), cost.take(rows), capacity[rows]))
     best = _choose(*_scan(offers, cost, low, high))
     if offers.shape == "monotone" and certify:
-        return _branch_and_bound(offers, cost, low, high, best, tolerance, budget)
+        # Where the cost jumps the refund may, too: the kink itself was looked at, and proofs are about the inside.
+        inside = just_inside(low, high) if cost.kinks(len(capacity)).shape[1] else (low, high)
+        return _branch_and_bound(offers, cost, *inside, best, tolerance, budget)
     return Best(best.contribution, best.utility, np.full(len(capacity), np.inf))
 
 
 def _concave(offers: Offers, cost: Cost, owners: int) -> NDArray[np.bool_]:
-    """Whose utility is concave: everybody's, or that of owners whose cost less the refund is still convex."""
-    refund = offers.refund
-    if refund is None:
-        return np.full(owners, offers.shape == "concave")
-    alike = (cost.exponent == refund.exponent) & (np.asarray(cost.rate) >= refund.rate)
-    convex = alike | (np.asarray(refund.exponent) == 1) | (np.asarray(refund.rate) == 0)
-    return np.broadcast_to(convex | (offers.shape == "concave"), owners)
+    """Whose utility is concave between kinks: of all convex costs, or of those that still are so less the refund."""
+    refund, concave = offers.refund, np.full(owners, offers.shape == "concave")
+    if refund is not None:
+        concave |= covers(cost, refund, owners) | refund.straight
+    return concave & cost.convex
 
 
 def _apart(first: NDArray[np.bool_], answer: Callable[[NDArray[np.intp]], Best]) -> Best:
@@ -161,6 +168,19 @@ def _bracket(
         right, steep_right = np.where(down, trial, right), np.where(down, steep, steep_right)
         left = np.where(down & (steep == 0), trial, left)
     return left, right, steep_left, steep_right
+
+
+def _by_values(
+    offers: Offers, cost: Cost, low: Array, high: Array, x: Array, utility: Array, bound: Array, *, certify: bool
+) -> Array:
+    """What `_climb` found with the bounds of users' own costs from values alone: their slopes may be wrong."""
+    own, pieces = np.flatnonzero(~np.broadcast_to(cost.closed, len(low))), low.shape[1]
+    rises = utility[own, -pieces:] > utility[own, -2 * pieces : -pieces]
+    top = np.where(rises, x[own, -pieces:], x[own, -2 * pieces : -pieces])
+    mine = offers.take(own).benefit.value, cost.take(own).value
+    bound = bound.copy()
+    bound[own, -pieces:] = concave_bound(*mine, low[own], high[own], top) if certify else np.inf
+    return bound
 
 
 def _scan(offers: Offers, cost: Cost, low: Array, high: Array) -> tuple[Array, Array, Array]:

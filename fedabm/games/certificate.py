@@ -21,7 +21,7 @@ __all__ = ["certified_gains"]
 def certified_gains(
     offers: Offers, cost: Cost, capacity: Array, profile: Array, tolerance: float = 1e-10, budget: int = 2**20
 ) -> Array:
-    """An upper bound on each owner's gain over its utility at the profile; infinite if the shape of offers is unknown.
+    """An upper bound on each owner's gain over its utility at the profile; infinite where no shape is promised.
 
     The bounds are tight to `tolerance`, or to one percent of the largest gain, where nothing finer matters, or to what
     `budget` allows: the number of intervals that a proof about non-concave offers may look at.
@@ -48,6 +48,8 @@ def _by_tangent(offers: Offers, cost: Cost, capacity: Array, profile: Array) -> 
     if offers.shape != "concave":
         return np.full(len(profile), np.inf), np.zeros(len(profile), dtype=bool)
     smooth = ~np.any((offers.kinks > 0) & (offers.kinks < capacity[:, None]), axis=1)
+    # The cost may jump at a kink, also at 0; of a user's own cost the slope is no proof.
+    smooth &= ~np.any(cost.kinks(len(profile)) <= capacity[:, None], axis=1) & cost.convex & cost.closed
     margin = 1e-7 * (profile + 1e-3 * np.minimum(capacity, np.max(profile)))
     points = np.column_stack([np.maximum(profile - margin, 0.0), profile, np.minimum(profile + margin, capacity)])
     left, here, right = (offers.benefit.slope(points) - cost.slope(points)).T

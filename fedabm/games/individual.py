@@ -9,7 +9,7 @@ from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.best import best_response
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array
-from fedabm.games.offers import Offers, full_access, nothing
+from fedabm.games.offers import Offers, all_kinks, full_access, nothing
 from fedabm.games.roots import falling_root, just_inside
 
 __all__ = ["individual_optimum", "smallest_federation", "viability_cost"]
@@ -21,7 +21,7 @@ def individual_optimum(accuracy: Accuracy, cost: Cost, capacity: Array) -> tuple
     m_i* maximises v_i(m) - c_i(m); it is 0 unless that beats doing nothing.  Karimireddy et al. 2022, Theorem I.
 
     >>> from fedabm.games.accuracy.power_law import PowerLaw
-    >>> individual_optimum(PowerLaw(), Cost(np.array([0.1, 0.25])), np.full(2, 100.0))
+    >>> individual_optimum(PowerLaw(), PowerCost(np.array([0.1, 0.25])), np.full(2, 100.0))
     (array([2.16227766, 1.        ]), array([0.46754447, 0.25      ]))
     """
     capacity = np.asarray(capacity, dtype=float)
@@ -73,11 +73,12 @@ def _sharpened(alone: Offers, cost: Cost, capacity: Array, found: Array) -> Arra
     if alone.shape != "concave":
         return found
     top = capacity[:, None]
-    edges = np.hstack([np.zeros_like(top), np.clip(alone.kinks, 0.0, top), top])
+    edges = np.hstack([np.zeros_like(top), np.clip(all_kinks(alone, cost), 0.0, top), top])
     here = found[:, None]
     low = np.max(np.where(edges < here, edges, 0.0), axis=1)
     high = np.min(np.where(edges > here, edges, top), axis=1)
     left, right = just_inside(low, high)
     root = falling_root(lambda x: alone.received.slope(x) - cost.slope(x), left, right)
-    inside = ~np.any(edges == here, axis=1) & (root > left) & (root < right)
+    # The slope of a user's own cost may have fewer digits than what was found.
+    inside = ~np.any(edges == here, axis=1) & (root > left) & (root < right) & cost.convex & cost.closed
     return np.where(inside, root, found)

@@ -24,7 +24,7 @@ from fedabm.games.curves import Array, Curve, Line, Rows
 
 Shape = Literal["concave", "monotone", "unknown"]
 
-__all__ = ["Offers", "Shape", "full_access", "nothing"]
+__all__ = ["Offers", "Shape", "all_kinks", "full_access", "nothing"]
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Offers:
     """The curves that owners face.
 
     Between two neighbouring `kinks` (n, b) of an owner its benefit received + payment has the `shape`: "concave",
-    "monotone" (non-decreasing) or "unknown".  The certified gap relies on it.  Where a payment refunds part of a
-    strictly convex cost, `refund` is that part, and the benefit without it is concave.
+    "monotone" (non-decreasing) or "unknown".  The certified gap relies on it.  Where a payment refunds part of a cost,
+    `refund` is that part, its kinks are among the `kinks`, and the benefit without it is concave between them.
     """
 
     accuracy: Curve
@@ -53,6 +53,12 @@ class Offers:
         accuracy, received, payment = (part.take(rows) for part in (self.accuracy, self.received, self.payment))
         refund = None if self.refund is None else self.refund.take(rows)
         return Offers(accuracy, received, payment, self.kinks[rows], self.shape, refund)
+
+
+def all_kinks(offers: Offers, cost: Cost) -> Array:
+    """Own contributions (n, b) between which received + payment - cost is as smooth as promised."""
+    own = cost.kinks(len(offers.kinks))
+    return np.hstack([offers.kinks, own]) if own.shape[1] else offers.kinks
 
 
 def nothing(owners: int) -> Line:

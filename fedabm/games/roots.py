@@ -48,10 +48,16 @@ def falling_root(function: Callable[[Array], Array], low: Array, high: Array, ro
 def just_inside(low: Array, high: Array) -> tuple[Array, Array]:
     """The ends of intervals, moved inside by a trillionth of where they lie (of the width, where that is less).
 
-    At an end itself rounding could pick the slope of the neighbouring piece.
+    At an end itself rounding could pick the slope of the neighbouring piece, and a cost may jump there.
     """
     width = high - low
-    return low + 1e-12 * np.minimum(width, np.where(low > 0, low, 1e-12 * high)), high - 1e-12 * width
+    left = low + 1e-12 * np.minimum(width, np.where(low > 0, low, 1e-12 * high))
+    right = high - 1e-12 * width
+    swallowed = right == high
+    if np.any(swallowed):  # the interval is that short
+        left = np.where(left == low, np.nextafter(low, high), left)
+        right = np.where(swallowed, np.maximum(np.nextafter(high, low), left), right)
+    return left, right
 
 
 def _share(points: Points, values: Points) -> Array:

@@ -11,7 +11,7 @@ from fedabm.common.errors import InputError, check_positive, check_range, finite
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array, Curve, Line
-from fedabm.games.offers import Offers, Shape, full_access
+from fedabm.games.offers import Offers, Shape, all_kinks, full_access
 from fedabm.mechanisms.base import Mechanism, full_access_jacobian, mean_of_others
 from fedabm.views import Reports
 
@@ -49,8 +49,8 @@ class CostSharing(Mechanism):
 
         p_i(s) = rate * (c_i(s_i) - mean_{j != i} c_j(s_j)),     so payments sum to zero
 
-    M_beta of Murhekar et al. 2023, Section 4.  rate="optimal" uses beta* (`optimal_rate`), which needs linear or affine
-    costs.  An owner that is alone neither pays nor is paid.
+    M_beta of Murhekar et al. 2023, Section 4, for any cost, at its kinks and jumps too.  rate="optimal" uses beta*
+    (`optimal_rate`), which needs linear or affine costs.  An owner that is alone neither pays nor is paid.
 
     Theorem 4.1 says that an equilibrium of M_beta* in which everyone contributes maximises every p-mean welfare.  That
     holds for equal costs and fails for unequal ones: u_i = sqrt(b_i sum_j s_j), c = (1, 2) and budgets (12, 20) have
@@ -75,23 +75,23 @@ class CostSharing(Mechanism):
         if not isinstance(self.rate, str):
             return float(self.rate)
         if not cost.linear:
-            raise InputError(
-                "the optimal rate needs linear costs, got a cost with exponent above 1; give a rate instead"
-            )
-        return optimal_rate(cost.rate)
+            raise InputError("the optimal rate needs linear costs, got one that is not linear; give a rate instead")
+        return optimal_rate(cost.unit(reports.contribution))
 
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, and a refund that grows with the own reported cost."""
         rate, cost = self.share(reports), _reported(reports)
         constant = -rate * mean_of_others(cost.value(reports.contribution))
         if cost.linear:
-            payment: Curve = Line(constant + rate * cost.fixed, rate * cost.rate)
+            at_zero, unit = cost.value(np.zeros(len(constant))), cost.unit(reports.contribution)
+            payment: Curve = Line(constant + rate * at_zero, rate * unit)
             return full_access(accuracy, reports.contribution, payment)
-        # A refund of a strictly convex cost is convex, so all that is sure of accuracy + refund is that it grows.
+        # A refund of a convex cost is convex, so all that is sure of accuracy + refund is that it grows.
         payment = rate * cost + Line(constant, np.zeros(len(constant)))
         grows: Shape = "monotone" if accuracy.monotone else "unknown"
         offers = full_access(accuracy, reports.contribution, payment, grows)
-        return replace(offers, refund=cost.scaled(rate)) if accuracy.concave else offers
+        refund = cost.scaled(rate) if accuracy.concave else None
+        return replace(offers, kinks=all_kinks(offers, cost), refund=refund)
 
     def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
         """The accuracies' own, and the curvature of the refund on the diagonal."""

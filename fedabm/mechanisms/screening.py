@@ -8,7 +8,7 @@ import numpy as np
 
 from fedabm.common.errors import InputError, check_positive, check_range
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.costs import Cost
+from fedabm.games.costs import PowerCost
 from fedabm.games.curves import Array, Curve, Line
 from fedabm.games.individual import individual_optimum
 from fedabm.games.offers import Offers, full_access, nothing
@@ -132,7 +132,7 @@ def _full(accuracy: Accuracy, reports: Reports) -> Offers:
 
 def _alone(accuracy: Accuracy, unit_cost: float, reports: Reports) -> Array:
     """The individual optimum of every owner if its unit cost were this."""
-    return individual_optimum(accuracy, Cost(np.full(len(reports.size), unit_cost)), reports.size)[0]
+    return individual_optimum(accuracy, PowerCost(np.full(len(reports.size), unit_cost)), reports.size)[0]
 
 
 def _meeting(full: Curve, down: Array, shallow: Array, ramp: Ramp) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedabm.common.errors import InputError, check_positive
 from fedabm.games.accuracy.base import Accuracy, Exposure
-from fedabm.games.costs import Cost
+from fedabm.games.costs import Cost, PowerCost
 from fedabm.games.curves import Array, Curve, Rows, beside
 from fedabm.games.individual import individual_optimum
 from fedabm.games.offers import Offers, full_access, nothing
@@ -107,7 +107,7 @@ class ValueShaping(Mechanism):
         nobody = np.zeros(len(claimed))
         full = full_access(accuracy, claimed, nothing(len(claimed)))
         alone, _ = individual_optimum(accuracy, cost, reports.size)
-        ramp = Ramp(accuracy.curves(nobody), alone, (1.0 + TILT) * cost.rate + self.slack)
+        ramp = Ramp(accuracy.curves(nobody), alone, (1.0 + TILT) * cost.unit(claimed) + self.slack)
         most = last_crossing(full, ramp, np.maximum(reports.size, claimed))
         kinks = np.column_stack([full.kinks, accuracy.kinks(nobody), alone, most])
         return replace(full, received=Lowest((full.accuracy, ramp)), kinks=kinks)
@@ -123,11 +123,11 @@ def shaped_equilibrium(accuracy: Exposure, cost: Cost, capacity: Array | None = 
     The difference is concave beyond the viable total, so Newton's method from above falls on that root without ever
     passing it.  Without a root nobody contributes more than alone.  Karimireddy et al. 2022, Remark 3 and Figure 4.
     """
-    rate = np.atleast_1d(_linear(cost).rate)
+    rate = _linear(cost).unit(np.zeros(cost.owners or 1))
     check_positive("unit costs", rate)
     best, nothing_ = _ends(accuracy)
     most = (best - nothing_) / rate if capacity is None else np.asarray(capacity, dtype=float)
-    alone, _ = individual_optimum(accuracy, Cost(rate), most)
+    alone, _ = individual_optimum(accuracy, PowerCost(rate), most)
     at_alone = accuracy.curve(alone)
 
     def asked(value: float) -> Array:
@@ -155,5 +155,5 @@ def _linear(cost: Cost | None) -> Cost:
     if cost is None:
         raise InputError("value shaping needs the owners' reported costs, got none; report them")
     if not cost.linear:
-        raise InputError("value shaping needs linear costs, got a cost with exponent above 1; use Linear or Affine")
+        raise InputError("value shaping needs linear costs, got one that is not linear; use Linear or Affine")
     return cost

@@ -59,7 +59,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "contribution": "data it really used",
         "reported_contribution": "data it said it used",
         "reported_size": "data it said it has",
-        "reported_unit_cost": "cost per unit it stated (empty where the mechanism does not ask)",
+        "reported_unit_cost": "cost per unit it stated: the rate, or the marginal cost where its cost has none "
+        "(empty where the mechanism does not ask)",
         "accuracy": "worth of the model it received",
         "best_accuracy": "best of its accuracies so far, what an owner that left keeps (chosen on test data)",
         "gain": "what it gained: the accuracy, unless the scenario values something else",

@@ -179,7 +179,7 @@ class Server(_Agent):
 def _same(one: Reports, other: Reports) -> bool:
     def columns(reports: Reports) -> list[Array]:
         cost = reports.cost
-        known = [] if cost is None else [cost.rate, cost.exponent, cost.fixed]
+        known = [] if cost is None else [cost.figures()]  # of one owner no other kind of cost is heard
         known += [] if reports.eagerness is None else [reports.eagerness]
         return [reports.contribution, reports.size, *known]
 

@@ -35,7 +35,7 @@ class Facts:
 
     def freeze(self) -> Facts:
         """Strategies see these arrays, and cannot write to them."""
-        for column in (self.capacity, self.cost.rate, self.cost.exponent, self.cost.fixed, self.eagerness):
+        for column in (self.capacity, *self.cost.columns, self.eagerness):
             column.setflags(write=False)
         return self
 

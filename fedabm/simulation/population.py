@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import MOST, InputError, nearest
 from fedabm.common.random import Streams, generator, owner_streams
-from fedabm.games.costs import Cost, stack
+from fedabm.games.costs import Cost, of_one_kind, replaced, stack
 from fedabm.games.sending import Effort, Tamper, Tampering
 from fedabm.games.valuation import Deal
 from fedabm.simulation.activation import Members
@@ -67,7 +67,7 @@ class Population:
         self.roles = [profile.role for profile in profiles]
         self.strategies = [profile.strategy for profile in profiles]
         self.information = np.zeros(n, dtype=np.int8)
-        self.claimed_cost = Cost(np.zeros(n), np.ones(n), np.zeros(n))
+        self.claimed_cost = self.cost.scaled(0.0)
         for name in _DEEDS:
             setattr(self, name, np.zeros(n))
         for name in _STATES:
@@ -110,8 +110,7 @@ class Population:
             setattr(self, name, np.append(getattr(self, name), False))
         self._costs.append(profile.cost)
         self.cost = stack(self._costs)
-        said = self.claimed_cost
-        self.claimed_cost = Cost(np.append(said.rate, 0.0), np.append(said.exponent, 1.0), np.append(said.fixed, 0.0))
+        self.claimed_cost = replaced(self.claimed_cost, np.array([row]), profile.cost.scaled(0.0))
         self.capacity = np.append(self.capacity, profile.capacity)
         self.eagerness = np.append(self.eagerness, profile.eagerness)
         self.joins = np.append(self.joins, max(profile.joins, step + 1))
@@ -222,8 +221,9 @@ class Population:
         """Carry out what some owners decided.
 
         A contribution cannot leave [0, capacity].  An action or report that is not finite and non-negative (or absurdly
-        large) is rejected: it counts as contributing nothing, so that it can hurt nobody else.  Rate and fixed part of
-        a cost are the owner's secrets; its exponent is not, and a report with another one is rejected as well.
+        large) is rejected: it counts as contributing nothing, so that it can hurt nobody else.  The figures of a cost
+        (rate and fixed part; how much steeper it gets; a factor) are the owner's secrets; its kind (the exponent; where
+        pieces start; a function of its own) is not, and a report of another kind is rejected as well.
         """
         members = turn.members
         if not isinstance(action, Action):
@@ -260,9 +260,8 @@ class Population:
         if said.eagerness is not None:
             self.claimed_eagerness[members] = np.where(good, said.eagerness, 0.0)
         if said.cost is not None:
-            for name in ("rate", "exponent", "fixed"):
-                column = getattr(self.claimed_cost, name)
-                column[members] = np.where(good, getattr(said.cost, name), column[members])
+            rows = np.flatnonzero(good)
+            self.claimed_cost = replaced(self.claimed_cost, members[rows], said.cost.take(rows))
 
     def _arm(self, members: Members, tamper: Tamper | None) -> None:
         """Note how some owners tamper with their updates from now on."""
@@ -276,14 +275,13 @@ class Population:
 
     def stance(self) -> tuple[Array, ...]:
         """What every owner does and says, and whether it stays."""
-        said = self.claimed_cost
-        columns = (self.contribution, self.claimed, self.claimed_size, said.rate, said.fixed, self.claimed_eagerness)
-        return tuple(column.copy() for column in (*columns, self.stayed.astype(float)))
+        columns = (self.contribution, self.claimed, self.claimed_size, self.claimed_eagerness)
+        figures = self.claimed_cost.figures(), self.stayed.astype(float)
+        return (*(column.copy() for column in columns), *figures)
 
     def moved(self, since: tuple[Array, ...]) -> float:
         """The largest change of any owner's stance, as a share of its capacity or cost; leaving counts as 1."""
-        rate, fixed, one = self.cost.rate, self.cost.fixed, np.ones(1)
-        units = (self.capacity, self.capacity, self.capacity, rate, fixed, self.eagerness, one)
+        units = (self.capacity, self.capacity, self.capacity, self.eagerness, self.cost.figures(), np.ones(1))
         changes = zip(since, self.stance(), units, strict=True)
         return max(_change(then, now, unit) for then, now, unit in changes)
 
@@ -331,6 +329,8 @@ _STATES = tuple(name for name, kind in Population.__annotations__.items() if kin
 def _change(then: Array, now: Array, unit: Array) -> float:
     if np.array_equal(then, now):
         return 0.0
+    if then.shape != now.shape or unit.shape not in (now.shape, (1,)):
+        return 1.0  # somebody has another kind of cost
     return float(np.max(np.abs(now - then) / np.where(unit > 0, unit, 1.0)))
 
 
@@ -344,4 +344,4 @@ def _sound_report(said: Reports, true: Cost) -> Flags:
         good &= _sound(said.eagerness)
     if said.cost is None:
         return good
-    return good & _sound(said.cost.rate) & _sound(said.cost.fixed) & (said.cost.exponent == true.exponent)
+    return good & np.all(_sound(said.cost.figures()), axis=1) & of_one_kind(true, said.cost, len(good))

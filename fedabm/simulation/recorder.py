@@ -103,7 +103,7 @@ class Recorder:
             "contribution": people.contribution.copy(),
             "reported_contribution": people.claimed.copy(),
             "reported_size": people.claimed_size.copy(),
-            "reported_unit_cost": people.claimed_cost.rate.copy() if self.with_cost else np.full(n, np.nan),
+            "reported_unit_cost": people.claimed_cost.unit(people.claimed) if self.with_cost else np.full(n, np.nan),
             "accuracy": people.accuracy.copy(),
             "best_accuracy": people.best.copy(),
             "gain": people.gain.copy(),

@@ -19,7 +19,7 @@ from fedabm.common.errors import (
     finite_vector,
 )
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.costs import Cost, Linear
+from fedabm.games.costs import Cost, Linear, check_costs
 from fedabm.games.valuation import Received, Valuation
 from fedabm.mechanisms import Mechanism, NoPayments
 from fedabm.results.columns import Column
@@ -57,11 +57,12 @@ class OwnerProfile:
     def __post_init__(self) -> None:
         if not isinstance(self.cost, Cost):
             raise InputError(f"an owner's cost must be a cost function, got {self.cost!r}; write Linear(0.1)")
-        if np.ndim(self.cost.rate) or np.ndim(self.cost.exponent) or np.ndim(self.cost.fixed):
+        if self.cost.owners is not None:
             raise InputError(f"an owner has one cost, got {self.cost!r}; give one OwnerProfile per owner")
         if not isinstance(self.strategy, Strategy):
             raise InputError(f"an owner's strategy must be a strategy, got {self.strategy!r}; write BestResponse()")
         check_number("capacity", self.capacity)
+        check_costs(self.cost, np.array([self.capacity]))
         check_range("starting contribution", self.start, 0.0, self.capacity)
         check_positive("eagerness", self.eagerness, zero=True)
         check_whole("joins", self.joins)

@@ -19,7 +19,7 @@ from fedabm.common.errors import MOST, InputError, check_kind, check_number, che
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.best import best_response
 from fedabm.games.certificate import certified_gains
-from fedabm.games.costs import costs_of
+from fedabm.games.costs import check_costs, costs_of
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers
 from fedabm.mechanisms.base import Mechanism
@@ -56,12 +56,13 @@ class Game:
         check_positive("capacity", given)
         costs = costs_of(self.costs, len(given))
         check_range("smallest capacity", np.min(given, initial=1.0), 1.0 / MOST, 1.0)
-        for what, numbers in (("capacity", given), ("cost rate", costs.rate), ("fixed cost", costs.fixed)):
-            check_number(f"largest {what}", np.max(numbers, initial=0.0), zero=True)
-        owners = len(costs.rate)
+        check_number("largest capacity", np.max(given, initial=0.0), zero=True)
+        check_number("largest number in a cost", np.max(costs.figures(), initial=0.0), zero=True)
+        owners = costs.owners or 0
         if np.ndim(self.capacities) and len(given) != owners:
             raise InputError(f"{len(given)} capacities but {owners} costs; give one of each per owner")
         capacities = np.broadcast_to(given, owners).copy()
+        check_costs(costs, capacities)
         known = getattr(self.accuracy, "owners", None)
         if known is not None and known != owners:
             raise InputError(f"{owners} owners with costs but an accuracy of {known} owners; give one cost per owner")

@@ -185,7 +185,7 @@ def alone_utilities(accuracy: Accuracy, costs: Any, capacities: Array | float) -
     """What each owner has by itself: max_x a_i(x, 0) - c_i(x) for x up to capacity.  Karimireddy 2022, Theorem I."""
     check_kind("accuracy", accuracy, Accuracy)
     cost = costs_of(costs, np.size(capacities))
-    top = finite_vector("capacities", capacities, np.size(cost.rate))
+    top = finite_vector("capacities", capacities, cost.owners)
     check_positive("capacities", top)
     offers = full_access(accuracy, np.zeros(len(top)), nothing(len(top)))
     return best_response(offers, cost, top).utility

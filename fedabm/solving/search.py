@@ -28,9 +28,10 @@ class Path:
 
 
 def has_kinks(game: Game, offers: Offers) -> bool:
-    """Whether some owner's offer is not concave over its whole range."""
+    """Whether some owner's utility is not smooth and concave over its whole range."""
     inside = (offers.kinks > 0) & (offers.kinks < game.capacities[:, None])
-    return offers.shape != "concave" or bool(np.any(inside))
+    jumps = game.costs.kinks(game.owners) < game.capacities[:, None]
+    return offers.shape != "concave" or bool(np.any(inside)) or bool(np.any(jumps)) or not np.all(game.costs.convex)
 
 
 def is_smooth(game: Game, offers: Offers) -> bool:

@@ -87,7 +87,7 @@ def welfare_optimum(
     check_kind("accuracy", accuracy, Accuracy)
     check_whole("starts", starts)
     cost = costs_of(costs, np.size(capacities))
-    top = finite_vector("capacities", capacities, np.size(cost.rate))
+    top = finite_vector("capacities", capacities, cost.owners)
     check_positive("capacities", top)
     _checked(np.zeros(1), p)
     problem = _Problem(accuracy, cost, top, p)

@@ -6,8 +6,9 @@
 
 Mechanisms, accuracies and costs go by their class names in snake_case, or by where they stand ("my_rules.py:Bounty",
 looked for beside the file); a table gives parameters beside the `kind`, a bare name takes the defaults.  `costs` are
-numbers (linear costs) or tables such as { kind = "affine", rate = 0.1, fixed = 1.0 }; one cost is everyone's, with
-`count` owners.  `capacity` is one number for all, or a list.
+numbers (linear costs) or tables such as { kind = "affine", rate = 0.1, fixed = 1.0 } or { kind = "tabulated",
+points = [0, 10, 20], costs = [0, 1, 4] }; one cost is everyone's, with `count` owners.  `capacity` is one number for
+all, or a list.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def _equilibrium_owners(game: Game, found: Equilibrium) -> pd.DataFrame:
             "contribution": kept,
             "reported_contribution": kept,
             "reported_size": game.capacities,
-            "reported_unit_cost": game.costs.rate if game.mechanism.asks_cost else np.nan,
+            "reported_unit_cost": game.costs.unit(kept) if game.mechanism.asks_cost else np.nan,
             "accuracy": found.accuracies,
             "best_accuracy": found.accuracies,
             "gain": found.accuracies,

@@ -41,7 +41,9 @@ def unit_costs_of(reports: Reports) -> Array:
     """c_j: what one import of the own model costs its owner."""
     if reports.cost is None:
         raise InputError("a model market needs the owners' reported costs, got none; report them")
-    costs = reports.cost.value(np.ones(len(reports.size)))
+    if not reports.cost.linear:
+        raise InputError("a model market needs one price per import, got a cost that is not linear; use Linear")
+    costs = reports.cost.unit(reports.size)
     return np.where(costs < PROHIBITIVE, costs, np.inf)
 
 

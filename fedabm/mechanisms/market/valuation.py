@@ -21,7 +21,7 @@ __all__ = ["ImportGain"]
 
 @dataclass(frozen=True)
 class ImportGain(Valuation):
-    """G_i of the data behind the models that owner i imports; c_i for every other owner that imports its model.
+    """G_i of the data behind the models that owner i imports; the cost c_i of as many imports of its own model.
 
     Data are counted as truly used by the giver, the own ones as owned.  Accounts of one person are one: data that two
     of them import count once, their own not at all, and the gain is booked on the first of them.
@@ -39,10 +39,10 @@ class ImportGain(Valuation):
         return gained
 
     def cost(self, deal: Deal) -> Array:
-        """The rate of the own cost for each import of the own model by somebody else."""
+        """c_i at the number of others that import the own model, less c_i(0): one rate each, if the cost is linear."""
         foreign = _imports(deal) & np.not_equal.outer(deal.person, deal.person)
         exports = foreign.sum(axis=0).astype(float)
-        return np.where(exports > 0, deal.cost.rate, 0.0) * exports
+        return deal.cost.value(exports) - deal.cost.value(np.zeros(len(exports)))
 
 
 def _imports(deal: Deal) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fedabm.games.accuracy import PacBound
 from fedabm.games.best import best_response
-from fedabm.games.costs import Cost, Linear
+from fedabm.games.costs import Linear
 from fedabm.games.curves import Array
 from fedabm.games.individual import individual_optimum
 from fedabm.games.offers import Offers
@@ -59,8 +59,7 @@ class Market:
 
     def gain(self, rule: Proportional, each: float, tolerance: float) -> float:
         """A proven bound on what an owner could gain by any other contribution, or by leaving."""
-        cost = Cost(np.array([self.cost]), np.ones(1), np.zeros(1))
-        capacity = np.array([self.most])
+        cost, capacity = Linear(np.array([self.cost])), np.array([self.most])
         best = best_response(self.offers(rule, each), cost, capacity, certify=True, tolerance=tolerance)
         return max(float(best.bound[0]), self.elsewhere) - float(self.utility(np.array(each)))
 

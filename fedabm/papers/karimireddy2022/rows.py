@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fedabm.games.accuracy import PacBound, PowerLaw
-from fedabm.games.costs import Cost, Linear, stack
+from fedabm.games.costs import Linear, PowerCost, stack
 from fedabm.games.curves import Array
 from fedabm.games.individual import individual_optimum, smallest_federation, viability_cost
 from fedabm.games.roots import falling_root
@@ -32,10 +32,10 @@ def _value(rng: np.random.Generator) -> Value:
     return PowerLaw(rng.uniform(0.3, 3.0), rng.uniform(0.2, 2.0), rng.uniform(0.5, 2.0))
 
 
-def _owners(rng: np.random.Generator, accuracy: Value) -> tuple[Cost, Array]:
+def _owners(rng: np.random.Generator, accuracy: Value) -> tuple[PowerCost, Array]:
     """Costs below and above what an owner alone can bear, and capacities that do not bind."""
-    costs = stack([Linear(rate) for rate in rng.uniform(0.02, 3.0, int(rng.integers(2, 6))) * viability_cost(accuracy)])
-    return costs, 3 * accuracy.ceiling / costs.rate
+    rates = rng.uniform(0.02, 3.0, int(rng.integers(2, 6))) * viability_cost(accuracy)
+    return Linear(rates).each(len(rates)), 3 * accuracy.ceiling / rates
 
 
 @row(

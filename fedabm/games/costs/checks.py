@@ -1,0 +1,48 @@
+"""Whether a user's own cost keeps what every cost promises: finite, never falling, convex between its breaks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedabm.common.errors import MOST, InputError
+from fedabm.games.costs.base import Cost
+from fedabm.games.costs.many import groups, stack
+from fedabm.games.curves import Array
+from fedabm.games.roots import just_inside
+
+__all__ = ["check_costs"]
+
+#: points at which a cost is looked at, in all and at least in each piece
+_POINTS, _LEAST = 1024, 16
+
+
+def check_costs(cost: Cost, capacity: Array) -> None:
+    """Raise unless every cost that is not of a closed family keeps its promises up to the capacity of its owners."""
+    if not np.all(cost.closed):
+        for rows, part in groups(cost, len(capacity)):
+            if not np.all(part.closed):
+                _check(part, float(np.max(capacity[rows])))
+
+
+def _check(cost: Cost, top: float) -> None:
+    """One user's own cost on [0, top]: at the breaks, just beside them, and at many points between."""
+    edges = np.unique(np.clip([0.0, *cost.breaks, top], 0.0, top))
+    share = np.linspace(0.0, 1.0, max(_LEAST, _POINTS // len(edges)))
+    left, right = just_inside(edges[:-1], edges[1:])
+    inside = left[:, None] + (right - left)[:, None] * share
+    x = np.append(np.column_stack([edges[:-1], inside]).ravel(), top)
+    seen = stack([cost]).value(x[None])[0]
+    if np.any(seen < 0) or np.any(seen > MOST):
+        point = int(np.argmax((seen < 0) | (seen > MOST)))
+        raise InputError(f"{cost!r} is {seen[point]:g} at {x[point]:g}; a cost must lie between 0 and {MOST:g}")
+    rounding = 1e-12 * seen.max()
+    falls = np.diff(seen) < -rounding
+    if np.any(falls):
+        point = int(np.argmax(falls))
+        raise InputError(f"{cost!r} falls between {x[point]:g} and {x[point + 1]:g}; a cost must not fall")
+    each = seen[:-1].reshape(len(inside), -1)[:, 1:]
+    hollow = each[:, :-2] + each[:, 2:] - 2.0 * each[:, 1:-1] < -rounding
+    if cost.convex and np.any(hollow):
+        point = inside[:, 1:-1][hollow][0]
+        remedy = "name its jumps in `breaks`, or say convex = False (then gaps are not certified)"
+        raise InputError(f"{cost!r} is not convex at {point:g}; {remedy}")

@@ -1,0 +1,147 @@
+"""The closed family of costs,
+
+    c(s) = fixed + rate * s^exponent,        rate, fixed >= 0, exponent >= 1.
+
+Its numbers are floats for one owner, or arrays with one entry per owner.  Murhekar et al. 2023 Section 4 and Murhekar
+et al. 2025 Theorem 4.9 use c(s) = rate * s + fixed; the fixed part is paid even at s = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.common.errors import InputError, as_numbers, check_positive
+from fedabm.common.rowwise import power
+from fedabm.games.costs.base import Cost, Flags
+from fedabm.games.curves import Array, Rows, beside
+
+__all__ = ["Affine", "Linear", "Power", "PowerCost", "Quadratic"]
+
+
+@final
+@dataclass(frozen=True)
+class PowerCost(Cost):
+    """c(s) = fixed + rate * s^exponent; use `Linear`, `Affine`, `Power` or `Quadratic` to make one."""
+
+    rate: Any
+    exponent: Any = 1.0
+    fixed: Any = 0.0
+    closed = True
+
+    def __init_subclass__(cls) -> None:
+        raise InputError(f"{cls.__name__} would be charged as a PowerCost; write a subclass of Cost with value(x)")
+
+    def __post_init__(self) -> None:
+        check_positive("cost rate", self.rate, zero=True)
+        check_positive("fixed cost", self.fixed, zero=True)
+        exponent = as_numbers("cost exponent", self.exponent)
+        if not np.all(np.isfinite(exponent) & (exponent >= 1)):
+            raise InputError(f"cost exponent must be at least 1, got {self.exponent}; smaller ones are not convex")
+
+    @property
+    def linear(self) -> bool:  # type: ignore[override]
+        """Whether every owner's cost grows at a constant rate."""
+        return bool(np.all(np.asarray(self.exponent) == 1))
+
+    @property
+    def straight(self) -> Flags:  # type: ignore[override]
+        """Whose cost grows at a constant rate."""
+        return (np.asarray(self.exponent) == 1) | (np.asarray(self.rate) == 0)
+
+    def value(self, x: Array) -> Array:
+        """c(x)."""
+        grown = x if self.linear else power(x, beside(self.exponent, x))
+        return beside(self.fixed, x) + beside(self.rate, x) * grown
+
+    def slope(self, x: Array) -> Array:
+        """c'(x)."""
+        if self.linear:
+            return np.broadcast_to(beside(self.rate, x), x.shape).astype(float)
+        exponent = beside(self.exponent, x)
+        return beside(self.rate, x) * exponent * power(x, exponent - 1)
+
+    def curvature(self, x: Array) -> Array:
+        """c''(x); infinite at 0 for exponents between 1 and 2."""
+        if self.linear:
+            return np.zeros(x.shape)
+        exponent = beside(self.exponent, x)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bend = beside(self.rate, x) * exponent * (exponent - 1) * power(x, exponent - 2)
+        return np.where(np.isnan(bend), 0.0, bend)
+
+    def unit(self, x: Array) -> Array:
+        """The rate, whatever the exponent."""
+        return np.broadcast_to(beside(self.rate, x), x.shape).astype(float)
+
+    def scaled(self, factor: Any) -> PowerCost:
+        """The cost multiplied by a factor, as a liar would state it."""
+        return PowerCost(self.rate * factor, self.exponent, self.fixed * factor)
+
+    @property
+    def columns(self) -> tuple[NDArray, ...]:
+        """Rates, exponents and fixed parts."""
+        return tuple(np.asarray(part) for part in self._parts)
+
+    @property
+    def owners(self) -> int | None:
+        """How many entries its arrays have."""
+        return max((len(part) for part in self._parts if np.ndim(part)), default=None)
+
+    @property
+    def family(self) -> Hashable:
+        """All of them."""
+        return PowerCost
+
+    @property
+    def _parts(self) -> tuple[Any, Any, Any]:
+        return self.rate, self.exponent, self.fixed
+
+    def take(self, rows: Rows) -> PowerCost:
+        """The costs of some owners only; a single number serves everybody."""
+        return PowerCost(*(part if np.ndim(part) == 0 else part[rows] for part in self._parts))
+
+    def each(self, owners: int) -> PowerCost:
+        """The same with arrays throughout."""
+        parts = [np.asarray(part, dtype=float) for part in self._parts]
+        sizes = {part.shape for part in parts if part.ndim}
+        if len(sizes) > 1 or any(len(shape) > 1 or not shape[0] for shape in sizes):
+            raise InputError(f"cost rates, exponents and fixed costs have shapes {sorted(sizes)}; give one per owner")
+        return PowerCost(*(np.broadcast_to(part, next(iter(sizes), (owners,))).copy() for part in parts))
+
+    def together(self, others: Sequence[PowerCost]) -> PowerCost:
+        """One row per number."""
+        columns = zip(*(other._parts for other in others), strict=True)
+        return PowerCost(*(np.hstack(column).astype(float) for column in columns))
+
+    def figures(self) -> Array:
+        """Rate and fixed part."""
+        return np.column_stack([self.rate, self.fixed])
+
+    def alike(self, other: Cost) -> bool | Flags:
+        """Whose exponents are equal."""
+        return np.asarray(self.exponent) == other.exponent if isinstance(other, PowerCost) else False
+
+
+def Linear(rate: Any) -> PowerCost:
+    """c(s) = rate * s.  Karimireddy et al. 2022, eq. (2)."""
+    return PowerCost(rate)
+
+
+def Affine(rate: Any, fixed: Any) -> PowerCost:
+    """c(s) = rate * s + fixed.  Murhekar et al. 2023, Section 4."""
+    return PowerCost(rate, fixed=fixed)
+
+
+def Power(rate: Any, exponent: Any) -> PowerCost:
+    """c(s) = rate * s^exponent, exponent >= 1: growing marginal cost."""
+    return PowerCost(rate, exponent)
+
+
+def Quadratic(rate: Any) -> PowerCost:
+    """c(s) = rate * s^2."""
+    return PowerCost(rate, 2.0)
