@@ -56,12 +56,13 @@ def _strategies(owners: int, free_riders: int, liars: int, overstatement: float)
 
 def _summary(frames: Frames) -> pd.DataFrame:
     """Means per mechanism and strategy, with the run's certified gap."""
-    final = last_step(frames.owners).merge(frames.runs[["run", "label", "converged", "gap"]], on="run")
+    final = last_step(frames.owners).merge(frames.runs[["run", "label", "status", "gap"]], on="run")
     groups = final.groupby(["label", "strategy"], observed=True, sort=False)
     columns = ["contribution", "accuracy", "cost", "payment", "utility"]
     table = groups[columns].mean().reset_index().rename(columns={"label": "mechanism"})
     table.insert(2, "owners", groups.size().to_numpy())
     table["gap"] = groups["gap"].first().to_numpy()
+    table["run"] = groups["status"].first().to_numpy()
     return table
 
 

@@ -195,7 +195,7 @@ def _verdict(gains: np.ndarray) -> str:
 
 def _details(frames: Frames) -> pd.DataFrame:
     """Data, accuracy, cost and utility of each protocol, means over owners and seeds."""
-    final = last_step(frames.owners).merge(frames.runs[["run", "label", "gap", "converged"]], on="run")
+    final = last_step(frames.owners).merge(frames.runs[["run", "label", "gap", "status"]], on="run")
     groups = final.groupby("label", sort=False)
     return pd.DataFrame(
         {
@@ -206,7 +206,7 @@ def _details(frames: Frames) -> pd.DataFrame:
             "utility": groups["utility"].mean().to_numpy(),
             "worst utility": groups["utility"].min().to_numpy(),
             "largest gap": groups["gap"].max().to_numpy(),
-            "converged": groups["converged"].all().to_numpy(),
+            "runs": groups["status"].agg(lambda ended: ", ".join(sorted(set(ended)))).to_numpy(),
             "information": groups["information"].agg(lambda rests: ", ".join(sorted(set(rests)))).to_numpy(),
         }
     )

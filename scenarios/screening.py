@@ -63,11 +63,11 @@ def run(
 def _simulated(study: Study, low: float) -> pd.DataFrame:
     """What owners of each cost give and gain."""
     frames = study.frames
-    rows = frames.owners.merge(frames.runs[["run", "label", "converged", "gap"]], on="run")
+    rows = frames.owners.merge(frames.runs[["run", "label", "status", "gap"]], on="run")
     unit = rows["cost"] / rows["contribution"].where(rows["contribution"] > 0)
     rows["owner's cost"] = np.where(np.isclose(unit, low), "low", "high")
     groups = rows.groupby(["label", "owner's cost"], sort=False)
-    columns = {"contribution": "mean", "utility": "mean", "converged": "first", "gap": "first"}
+    columns = {"contribution": "mean", "utility": "mean", "status": "first", "gap": "first"}
     return groups.agg(columns).reset_index()
 
 

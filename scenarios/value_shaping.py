@@ -69,7 +69,7 @@ def _scenario(accuracy: PacBound, cost: float, owners: int, start: float = 0.0) 
 
 def _played(study: Study) -> pd.DataFrame:
     frames = study.frames
-    table = frames.runs[["label", "owners", "steps", "converged", "gap"]].copy()
+    table = frames.runs[["label", "owners", "steps", "status", "gap"]].copy()
     last = frames.owners.groupby("run")
     table.insert(2, "data (samples)", last["contribution"].sum().to_numpy())
     table.insert(3, "utility per owner", last["utility"].mean().to_numpy())

@@ -102,7 +102,7 @@ def test_a_large_subsidy_makes_two_phases_as_good_as_honest_owners_and_a_small_o
 
 def test_a_model_is_final_after_its_rounds():
     made = run(fed_avg().scenario(learning(2), COSTS, 60.0, steps=9))
-    assert made.converged
+    assert made.status == "at rest"
     assert made.accuracy.round == 2
     assert made.steps < 9
 

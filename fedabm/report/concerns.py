@@ -17,7 +17,7 @@ __all__ = ["Concern", "concerns"]
 
 #: gaps, losses and budgets below this share of what is at stake are rounding
 #: what runs are called in which nobody moves any more
-_RESTED = ("converged", "at rest")
+_RESTED = ("converged", "at rest", "ended")
 _SMALL = 1e-6
 
 

@@ -24,7 +24,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "owners": "number of owners",
         "steps": "steps that were run",
         "status": "converged (at rest, and the gap is within the tolerance), at rest (nobody moves, but somebody could "
-        "gain or nothing is proven), stopped (by its steps or a rule) or interrupted",
+        "gain or nothing is proven), stopped (by its steps or a rule), interrupted, failed, or ended "
+        "(a Mesa model of one's own that stopped itself)",
         "converged": "whether nothing moved any more and the certified gap is within the scenario's tolerance",
         "gap": "certified gap: the most any owner could still gain by another contribution, the others at their word "
         "(empty: cut off)",

@@ -75,8 +75,8 @@ class Collection:
         state = {
             "owners": len(self.model.agents),
             "steps": self.model.steps,
-            "status": "converged" if ended else "stopped",
-            "converged": ended,
+            "status": "ended" if ended else "stopped",
+            "converged": False,
         }
         return {**facts, **state, **versions()}
 

@@ -72,7 +72,7 @@ def test_another_version_is_noted(tmp_path: Path) -> None:
 
 def test_rest_away_from_equilibrium_and_gaps_that_are_not_certified(tmp_path: Path) -> None:
     frames = small()
-    parts = [replace(frames, runs=frames.runs.assign(converged=True, gap=gap)) for gap in (0.1, np.inf)]
+    parts = [replace(frames, runs=frames.runs.assign(status="at rest", gap=gap)) for gap in (0.1, np.inf)]
     told = warned(saved(tmp_path / "x", *parts))
     assert "note: 1 run came to rest away from equilibrium" in told
     assert "note: 1 run without a certified gap" in told
