@@ -28,6 +28,7 @@ from fedabm.data.partitions import IID, Rotated
 from fedabm.games.curves import Array
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Rounds
+from fedabm.learning.rules import FedAvg
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import BanzhafShare
 from fedabm.papers.murhekar2025.protocols import fed_br_shap
@@ -50,7 +51,7 @@ _PRESETS = {
         size=Size(6, 200, 200, "mlp"),
         rounds=40,
         seeds=3,
-        recipe=Recipe(optimiser=SGD(0.02), weighting="equal"),
+        recipe=Recipe(optimiser=SGD(0.02), rule=FedAvg(weighting="equal")),
         window=5,
         active=3,
         more=40,
@@ -60,7 +61,7 @@ _PRESETS = {
         size=Size(30, 1800, 170, "mnist_cnn"),
         rounds=100,
         seeds=3,
-        recipe=Recipe(batch=64, optimiser=SGD(0.1), weighting="equal"),
+        recipe=Recipe(batch=64, optimiser=SGD(0.1), rule=FedAvg(weighting="equal")),
         permutations=1,
         window=10,
         active=10,

@@ -117,8 +117,6 @@ def test_values_are_kept_and_found_again(tmp_path: Path, monkeypatch: pytest.Mon
     coalitions, _ = game("mlp", folder=tmp_path)
     some = coalitions.values(EVERY[:5])
     (file,) = tmp_path.iterdir()
-    with file.open("ab") as stream:
-        stream.write(b"cut off")
     again, _ = game("mlp", folder=tmp_path)
     asked: list[np.ndarray] = []
     compute = again._compute
@@ -128,7 +126,11 @@ def test_values_are_kept_and_found_again(tmp_path: Path, monkeypatch: pytest.Mon
     assert np.array_equal(np.concatenate(asked), EVERY[5:])
     assert np.array_equal(game("mlp", folder=tmp_path)[0].values(EVERY), every)
     game("mlp", folder=tmp_path, judges=[0])[0].values(EVERY)
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.iterdir())) == 3
+    file.write_bytes(file.read_bytes()[:100])
+    third, _ = game("mlp", folder=tmp_path)
+    assert len(third._memory) == 3
+    assert np.array_equal(third.values(EVERY), every)
 
 
 def exact(worth, owners: int) -> np.ndarray:  # type: ignore[no-untyped-def]
@@ -155,5 +157,5 @@ def test_bad_coalitions_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="measure must be"):
         game("logistic", measure="gain")
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="choose a writable folder"):
-        game("logistic", folder=tmp_path / "file")
+    with pytest.raises(InputError, match="choose another folder"):
+        game("logistic", folder=tmp_path / "file")[0].values(EVERY)

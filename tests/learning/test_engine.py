@@ -299,7 +299,8 @@ def test_digits_reach_what_a_plain_loop_reaches() -> None:
     from fedabm.data.datasets import load
     from fedabm.data.federated import from_partition
     from fedabm.data.partitions import IID
-    from fedabm.learning.rules.aggregate import federated_average
+    from fedabm.learning.rules.recipe import Recipe
+    from fedabm.learning.rules.rounds import one_round
     from tests.learning.plain import plain_scores
 
     data = from_partition(load("digits"), IID(5), seed=1)
@@ -307,8 +308,7 @@ def test_digits_reach_what_a_plain_loop_reaches() -> None:
     counts = np.array([60, 90, 120, 150, 60])
     ours = plain = engine.initial(0)
     for number in range(10):
-        models = engine.train(ours, counts, epochs=1, optimiser=SGD(0.1), round=number)
-        ours = federated_average(ours, models, torch.from_numpy(counts)).rows
+        ours = one_round(engine, ours, counts, Recipe(), seed=0, round=number).model
         rows = plain_round(
             "mlp", data, plain, counts, lambda p: torch.optim.SGD(p, lr=0.1), batch=10, epochs=1, round_=number
         )

@@ -12,7 +12,7 @@ import fedabm.learning.rules.aggregate as aggregate_module
 from fedabm.common.errors import InputError
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.evaluate import by_owner, judge
-from fedabm.learning.rules.aggregate import aggregate, federated_average, screen
+from fedabm.learning.rules.aggregate import aggregate, screen
 from tests.learning.plain import plain_scores, random_data
 
 CASES = {
@@ -89,8 +89,7 @@ def test_broken_updates_are_dropped_and_named() -> None:
     updates = torch.tensor([[1.0, 2.0], [float("nan"), 0.0], [3.0, 4.0], [float("inf"), 1.0]])
     assert screen(updates).tolist() == [True, False, True, False]
     mixed = aggregate(torch.tensor([[0.25] * 4, [0.0, 0.5, 0.0, 0.5], [0.6, 0.0, 0.4, 0.0]]), updates)
-    assert mixed.kept.tolist() == [True, False, True, False]
-    torch.testing.assert_close(mixed.rows, torch.tensor([[2.0, 3.0], [0.0, 0.0], [1.8, 2.8]]))
+    torch.testing.assert_close(mixed, torch.tensor([[2.0, 3.0], [0.0, 0.0], [1.8, 2.8]]))
     with pytest.raises(InputError, match="cannot mix"):
         aggregate(torch.ones(1, 3), updates)
 
@@ -106,15 +105,5 @@ def test_pieces_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     for size in (1, 8, 20):
         monkeypatch.setattr(aggregate_module, "_PIECE", size)
         assert screen(updates).tolist() == [True, False, False, True]
-        off = (aggregate(mixing, updates).rows - whole.rows).abs()
+        off = (aggregate(mixing, updates) - whole).abs()
         assert torch.all(off <= 2 * torch.finfo(torch.float32).eps * sizes)
-
-
-def test_federated_average_weighs_by_contributions_and_keeps_the_start_if_nobody_is_left() -> None:
-    start = torch.tensor([1.0, 1.0])
-    models = torch.tensor([[2.0, 1.0], [5.0, 1.0], [float("nan"), 0.0]])
-    torch.testing.assert_close(federated_average(start, models, torch.tensor([3, 1, 9])).rows, torch.tensor([2.75, 1]))
-    half = federated_average(start, models, torch.tensor([3, 1, 9]), server_rate=0.5)
-    torch.testing.assert_close(half.rows, torch.tensor([1.875, 1.0]))
-    for nobody in (torch.zeros(3), torch.tensor([0, 0, 5])):
-        assert torch.equal(federated_average(start, models, nobody).rows, start)

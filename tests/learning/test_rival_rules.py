@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from fedabm.learning.personal.exchange import Sent
+from fedabm.learning.rules import FedAvg as FedAvgRule
 from fedabm.learning.rules.recipe import Recipe
-from fedabm.learning.rules.rounds import mix
+from fedabm.learning.rules.rounds import server_part
 from fedabm.mechanisms.personalised import Ditto, FedAMP, FedAvg, FedFomo, FedProx, Local, PFedGraph
 from fedabm.mechanisms.personalised.base import cosines
 from fedabm.mechanisms.personalised.p_fed_graph import on_simplex
@@ -32,7 +33,8 @@ def test_local_training_goes_on_from_the_own_model():
 def test_the_mean_is_that_of_a_round_of_averaging():
     sent = sent_of(6, same_start=True)
     for case in (sent, broken(sent, 3)):
-        once = mix(case.initial, case.models - case.start, case.size, Recipe()).model
+        received = Recipe().received(case.models - case.start, np.zeros(6, dtype=int), case.size)
+        once = server_part(FedAvgRule(), case.initial, received, ()).model
         done = FedAvg().exchange(case)
         torch.testing.assert_close(done.task.start, once.expand(6, -1))
         share = np.where(case.sound, case.size, 0) / case.size[case.sound].sum()

@@ -8,6 +8,7 @@ import torch
 
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD, Adam
+from fedabm.learning.rules import FedAvg, FedProx
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import federate
 from tests.learning.plain import MakeOptimiser, plain_round, random_data
@@ -29,7 +30,9 @@ def test_rounds_equal_a_plain_loop(optimiser: str, counts: tuple[int, ...], how:
     """Momentum and moments begin anew in every round, as the owners get a new model."""
     make, ours = WITH[optimiser]
     engine = Engine("mlp", DATA, device="cpu")
-    recipe = Recipe(batch=4, optimiser=ours, server_rate=0.7, **how)
+    rule = FedProx(how["proximal"], FedAvg(0.7)) if "proximal" in how else FedAvg(0.7)
+    long = {name: how[name] for name in ("epochs", "steps") if name in how}
+    recipe = Recipe(batch=4, optimiser=ours, rule=rule, **long)
     found, dropped = federate(engine, np.array(counts), recipe, rounds=3, seed=5)
     share = torch.tensor(counts).float()[:, None] / sum(counts)
     model = engine.initial(5)

@@ -1,10 +1,9 @@
-"""All owners' models as rows of one matrix: train them, mix them, judge them.
+"""All owners' models as rows of one matrix: train them, judge them.
 
     engine = Engine("mlp", data)
     start = engine.initial(seed=0)
     models = engine.train(start, contributions, epochs=1, seed=0)            # (n, P)
-    start, kept = federated_average(start, models, contributions)
-    loss, accuracy = engine.evaluate(start[None]).numpy()                    # (1, n)
+    loss, accuracy = engine.evaluate(models).numpy()                         # (n, n): every model on every owner's data
 
 An owner's training depends on its own data, contribution and generator only: not on the chunk it is in, nor (up to
 rounding) on the way gradients are found.  The inner loop pulls no value to the host and makes no tensor on a fixed
@@ -15,7 +14,9 @@ allows; recurrent networks go one owner after the other.  Only CPU runs have bee
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,7 @@ class Engine:
         batch: int = 10,
         optimiser: Optimiser = SGD(0.01),  # noqa: B008  (frozen)
         proximal: Proximal | None = None,
+        drift: Tensor | None = None,
         seed: int = 0,
         round: int = 0,
         streams: Streams | None = None,
@@ -142,7 +144,8 @@ class Engine:
 
         Owner i trains on its first s_i samples.  Mini-batches come from `streams` (one generator per owner listed, used
         up) or, without them, from the generators of `seed`, owner and `round`.  `owners` says whom to train (default:
-        all); contributions, starts and streams are in that order.
+        all); contributions, starts, streams and drifts are in that order.  A `drift`, one row (P,) or one each (k, P),
+        is added to every gradient.
         """
         who = self._who(owners)
         counts = self.data.counts(contributions, who)
@@ -151,6 +154,7 @@ class Engine:
         if len(rngs) != len(who):
             raise InputError(f"{len(rngs)} streams but {len(who)} owners; give one per owner that trains")
         centre = None if proximal is None else self._each(proximal.centre, len(who))
+        drifts = None if drift is None else self._each(drift, len(who))
         plan = Plan(batch, epochs, steps)
         result = starts.new_empty(len(who), self.size)
 
@@ -159,12 +163,12 @@ class Engine:
             mine = mini_batches(places, counts[places], offsets, plan, [rngs[i] for i in places], self._keyed)
             order = torch.from_numpy(mine.owners).to(self.device)
             weight = 0.0 if proximal is None else proximal.weight
-            chunk = Chunk(mine, order, starts, centre)
+            chunk = Chunk(mine, order, starts, centre, drifts)
             self.layout.scatter(train_chunk(path, self.layout, self._train, chunk, optimiser, weight), result, order)
 
         # Owners with equally long training share a chunk, so that few wait for the others.
         sorted_places = np.argsort(-plan.lengths(counts), kind="stable")
-        size = self._fitting(len(who), batch, optimiser, proximal)
+        size = self._fitting(len(who), batch, 3 + optimiser.slots + (centre is not None) + (drifts is not None))
         chunks = [sorted_places[i : i + size] for i in range(0, len(who), size)]
         threads.run(chunks, one, self._path, self.staff(len(chunks), size * batch))
         return result
@@ -225,14 +229,25 @@ class Engine:
         """The network in words."""
         return str(self._network)
 
+    @cached_property
+    def content(self) -> str:
+        """What results depend on, as a short text: data, network with its first weights, device, PyTorch's version."""
+        data, sha = self.data, hashlib.sha256()
+        for array in (data.x_train, data.y_train, data.offsets, data.x_test, data.y_test, data.test_offsets):
+            sha.update(f"{array.shape}{array.dtype}".encode())
+            sha.update(np.ascontiguousarray(array).data)
+        sha.update(f"{self.describe()}{self.device.type}{torch.__version__}".encode())
+        sha.update(self.initial(0).cpu().numpy().tobytes())
+        return sha.hexdigest()[:32]
+
     def _path(self) -> Any:
         if self.path == "batched":
             return compile_network(self._network)
         return Mapped(self._network) if self.path == "vmap" else Alone(self._network)
 
-    def _fitting(self, owners: int, batch: int, optimiser: Optimiser, proximal: Proximal | None) -> int:
+    def _fitting(self, owners: int, batch: int, copies: int) -> int:
+        """How many owners to train at once, each with so many copies of its parameters."""
         left = self.memory_limit - 4.0 * self.size * owners
-        copies = 3 + optimiser.slots + (proximal is not None)
         fits = chunk_size(self.work, batch, copies, self.path, self.device, left / self._workers)
         if self.path == "serial":
             return 1

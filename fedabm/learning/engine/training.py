@@ -57,15 +57,17 @@ def scaled(x: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some owners' training: what they see, where they start, and the centre they are held to, if any.
+    """Some owners' training: what they see, where they start, the centre they are held to and their drift, if any.
 
-    `start` and `centre` are one model (P,), or everybody's (n, P), of which `order` (k,) are those of these owners.
+    Start, centre and drift are one row (P,), or everybody's (n, P), of which `order` (k,) are those of these owners.
+    The drift is added to every gradient.
     """
 
     batches: Batches
     order: Tensor
     start: Tensor
     centre: Tensor | None = None
+    drift: Tensor | None = None
 
 
 def train_chunk(
@@ -76,7 +78,9 @@ def train_chunk(
     blocks = layout.gather(chunk.start, chunk.order)
     state = [[torch.zeros_like(block) for block in blocks] for _ in range(optimiser.slots)]
     centre = None if chunk.centre is None else layout.gather(chunk.centre, chunk.order)
-    fused = optimiser.fused_rate if centre is None and hasattr(path, "descend") else None
+    drift = None if chunk.drift is None else layout.gather(chunk.drift, chunk.order)
+    plain = centre is None and drift is None and hasattr(path, "descend")
+    fused = optimiser.fused_rate if plain else None
     rows = torch.from_numpy(np.ascontiguousarray(batches.samples)).to(device)
     weights = torch.from_numpy(_weights(batches)).to(device)
     keys = None if batches.keys is None else torch.from_numpy(np.ascontiguousarray(batches.keys)).to(device)
@@ -96,6 +100,8 @@ def train_chunk(
         if centre is not None:
             torch._foreach_add_(gradients, mine, alpha=proximal)
             torch._foreach_sub_(gradients, _first(centre, active), alpha=proximal)
+        if drift is not None:
+            torch._foreach_add_(gradients, _first(drift, active))
         optimiser.step(mine, gradients, [_first(slot, active) for slot in state], step + 1)
     return blocks
 

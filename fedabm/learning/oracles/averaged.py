@@ -8,7 +8,6 @@ coalitions.  Values are kept on disk by content, so that an interrupted computat
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,12 +22,12 @@ from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.evaluate import by_owner, judge
 from fedabm.learning.engine.first_layer import FirstLayer, Members
 from fedabm.learning.engine.training import scaled
-from fedabm.learning.oracles.remembered import Memory
+from fedabm.learning.oracles.memory import Memory, digest
 from fedabm.learning.rules.aggregate import screen
 
 __all__ = ["AveragedModels"]
 
-#: values are saved after this many coalitions
+#: values are saved whenever this many are new
 _SAVED = 256
 
 
@@ -61,7 +60,7 @@ class AveragedModels:
         self._engine, self._measure = engine, measure
         self._samples, self._offsets = engine.part("test", judges)
         self.owners, self.judges = len(rows), len(self._offsets) - 1
-        self._memory = Memory(folder, self._digest(), self.owners, self.judges)
+        self._memory = Memory(folder, "" if folder is None else self._digest())
         self._first = FirstLayer.of(engine, self.owners + 1)
 
     def mixing(self, coalitions: np.ndarray) -> np.ndarray:
@@ -76,11 +75,12 @@ class AveragedModels:
         wanted = np.asarray(coalitions, dtype=bool)
         if wanted.ndim != 2 or wanted.shape[1] != self.owners:
             raise InputError(f"coalitions must be a matrix with {self.owners} columns, got {wanted.shape}")
-        fresh = self._memory.missing(wanted)
-        for i in range(0, len(fresh), _SAVED):
-            some = fresh[i : i + _SAVED]
-            self._memory.keep(some, self._compute(some))
-        return self._memory.look_up(wanted)
+        found = self._memory.answers(np.packbits(wanted, axis=1), self._values, _SAVED)
+        return found.reshape(len(wanted), self.judges)
+
+    def _values(self, packed: np.ndarray) -> np.ndarray:
+        """Values (k, judges) of coalitions given as rows of bits."""
+        return self._compute(np.unpackbits(packed, axis=1, count=self.owners).astype(bool))
 
     @timed("evaluation")
     @torch.no_grad()
@@ -130,8 +130,6 @@ class AveragedModels:
 
     def _digest(self) -> str:
         """A name that changes with the network, the models, their weights, the data and what is measured."""
-        parts = hashlib.sha256(f"{self._engine.layout}{self._engine.describe()}{self._measure}".encode())
-        for array in (self._rows, self._samples.x, self._samples.y, self._offsets):
-            parts.update(np.ascontiguousarray(array.cpu().numpy()).data)
-        parts.update(self._weights.tobytes())
-        return parts.hexdigest()
+        tensors = (self._rows, self._samples.x, self._samples.y, self._offsets)
+        words = f"{self._engine.layout}{self._engine.describe()}{self._measure}"
+        return digest(words, *(tensor.cpu().numpy() for tensor in tensors), self._weights)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from fedabm.common.errors import InputError, check_whole, finite_vector
@@ -18,16 +21,23 @@ from fedabm.learning.oracles.answers import Answering, Answers
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.rules.recipe import Recipe
-from fedabm.learning.rules.rounds import one_round, shares
+from fedabm.learning.rules.rounds import one_round
 
 __all__ = ["Coalition"]
+
+
+class Learned(NamedTuple):
+    """The models of all coalitions, and whose update was ever dropped (n,)."""
+
+    coalitions: AveragedModels
+    dropped: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Coalition(Answering):
     """a_i(s_X): what the model mixed from the updates of the owners in X is worth to owner i, for one profile s.
 
-        w_X = w_0 + server_rate * sum_{t < rounds} sum_{i in X} s_i / s(X) u_i^t
+        w_X = w_0 + rate * sum_{t < rounds} sum_{i in X} s_i / s(X) u_i^t
 
     Owners train along the trajectory of the whole federation, once; the model of a coalition only leaves the others'
     updates out (Song et al. 2019; with one round, the coalition models of Murhekar et al. 2025, Algorithm 1).  It is
@@ -35,8 +45,9 @@ class Coalition(Answering):
 
         shapley(Coalition(engine, profile), profile)
 
-    Values are remembered, in `folder` also between runs, so that an interrupted computation goes on where it stopped.
-    An update that holds NaN or infinity is in no coalition; `dropped` says whose.
+    They train when a value is first asked for.  Values are remembered, in `folder` also between runs, so that an
+    interrupted computation goes on where it stopped.  An update that holds NaN or infinity is in no coalition;
+    `dropped` says whose.  The recipe's rule must be a weighted mean of updates, such as `FedAvg`.
     """
 
     engine: Engine
@@ -47,21 +58,14 @@ class Coalition(Answering):
     measure: Measure = field(default_factory=Measure)
     start: Tensor | None = None
     folder: str | Path | None = None
-    dropped: np.ndarray = field(init=False)
-    coalitions: AveragedModels = field(init=False)
     _answers: Answers = field(init=False)
 
     def __post_init__(self) -> None:
         check_whole("rounds", self.rounds)
         check_seed(self.seed)
-        profile = finite_vector("profile", self.profile, self.engine.data.owners)
-        first = self.engine.initial(self.seed) if self.start is None else self.engine.rows(self.start)
-        updates, dropped = self._learn(first, profile)
-        weights = shares(np.where(dropped, 0, self.engine.data.counts(profile))[None], self.recipe)[0]
-        models = first + self.recipe.server_rate * updates
-        coalitions = AveragedModels(self.engine, first, models, weights, folder=self.folder, measure=self.measure.kind)
-        for name, value in (("profile", profile), ("dropped", dropped), ("coalitions", coalitions)):
-            object.__setattr__(self, name, value)
+        self.recipe.mean("Coalition")
+        object.__setattr__(self, "profile", finite_vector("profile", self.profile, self.engine.data.owners))
+        self.engine.data.counts(self.profile)  # nobody contributes more than it has
         self._open()
 
     def __repr__(self) -> str:
@@ -73,13 +77,36 @@ class Coalition(Answering):
         """For how many owners this accuracy is defined."""
         return self.engine.data.owners
 
-    def _learn(self, model: Tensor, profile: Array) -> tuple[Tensor, np.ndarray]:
+    @property
+    def dropped(self) -> NDArray[np.bool_]:
+        """Whose update held NaN or infinity in some round, (n,)."""
+        return self._learned.dropped
+
+    @property
+    def coalitions(self) -> AveragedModels:
+        """The models of all coalitions."""
+        return self._learned.coalitions
+
+    @cached_property
+    def _learned(self) -> Learned:
+        """Train along the trajectory of the whole federation."""
+        first = self.engine.initial(self.seed) if self.start is None else self.engine.rows(self.start)
+        updates, dropped = self._trajectory(first)
+        mean = self.recipe.mean("Coalition")
+        weights = mean.shares(np.where(dropped, 0, self.engine.data.counts(self.profile)))
+        models = first + mean.rate * updates
+        coalitions = AveragedModels(self.engine, first, models, weights, folder=self.folder, measure=self.measure.kind)
+        return Learned(coalitions, dropped)
+
+    def _trajectory(self, model: Tensor) -> tuple[Tensor, NDArray[np.bool_]]:
         """Everybody's updates (n, P), summed over the rounds, and whose were ever broken."""
         total = torch.zeros(self.owners, self.engine.size, device=self.engine.device)
         kept = torch.ones(self.owners, dtype=torch.bool, device=self.engine.device)
+        memory = None
         for number in range(self.rounds):
-            model, updates, sound = one_round(self.engine, model, profile, self.recipe, self.seed, number)
-            total, kept = total + updates, kept & sound
+            done = one_round(self.engine, model, self.profile, self.recipe, self.seed, number, memory=memory)
+            total, kept = total + done.updates, kept & done.sound
+            model, memory = done.model, done.memory
         return torch.where(kept.unsqueeze(1), total, 0.0), ~kept.cpu().numpy()
 
     def values(self, profiles: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from fedabm.games.sending import Effort, Sending
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.answers import Standing
 from fedabm.learning.oracles.scores import Measure
+from fedabm.learning.rules.base import Memory
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import one_round
 
@@ -25,7 +27,7 @@ __all__ = ["Learning"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Learning(Accuracy):
-    """a_i: what the server's present model is worth on owner i's test part; each step of a run is one round of FedAvg.
+    """a_i: what the server's present model is worth on owner i's test part; each step of a run is one round.
 
     The present model does not depend on what an owner might contribute instead.  What owners and mechanism reckon with
     is `announced`, for instance a measured `Curve` or a fitted closed form (Murhekar et al. 2023, Section 5.1); without
@@ -34,7 +36,7 @@ class Learning(Accuracy):
     Local training uses true contributions, the server's mixing those claimed.  early=True trains on the contributions
     from before the owners decided, so that weights and contributions move together (Doshi et al. 2025, Algorithm 1).
     After `rounds` rounds (None: without end) the model is final.  Without a `seed` of its own, initial model and
-    mini-batches follow from the seed of the run.
+    mini-batches follow from the seed of the run.  `memory` is what the recipe's rule remembers of the rounds so far.
     """
 
     engine: Engine
@@ -46,10 +48,10 @@ class Learning(Accuracy):
     rounds: int | None = None
     round: int = 0
     model: Tensor | None = None
+    memory: Memory | None = None
     #: nothing changes with the own contribution
     concave = True
     monotone = True
-    _standing: Standing = field(init=False)
 
     def __post_init__(self) -> None:
         if self.seed is not None:
@@ -60,9 +62,6 @@ class Learning(Accuracy):
             raise InputError(f"announced must be an accuracy, got {self.announced!r}; give for instance a Curve")
         if (width := getattr(self.announced, "owners", None)) not in (None, self.owners):
             raise InputError(f"{self.owners} owners but an announced accuracy for {width}; give the same number")
-        if self.model is None:
-            object.__setattr__(self, "model", self.engine.initial(self.seed or 0))
-        object.__setattr__(self, "_standing", Standing(Table(self.measure.of(self.engine, self.weights)[0])))
 
     def __repr__(self) -> str:
         what = f"{self.engine.data.name}, {self.engine.size} parameters, {self.recipe}, announced={self.announced}"
@@ -73,10 +72,15 @@ class Learning(Accuracy):
         """For how many owners this accuracy is defined."""
         return self.engine.data.owners
 
-    @property
+    @cached_property
     def weights(self) -> Tensor:
         """The server's present model, (P,)."""
         return self.engine.initial(self.seed or 0) if self.model is None else self.model
+
+    @cached_property
+    def _standing(self) -> Standing:
+        """What the present model is worth to everybody."""
+        return Standing(Table(self.measure.of(self.engine, self.weights)[0]))
 
     @property
     def public(self) -> Accuracy:
@@ -110,6 +114,7 @@ class Learning(Accuracy):
         nothing = not np.any(self.engine.data.counts(used)) and not sending.tampering
         if nothing or (self.rounds is not None and self.round >= self.rounds):
             return self, np.zeros(self.owners, dtype=bool)
-        seed = self.seed or 0
-        done = one_round(self.engine, self.weights, used, self.recipe, seed, self.round, claimed, sending.tampering)
-        return replace(self, model=done.model, round=self.round + 1), ~done.kept.cpu().numpy()
+        how = (self.recipe, self.seed or 0, self.round)
+        done = one_round(self.engine, self.weights, used, *how, claimed, sending.tampering, self.memory)
+        after = replace(self, model=done.model, memory=done.memory, round=self.round + 1)
+        return after, ~done.sound.cpu().numpy()

@@ -1,7 +1,7 @@
-"""Results of training, remembered by content: in memory and, if a folder is given, on disk for the next run.
+"""Numbers that took training to find, remembered by what they are the answer to.
 
-Every result is a file of its own, written beside its place and then moved there, so that a computation that is killed
-resumes with all results it had and never reads half of one.
+In memory and, if a folder is given, on disk for the next run: every `at_once` answers are a file of their own, whole or
+not there, so that a computation that is killed goes on with all answers it had and never reads half of one.
 """
 
 from __future__ import annotations
@@ -9,81 +9,86 @@ from __future__ import annotations
 import hashlib
 import os
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from fedabm.common.errors import InputError
-from fedabm.learning.engine.engine import Engine
+from fedabm.games.curves import Array
 
-__all__ = ["Memory", "Result", "fingerprint"]
-
-
-@dataclass(frozen=True)
-class Result:
-    """Everybody's accuracy (n,) and whose update was dropped on the way (n,)."""
-
-    accuracy: np.ndarray
-    dropped: np.ndarray
+__all__ = ["Memory", "digest"]
 
 
-@dataclass(frozen=True)
 class Memory:
-    """Results by key, in memory and in `folder` (None: in memory only)."""
+    """Arrays of one shape by question, which is a row of whole numbers.
 
-    folder: Path | None = None
-    known: dict[str, Result] = field(default_factory=dict, repr=False)
+    folder    where answers are kept (None: in memory only)
+    content   a short text that names everything else that the answers depend on
+    """
 
-    def __post_init__(self) -> None:
-        if self.folder is not None:
-            object.__setattr__(self, "folder", Path(self.folder))
+    def __init__(self, folder: str | Path | None = None, content: str = "") -> None:
+        self._folder = None if folder is None else Path(folder)
+        self._content = content
+        self._known: dict[bytes, Array] = {}
+        if self._folder is not None:
+            for path in sorted(self._folder.glob(f"{content}-*.npz")):
+                self._read(path)
 
-    def recall(self, key: str) -> Result | None:
-        """The result with this key, if there is one; a damaged file counts as none and is written anew."""
-        if key not in self.known and self.folder is not None and self._file(key).is_file():
-            try:
-                with np.load(self._file(key)) as stored:
-                    self.known[key] = Result(stored["accuracy"], stored["dropped"])
-            except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-                self._file(key).unlink(missing_ok=True)
-        return self.known.get(key)
+    def __len__(self) -> int:
+        return len(self._known)
 
-    def keep(self, key: str, result: Result) -> Result:
-        """Remember a result."""
-        self.known[key] = result
-        if self.folder is not None:
-            self._write(self._file(key), result)
-        return result
+    def answers(self, questions: Any, find: Callable[[Array], Array], at_once: int = 1) -> Array:
+        """The answers (k, ...) to questions (k, m); those that are not known yet are found, so many at a time."""
+        rows = np.ascontiguousarray(questions)
+        unknown = {row.tobytes(): place for place, row in enumerate(rows) if row.tobytes() not in self._known}
+        places = list(unknown.values())
+        for first in range(0, len(places), at_once):
+            some = rows[places[first : first + at_once]]
+            self._keep(some, find(some))
+        return np.array([self._known[row.tobytes()] for row in rows])
 
-    def _file(self, key: str) -> Path:
-        return Path(self.folder or "") / f"{key}.npz"
+    def _keep(self, questions: Array, answers: Array) -> None:
+        """Remember, on disk first."""
+        if self._folder is not None:
+            path = self._folder / f"{self._content}-{digest(questions)}.npz"
+            _write(path, questions, answers)
+        self._known |= {row.tobytes(): answer for row, answer in zip(questions, answers, strict=True)}
 
-    def _write(self, path: Path, result: Result) -> None:
-        part = path.with_name(f".{path.name}-{os.getpid()}.part")
+    def _read(self, path: Path) -> None:
+        """What a file knows; a damaged one knows nothing and is written anew."""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with part.open("wb") as file:
-                np.savez(file, accuracy=result.accuracy, dropped=result.dropped)
-            part.replace(path)
-        except OSError as error:
-            with suppress(OSError):
-                part.unlink()
-            raise InputError(
-                f"cannot write {path}: {error.strerror or error}; free some space or choose another folder"
-            ) from None
+            with np.load(path, allow_pickle=False) as stored:
+                rows = zip(stored["questions"], stored["answers"], strict=True)
+                self._known |= {row.tobytes(): answer for row, answer in rows}
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            path.unlink(missing_ok=True)
 
 
-def fingerprint(engine: Engine, *settings: Any) -> str:
-    """What results depend on, as a short text: data, network with its initial weights, device and settings."""
-    data, sha = engine.data, hashlib.sha256()
-    for array in (data.x_train, data.y_train, data.offsets, data.x_test, data.y_test, data.test_offsets):
-        sha.update(f"{array.shape}{array.dtype}".encode())
-        sha.update(np.ascontiguousarray(array).data)
-    sha.update(f"{engine.describe()}{engine.device.type}{torch.__version__}".encode())
-    sha.update(engine.initial(0).cpu().numpy().tobytes())
-    sha.update(repr(settings).encode())
+def digest(*parts: Any) -> str:
+    """A short name for arrays and texts, which changes with any of them."""
+    sha = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            sha.update(f"{part.shape}{part.dtype}".encode())
+            sha.update(np.ascontiguousarray(part).data)
+        else:
+            sha.update(str(part).encode())
     return sha.hexdigest()[:32]
+
+
+def _write(path: Path, questions: Array, answers: Array) -> None:
+    part = path.with_name(f".{path.name}-{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
+            np.savez(file, questions=questions, answers=answers)
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise InputError(
+            f"cannot write {path}: {error.strerror or error}; free some space or choose another folder"
+        ) from None

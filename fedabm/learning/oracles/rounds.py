@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,10 +21,28 @@ from fedabm.learning.oracles.answers import Answering, Answers
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.rules.aggregate import screen
+from fedabm.learning.rules.base import Memory
 from fedabm.learning.rules.recipe import Recipe
-from fedabm.learning.rules.rounds import mix, tamper
+from fedabm.learning.rules.rounds import Round, server_part, tamper
 
 __all__ = ["Rounds"]
+
+
+class Learned(NamedTuple):
+    """What a round has taught.
+
+    coalitions   the models that can be mixed from both trainings of everybody
+    claims       (2, n) what everybody claims with its contribution and beside it
+    dropped      (n,) whose update held NaN or infinity
+    after        the round with everybody's T_i
+    summed       (n, P) everybody's updates so far
+    """
+
+    coalitions: AveragedModels
+    claims: Array
+    dropped: NDArray[np.bool_]
+    after: Round
+    summed: Tensor
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +61,9 @@ class Rounds(Answering):
 
     With whole=True coalitions' models leave the others' updates out of all rounds so far (Song et al. 2019), so that
     each step's payments are shares of all that was learned since the beginning, as if training ended there.
+
+    Owners train when a value of the round is first asked for.  The recipe's rule must be a weighted mean of updates,
+    such as `FedAvg`.
     """
 
     engine: Engine
@@ -56,23 +78,15 @@ class Rounds(Answering):
     effort: Effort | None = None
     tampering: tuple[Tampering, ...] = ()
     round: int = 0
-    dropped: np.ndarray = field(init=False)
-    claims: Array = field(init=False)
-    after: Tensor = field(init=False)
-    summed: Tensor = field(init=False)
-    coalitions: AveragedModels = field(init=False)
+    memory: Memory | None = None
     _answers: Answers = field(init=False)
 
     def __post_init__(self) -> None:
         check_whole("more, the samples of the second training,", self.more)
         if self.seed is not None:
             check_seed(self.seed)
-        first = finite_vector("start", self.start, self.owners)
-        effort = Effort(first, first) if self.effort is None else self.effort
-        before = self.engine.initial(self.seed or 0) if self.model is None else self.model
-        found = self._learn(before, effort)
-        for name, value in (("model", before), ("effort", effort), *found.items()):
-            object.__setattr__(self, name, value)
+        self.recipe.mean("Rounds")
+        self.engine.data.counts(self._effort.contribution)  # nobody contributes more than it has
         self._open()
 
     def __repr__(self) -> str:
@@ -90,10 +104,22 @@ class Rounds(Answering):
 
     def train(self, sending: Sending) -> tuple[Rounds, NDArray[np.bool_]]:
         """The next round, from the model that everybody's T_i gave in this one; and whose update was dropped."""
-        model, past = (self.after, self.summed) if self.round else (self.model, None)
         work: dict[str, Any] = {"effort": sending.now, "tampering": sending.tampering, "round": self.round + 1}
-        then = replace(self, model=model, past=past if self.whole else None, **work)
+        if self.round:  # what owners trained before their first decision is not gone on with
+            after = self._learned.after
+            work |= {"model": after.model, "memory": after.memory, "past": self._learned.summed if self.whole else None}
+        then = replace(self, **work)
         return then, then.dropped
+
+    @property
+    def dropped(self) -> NDArray[np.bool_]:
+        """Whose update held NaN or infinity in this round, (n,)."""
+        return self._learned.dropped
+
+    @property
+    def coalitions(self) -> AveragedModels:
+        """The models that can be mixed from both trainings of everybody."""
+        return self._learned.coalitions
 
     def values(self, profiles: Array) -> Array:
         """Accuracies (k, n); what several owners would change at once is added up."""
@@ -116,40 +142,51 @@ class Rounds(Answering):
         made = (profiles == effort.claimed) | (profiles == effort.contribution)
         members = (profiles > 0) & np.where(made, effort.claimed > 0, True)
         members |= np.all(profiles == effort.contribution, axis=1, keepdims=True) & (effort.claimed > 0)
-        way = np.divide(profiles - effort.claimed, self.claims[1] - self.claims[0])
+        way = np.divide(profiles - effort.claimed, np.diff(self._learned.claims, axis=0)[0])
         shift = np.where(made | (profiles == 0), 0.0, np.clip(way, -1.0, 1.0))
         return members, shift
 
     @property
     def _effort(self) -> Effort:
-        return self.effort if self.effort is not None else Effort(np.zeros(self.owners), np.zeros(self.owners))
+        if self.effort is not None:
+            return self.effort
+        first = finite_vector("start", self.start, self.owners)
+        return Effort(first, first)
 
-    def _learn(self, start: Tensor, effort: Effort) -> dict[str, Any]:
+    @property
+    def _initial(self) -> Tensor:
+        return self.engine.initial(self.seed or 0)
+
+    @cached_property
+    def _learned(self) -> Learned:
         """Both trainings of everybody, and the models that can be mixed from them."""
+        start = self._initial if self.model is None else self.model
+        effort = self._effort
+        memory = self.recipe.rule.begin(start, self.owners) if self.memory is None else self.memory
         counts = self.engine.data.counts(effort.contribution)
         trials = np.stack([counts, _beside(counts, self.more, self.engine.data.capacities)])
-        updates = torch.cat([self._updates(start, count) for count in trials])
+        updates = torch.cat([self._updates(start, count, memory) for count in trials])
         kept = screen(updates)
         claims = np.stack([effort.claimed, np.maximum(effort.claimed + trials[1] - trials[0], 0.0)])
         counted = np.where(kept.cpu().numpy().reshape(2, -1), np.rint(claims), 0.0)
-        weights = (counted > 0).astype(float) if self.recipe.weighting == "equal" else counted
-        first = self.engine.initial(self.seed or 0) if self.whole else start
+        first = self._initial if self.whole else start
         past = torch.zeros_like(updates[: self.owners]) if self.past is None else self.past
-        models = first + self.recipe.server_rate * (updates + past.repeat(2, 1))
-        coalitions = AveragedModels(self.engine, first, models, weights.ravel(), measure=self.measure.kind)
-        after = mix(start, updates[: self.owners], np.rint(effort.claimed), self.recipe).model
-        summed = past + torch.where(kept[: self.owners, None], updates[: self.owners], 0.0)
-        return {
-            "dropped": ~kept[: self.owners].cpu().numpy(),
-            "claims": claims,
-            "after": after,
-            "summed": summed,
-            "coalitions": coalitions,
-        }
+        mean = self.recipe.mean("Rounds")
+        models = first + mean.rate * (updates + past.repeat(2, 1))
+        weights = mean.weigh(counted).ravel()
+        received = self.recipe.received(updates[: self.owners], counts, np.rint(effort.claimed))
+        return Learned(
+            AveragedModels(self.engine, first, models, weights, measure=self.measure.kind),
+            claims,
+            ~kept[: self.owners].cpu().numpy(),
+            server_part(self.recipe.rule, start, received, memory),
+            past + torch.where(kept[: self.owners, None], updates[: self.owners], 0.0),
+        )
 
-    def _updates(self, start: Tensor, counts: NDArray[np.int64]) -> Tensor:
+    def _updates(self, start: Tensor, counts: NDArray[np.int64], memory: Memory) -> Tensor:
         """Everybody's update as sent, with the same draws for both trainings."""
-        updates = self.recipe.train(self.engine, start, counts.astype(float), self.seed or 0, max(self.round - 1, 0))
+        draws = (self.seed or 0, max(self.round - 1, 0))
+        updates = self.recipe.train(self.engine, start, counts.astype(float), *draws, memory)
         for attack in self.tampering:
             tamper(updates, start, attack)
         return updates

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from fedabm.games.curves import Array, Rows, beside
 from fedabm.games.sending import Sending, Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.answers import Answering, Answers
-from fedabm.learning.oracles.memory import Memory, Result, fingerprint
+from fedabm.learning.oracles.memory import Memory, digest
 from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import federate
@@ -30,7 +30,7 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trained(Answering):
-    """a_i(s): what the model that FedAvg trains on s in `rounds` rounds is worth on owner i's test part.
+    """a_i(s): what the model that a federation trains on s in `rounds` rounds is worth on owner i's test part.
 
     The model starts afresh, with the same `seed`, for every profile (Murhekar et al. 2023, Section 5.2).  Contributions
     are rounded to whole samples here and nowhere else; an owner cannot train on more than it has, whatever it claims.
@@ -49,17 +49,12 @@ class Trained(Answering):
     measure: Measure = field(default_factory=Measure)
     step: int = 1
     folder: str | Path | None = None
-    memory: Memory = field(init=False)
-    _content: str = field(init=False)
     _answers: Answers = field(init=False)
 
     def __post_init__(self) -> None:
         check_whole("rounds", self.rounds, 0)
         check_whole("step", self.step)
         check_seed(self.seed)
-        settings = (self.rounds, self.recipe, self.seed, self.measure)
-        object.__setattr__(self, "memory", Memory(None if self.folder is None else Path(self.folder)))
-        object.__setattr__(self, "_content", fingerprint(self.engine, *settings))
         self._open()
 
     def __repr__(self) -> str:
@@ -71,9 +66,16 @@ class Trained(Answering):
         """For how many owners this accuracy is defined."""
         return self.engine.data.owners
 
+    @cached_property
+    def memory(self) -> Memory:
+        """The results so far."""
+        if self.folder is None:
+            return Memory()
+        return Memory(self.folder, digest(self.engine.content, self.rounds, self.recipe, self.seed, self.measure))
+
     def values(self, profiles: Array) -> Array:
         """Accuracies (k, n) of models trained on k profiles (k, n)."""
-        return ask(self.counts(profiles), self.result)
+        return _accuracies(self.counts(profiles), self.results)
 
     def counts(self, profiles: Array) -> Counts:
         """Whole samples that owners train on for profiles (k, n)."""
@@ -83,17 +85,16 @@ class Trained(Answering):
             raise InputError("contributions must be numbers to train on them, got NaN; remove it")
         return np.rint(np.clip(profiles, 0.0, self.engine.data.capacities)).astype(np.int64)
 
-    def result(self, counts: Counts) -> Result:
-        """Train on this many samples of each owner, or remember."""
-        key = f"{self._content}-{fingerprint_of(counts)}"
-        return self.memory.recall(key) or self.memory.keep(key, self.run(counts, ()))
+    def results(self, counts: Counts) -> Array:
+        """Everybody's accuracy and whether its update was dropped (k, 2, n), trained on counts (k, n) or remembered."""
+        return self.memory.answers(counts, lambda rows: np.stack([self.run(row) for row in rows]))
 
-    def run(self, counts: Counts, tampering: tuple[Tampering, ...]) -> Result:
-        """Train, whether the result is known or not."""
+    def run(self, counts: Counts, tampering: tuple[Tampering, ...] = ()) -> Array:
+        """Train, whether the result (2, n) is known or not."""
         model, dropped = federate(self.engine, counts, self.recipe, self.rounds, self.seed, tampering)
         if np.any(counts) and np.all(dropped[counts > 0]) and not tampering:
             raise InputError("everybody's update held NaN or infinity: training diverged; lower the learning rate")
-        return Result(self.measure.of(self.engine, model)[0], dropped)
+        return np.stack([self.measure.of(self.engine, model)[0], dropped])
 
     def curves(self, profile: Array) -> Stepped:
         """Each owner's accuracy along its own contribution, with slopes over `step` samples."""
@@ -112,7 +113,7 @@ class Trained(Answering):
         """Train on what owners really contribute; those that tamper do so in every round of the training."""
         counts = self.engine.data.counts(sending.now.contribution)
         oracle = Attacked(self, sending.tampering) if sending.tampering else self
-        return oracle, oracle.result(counts).dropped
+        return oracle, oracle.results(counts[None])[0, 1] > 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,7 +125,7 @@ class Attacked(Accuracy):
 
     clean: Trained
     tampering: tuple[Tampering, ...]
-    _known: dict[str, Result] = field(default_factory=dict, init=False)
+    _memory: Memory = field(default_factory=Memory, init=False)
 
     def __repr__(self) -> str:
         return f"Attacked({self.clean!r})"
@@ -141,14 +142,13 @@ class Attacked(Accuracy):
 
     def values(self, profiles: Array) -> Array:
         """Accuracies (k, n) of models trained on k profiles under attack."""
-        return ask(self.clean.counts(profiles), self.result)
+        return _accuracies(self.clean.counts(profiles), self.results)
 
-    def result(self, counts: Counts) -> Result:
-        """Train under attack; remembered for this step only, as attackers may draw random numbers."""
-        key = fingerprint_of(counts)
-        if key not in self._known:
-            self._known[key] = self.clean.run(counts, self.tampering)
-        return self._known[key]
+    def results(self, counts: Counts) -> Array:
+        """As of `Trained`, under attack; remembered for this step only, as attackers may draw random numbers."""
+        return self._memory.answers(
+            counts, lambda rows: np.stack([self.clean.run(row, self.tampering) for row in rows])
+        )
 
     def train(self, sending: Sending) -> tuple[Accuracy, NDArray[np.bool_]]:
         """The next step, with whoever tampers then."""
@@ -174,16 +174,10 @@ class Stepped(Probed):
         return replace(self, rows=np.asarray(self.rows)[rows], kinks=self.kinks[rows], capacity=self.capacity[rows])
 
 
-def ask(counts: Counts, result: Callable[[Counts], Result]) -> Array:
+def _accuracies(counts: Counts, results: Callable[[Counts], Array]) -> Array:
     """Everybody's accuracies (k, n), with one question per distinct row of the counts."""
     rows, back = np.unique(counts.reshape(-1, counts.shape[-1]), axis=0, return_inverse=True)
-    found = np.array([result(row).accuracy for row in rows]).reshape(rows.shape)
-    return found[back.ravel()].reshape(counts.shape)
-
-
-def fingerprint_of(counts: Counts) -> str:
-    """A profile of whole numbers as a short text."""
-    return hashlib.sha256(np.ascontiguousarray(counts, dtype=np.int64).tobytes()).hexdigest()[:32]
+    return results(rows)[:, 0][back.ravel()].reshape(counts.shape)
 
 
 def _ends(x: Array, step: int, capacity: Array) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""The server's side of a round: which updates are sound, and how they are mixed.
+"""What rules do with many updates at once: which rows are sound, weighted sums, and how far rows are apart.
 
 Nothing here pulls a value to the host, so that a round can run on a GPU without waiting.  What must be copied is copied
 piece by piece, so that a round needs little more memory than the updates themselves.
@@ -6,24 +6,17 @@ piece by piece, so that a round needs little more memory than the updates themse
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from fedabm.common.errors import InputError, check_positive
+from fedabm.common.errors import InputError
 
-__all__ = ["Mixed", "aggregate", "federated_average", "screen"]
+__all__ = ["aggregate", "by_columns", "inner_products", "screen", "squared_distances"]
 
 #: how many numbers are copied at once
 _PIECE = 1 << 24
-
-
-class Mixed(NamedTuple):
-    """Mixed rows (m, P), and which owners' rows were sound enough to be used, (n,)."""
-
-    rows: Tensor
-    kept: Tensor
 
 
 def screen(updates: Tensor) -> Tensor:
@@ -36,35 +29,43 @@ def _pieces(updates: Tensor) -> tuple[Tensor, ...]:
     return updates.split(max(_PIECE // max(len(updates), 1), 1), dim=1)
 
 
-def aggregate(mixing: Tensor, updates: Tensor) -> Mixed:
-    """mixing (m, n) @ updates (n, P), without the rows that hold NaN or infinity.
+def by_columns(work: Callable[[Tensor], Tensor], updates: Tensor) -> Tensor:
+    """The results (..., columns) of some work on pieces (n, columns) of the updates, side by side."""
+    return torch.cat([work(part) for part in _pieces(updates)], dim=-1)
+
+
+def aggregate(mixing: Tensor, updates: Tensor, sound: Tensor | None = None) -> Tensor:
+    """mixing (m, n) @ updates (n, P), without the rows that are not `sound` (n,) (default: that hold NaN or infinity).
 
     Their weight goes to the others in proportion, so that every row of `mixing` keeps its sum; if nobody with weight is
     left, the result is zero.  Mix differences from the last model, not models, so that zero means no change.
 
-    >>> mixed = aggregate(torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[1.0], [3.0], [float("nan")]]))
-    >>> round(mixed.rows.item(), 4), mixed.kept.tolist()
-    (1.6667, [True, True, False])
+    >>> aggregate(torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[1.0], [3.0], [float("nan")]])).round(decimals=4)
+    tensor([[1.6667]])
     """
     if mixing.dim() != 2 or updates.dim() != 2 or mixing.shape[1] != len(updates):
         shapes = f"{tuple(updates.shape)} updates by {tuple(mixing.shape)} weights"
         raise InputError(f"cannot mix {shapes}; give weights (m, n) and updates (n, P)")
-    kept = screen(updates)
+    kept = screen(updates) if sound is None else sound
     mixing = mixing.to(updates)
-    sound = mixing * kept
-    left = sound.sum(1, keepdim=True)
+    used = mixing * kept
+    left = used.sum(1, keepdim=True)
     scale = torch.where(left == 0, 0.0, mixing.sum(1, keepdim=True) / torch.where(left == 0, 1.0, left))
-    weights, whose = sound * scale, kept.unsqueeze(1)
-    return Mixed(torch.cat([weights @ torch.where(whose, part, 0.0) for part in _pieces(updates)], dim=1), kept)
+    weights = used * scale
+    return by_columns(lambda part: weights @ torch.where(kept.unsqueeze(1), part, 0.0), updates)
 
 
-def federated_average(start: Tensor, models: Tensor, contributions: Tensor, server_rate: float = 1.0) -> Mixed:
-    """FedAvg: start + server_rate * sum_i s_i / S (model_i - start), (P,); McMahan et al. 2017.
+def inner_products(rows: Tensor, sound: Tensor) -> Tensor:
+    """u_i . u_j (n, n), 0 where a row is not sound; in double precision, in which squares of any row are finite."""
+    products = torch.zeros(len(rows), len(rows), dtype=torch.float64, device=rows.device)
+    for part in _pieces(rows):
+        wide = torch.where(sound.unsqueeze(1), part, 0.0).to(torch.float64)
+        products += wide @ wide.T
+    return 0.5 * (products + products.T)
 
-    Broken models are dropped; if no sound model with a contribution is left, the start is kept.
-    """
-    check_positive("server_rate", server_rate)
-    weights = torch.as_tensor(contributions, dtype=start.dtype, device=start.device)
-    share = weights / torch.where(weights.sum() > 0, weights.sum(), 1.0)
-    mixed = aggregate(share.unsqueeze(0), models - start)
-    return Mixed(start + server_rate * mixed.rows[0], mixed.kept)
+
+def squared_distances(products: Tensor, sound: Tensor) -> Tensor:
+    """|u_i - u_j|^2 (n, n) from inner products; infinite where a row is not sound."""
+    squares = products.diagonal()
+    apart = (squares.unsqueeze(0) + squares.unsqueeze(1) - 2.0 * products).clamp_min(0.0)
+    return torch.where(sound.unsqueeze(0) & sound.unsqueeze(1), apart, torch.inf)

@@ -1,4 +1,4 @@
-"""How owners train in one round, and by which rule the server learns from what they send."""
+"""How owners train in one round, and by which rule the shared model is learned from what they send."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedabm.common.errors import InputError, check_positive
+from fedabm.common.errors import InputError, check_kind
 from fedabm.common.timing import timed
+from fedabm.games.curves import Array
 from fedabm.learning.engine.batches import Plan
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD, Optimiser
-from fedabm.learning.engine.training import Proximal
+from fedabm.learning.rules.aggregate import screen
+from fedabm.learning.rules.base import Memory, Received, Rule
+from fedabm.learning.rules.fed_avg import FedAvg
 
 __all__ = ["Recipe"]
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How owners train in one round and how the server mixes their updates.
+    """How owners train in one round and how the server learns from their updates.
 
     epochs, steps  how long to train: one of them (neither: one epoch)
-    proximal       weight of FedProx's term that holds owners to the server's model (Li et al. 2020); 0: FedAvg
-    weighting      "data": updates count by claimed contribution; "equal": all alike
+    rule           how the server's model changes; see `fedabm.learning.rules`
     """
 
     epochs: int | None = None
     steps: int | None = None
     batch: int = 10
     optimiser: Optimiser = field(default_factory=lambda: SGD(0.1))
-    proximal: float = 0.0
-    server_rate: float = 1.0
-    weighting: str = "data"
+    rule: Rule = field(default_factory=FedAvg)
 
     def __post_init__(self) -> None:
         if self.epochs is None and self.steps is None:
@@ -42,20 +42,38 @@ class Recipe:
         Plan(self.batch, self.epochs, self.steps)
         if not isinstance(self.optimiser, Optimiser):
             raise InputError(f"optimiser must be SGD or Adam, got {self.optimiser!r}; for instance SGD(0.1)")
-        check_positive("proximal", self.proximal, zero=True)
-        check_positive("server_rate", self.server_rate)
-        if self.weighting not in ("data", "equal"):
-            raise InputError(f"weighting must be data or equal, got {self.weighting!r}; choose one of them")
+        check_kind("rule", self.rule, Rule)
+        if self.rule.plain_descent and self.optimiser.fused_rate is None:
+            name = type(self.rule).__name__
+            raise InputError(f"{name} needs plain local descent, got {self.optimiser}; use SGD(rate) without momentum")
+
+    def mean(self, who: str) -> FedAvg:
+        """The weighted mean of updates that the rule takes; a rule that takes none is refused in the name of `who`."""
+        if self.rule.mean is None:
+            means = "FedAvg(), FedProx() or Scaffold()"
+            raise InputError(f"{who} mixes models of coalitions as means, got {self.rule}; use {means}, or Trained")
+        return self.rule.mean
 
     @timed("training")
-    def train(self, engine: Engine, start: Tensor, contributions: np.ndarray, seed: int, round: int) -> Tensor:
-        """Everybody's update (n, P), zero for owners without data."""
+    def train(
+        self, engine: Engine, start: Tensor, contributions: Array, seed: int, round: int, memory: Memory | None = None
+    ) -> Tensor:
+        """Everybody's update (n, P), zero for owners without data; `memory` is the rule's (None: it begins)."""
         who = np.flatnonzero(engine.data.counts(contributions))
-        held = Proximal(self.proximal, start) if self.proximal else None
-        how: dict[str, Any] = {"epochs": self.epochs, "steps": self.steps, "batch": self.batch, "proximal": held}
-        how |= {"optimiser": self.optimiser, "seed": seed, "round": round}
+        rows = torch.from_numpy(who).to(engine.device)
+        everybody = len(who) == engine.data.owners
+        known = self.rule.begin(start, engine.data.owners) if memory is None else memory
+        added = self.rule.local(start, known)
+        drift = added.drift if added.drift is None or everybody else added.drift.index_select(0, rows)
+        how: dict[str, Any] = {"epochs": self.epochs, "steps": self.steps, "batch": self.batch}
+        how |= {"proximal": added.proximal, "drift": drift, "optimiser": self.optimiser, "seed": seed, "round": round}
         moved = engine.train(start, contributions[who], owners=who, **how).sub_(start)
-        if len(who) == engine.data.owners:
+        if everybody:
             return moved
         updates = torch.zeros(engine.data.owners, engine.size, device=engine.device)
-        return updates.index_copy_(0, torch.from_numpy(who).to(engine.device), moved)
+        return updates.index_copy_(0, rows, moved)
+
+    def received(self, updates: Tensor, counts: Array, claimed: Array) -> Received:
+        """What reaches the server when owners trained on `counts` samples, claim others, and send these updates."""
+        steps = Plan(self.batch, self.epochs, self.steps).lengths(np.asarray(counts))
+        return Received(updates, screen(updates), claimed, steps, self.optimiser.fused_rate)

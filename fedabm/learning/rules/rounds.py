@@ -1,16 +1,16 @@
-"""Rounds of federated averaging: everybody trains locally, some tamper, the server mixes what is sound.
+"""Rounds of learning one shared model: everybody trains locally, some tamper, the server learns from what is sound.
 
-    w <- w + server_rate * sum_i p_i u_i,      u_i = (owner i's model trained from w) - w,  after tampering
+    w <- w + change,      u_i = (owner i's model trained from w) - w,  after tampering
 
-with p_i proportional to what owner i claims to contribute (McMahan et al. 2017), or equal among those that claim
-anything.  An update that holds NaN or infinity is dropped and its weight goes to the others, so that no broken number
-reaches the server's model.  A round pulls no value to the host.
+where the recipe's rule makes the change of the updates u_i (see `base`).  An update that holds NaN or infinity reaches
+nobody, and a change that would leave the range of numbers is not made, so that no broken number reaches the server's
+model.  A round pulls no value to the host.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,18 +20,20 @@ from fedabm.common.errors import InputError
 from fedabm.common.timing import timed
 from fedabm.games.sending import Tampering
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.rules.aggregate import aggregate, screen
+from fedabm.learning.rules.aggregate import screen
+from fedabm.learning.rules.base import Memory, Received, Rule
 from fedabm.learning.rules.recipe import Recipe
 
-__all__ = ["Round", "federate", "mix", "one_round", "shares", "tamper"]
+__all__ = ["Round", "federate", "one_round", "server_part", "tamper"]
 
 
 class Round(NamedTuple):
-    """The server's model (P,) after a round, the updates as sent (n, P), and which of them were sound (n,)."""
+    """After a round: the model (P,), the updates as sent (n, P), which were sound (n,), what the rule remembers."""
 
     model: Tensor
     updates: Tensor
-    kept: Tensor
+    sound: Tensor
+    memory: Memory
 
 
 def one_round(
@@ -43,30 +45,29 @@ def one_round(
     round: int,
     claimed: np.ndarray | None = None,
     tampering: Sequence[Tampering] = (),
+    memory: Memory | None = None,
 ) -> Round:
-    """One round from the server's model `start`; without `claimed`, claims are true."""
+    """One round from the model `start`; without `claimed` claims are true, without `memory` the rule begins."""
     contributions = np.asarray(contributions, dtype=float)
-    updates = recipe.train(engine, start, contributions, seed, round)
+    known = recipe.rule.begin(start, engine.data.owners) if memory is None else memory
+    updates = recipe.train(engine, start, contributions, seed, round, known)
     for attack in tampering:
         tamper(updates, start, attack)
-    counts = engine.data.counts(contributions) if claimed is None else np.rint(claimed)
-    return mix(start, updates, counts, recipe)
+    counts = engine.data.counts(contributions)
+    received = recipe.received(updates, counts, counts if claimed is None else np.rint(claimed))
+    return server_part(recipe.rule, start, received, known)
 
 
 @timed("training")
-def mix(start: Tensor, updates: Tensor, claimed: np.ndarray, recipe: Recipe) -> Round:
-    """The server's part of a round; the start is kept where mixing would leave the range of numbers."""
-    weights = torch.from_numpy(shares(claimed[None], recipe)).to(start)
-    mixed = aggregate(weights, updates)
-    model = start + recipe.server_rate * mixed.rows[0]
-    return Round(torch.where(screen(model.unsqueeze(0)), model, start), updates, mixed.kept)
-
-
-def shares(claimed: np.ndarray, recipe: Recipe) -> np.ndarray:
-    """p_i of every owner for claimed contributions (k, n): they sum to 1, or are 0 if nobody claims anything."""
-    weights = (claimed > 0).astype(float) if recipe.weighting == "equal" else claimed / max(np.max(claimed), 1.0)
-    totals = weights.sum(axis=1, keepdims=True)
-    return weights / np.where(totals > 0, totals, 1.0)
+def server_part(rule: Rule, start: Tensor, received: Received, memory: Memory) -> Round:
+    """The server's part of a round; model and memory stay where the rule would leave the range of numbers."""
+    step = rule.step(received, memory)
+    model = start + step.change
+    fine = screen(model.unsqueeze(0))
+    for tensor in _tensors(step.memory):
+        fine = fine & screen(tensor.reshape(1, -1))
+    kept = _either(fine, step.memory, memory)
+    return Round(torch.where(fine, model, start), received.updates, received.sound, kept)
 
 
 def federate(
@@ -77,13 +78,15 @@ def federate(
     seed: int,
     tampering: Sequence[Tampering] = (),
 ) -> tuple[Tensor, np.ndarray]:
-    """FedAvg from a fresh model: the model after `rounds` rounds and whose update was ever dropped, (n,)."""
+    """From a fresh model on: the model after `rounds` rounds and whose update was ever dropped, (n,)."""
     model = engine.initial(seed)
+    memory = recipe.rule.begin(model, engine.data.owners)
     broken = torch.zeros(engine.data.owners, dtype=torch.bool, device=engine.device)
     for number in range(rounds):
-        # The updates are let go before the next round makes its own.
-        model, kept = one_round(engine, model, contributions, recipe, seed, number, None, tampering)[::2]
-        broken |= ~kept
+        done = one_round(engine, model, contributions, recipe, seed, number, None, tampering, memory)
+        model, memory = done.model, done.memory
+        broken |= ~done.sound
+        del done  # with the updates, before the next round makes its own
     return model, broken.cpu().numpy()
 
 
@@ -96,3 +99,17 @@ def tamper(updates: Tensor, received: Tensor, attack: Tampering) -> None:
     if sent.shape != rows.shape:
         raise InputError(f"tampering turned updates {tuple(rows.shape)} into {tuple(sent.shape)}; keep their shape")
     updates.index_copy_(0, members, sent)
+
+
+def _tensors(memory: Memory) -> list[Tensor]:
+    """All tensors in a memory."""
+    parts = [_tensors(part) if isinstance(part, tuple) else [part] for part in memory]
+    return [tensor for part in parts for tensor in part]
+
+
+def _either(fine: Tensor, new: Any, old: Any) -> Any:
+    """The new memory where `fine` (1,) says so, else the old one; of the same kind."""
+    if isinstance(new, Tensor):
+        return torch.where(fine, new, old)
+    parts = [_either(fine, one, other) for one, other in zip(new, old, strict=True)]
+    return type(new)(*parts) if hasattr(new, "_fields") else tuple(parts)

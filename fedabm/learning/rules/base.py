@@ -1,0 +1,115 @@
+"""What a learning rule is: how the shared model is learned from what owners send.
+
+    w <- w + change,      change = rule.step(updates u_i, claims, soundness, memory)
+
+A round goes: the rule says what owners add to their own loss (`local`); they train from w and send
+u_i = (own model) - w, perhaps tampered with; the rule turns what reached the server into a change of w (`step`).  What
+a rule wants to remember it returns, and gets it back in the next round; a rule itself never changes.  Nothing pulls a
+value to the host, so that a round can run on a GPU without waiting.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedabm.games.curves import Array
+from fedabm.learning.engine.training import Proximal
+
+if TYPE_CHECKING:
+    from fedabm.learning.rules.fed_avg import FedAvg
+
+__all__ = ["Local", "Memory", "Received", "Robust", "Rule", "Step"]
+
+#: what a rule remembers: tensors in tuples, perhaps in tuples again
+Memory = tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Received:
+    """What reached the server in a round.
+
+    updates   (n, P) as sent; zero for owners that did not train
+    sound     (n,) on the device: which rows hold finite numbers only; the others must reach nobody
+    claimed   (n,) how many samples each owner says it used; who claims nothing does not take part
+    steps     (n,) how many local steps each owner took
+    rate      the rate of these steps if they are plain gradient descent, else None
+    """
+
+    updates: Tensor
+    sound: Tensor
+    claimed: Array
+    steps: Array
+    rate: float | None = None
+
+    def members(self) -> tuple[Tensor, Tensor]:
+        """The updates (m, P) of those that take part, and which of them are sound (m,)."""
+        who = np.flatnonzero(self.claimed > 0)
+        if len(who) == len(self.updates):
+            return self.updates, self.sound
+        rows = torch.from_numpy(who).to(self.updates.device)
+        return self.updates.index_select(0, rows), self.sound.index_select(0, rows)
+
+
+class Step(NamedTuple):
+    """How the shared model changes, (P,), and what the rule remembers."""
+
+    change: Tensor
+    memory: Memory = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """What owners add to their own loss while they train: `proximal`, and <drift_i, w> with `drift` (n, P)."""
+
+    proximal: Proximal | None = None
+    drift: Tensor | None = None
+
+
+class Rule(ABC):
+    """How the shared model is learned from what owners send; frozen, with defaults for all its fields."""
+
+    #: needs owners that train by plain gradient descent
+    plain_descent: bool = False
+
+    @property
+    def mean(self) -> FedAvg | None:
+        """The weighted mean of updates that the change is; None if it is none.
+
+        Models of coalitions are mixed from their members' updates, which makes sense for such a mean only.
+        """
+        return None
+
+    def begin(self, start: Tensor, owners: int) -> Memory:
+        """What it remembers before the first round from the model `start` (P,)."""
+        return ()
+
+    def local(self, start: Tensor, memory: Memory) -> Local:
+        """What owners add to their loss when they train from the model `start` (P,)."""
+        return Local()
+
+    @abstractmethod
+    def step(self, received: Received, memory: Memory) -> Step:
+        """How the shared model changes; the memory is not to be changed but returned anew."""
+
+
+class Robust(Rule):
+    """Rules for owners that may send anything: the change is a centre of the updates that few of them cannot move.
+
+    All that take part count alike, however much they claim, since a claim may be a lie as well.
+    """
+
+    def step(self, received: Received, memory: Memory) -> Step:
+        rows, sound = received.members()
+        if not len(rows):
+            return Step(torch.zeros_like(received.updates[0]))
+        return Step(torch.where(sound.any(), self.centre(rows, sound), 0.0))
+
+    @abstractmethod
+    def centre(self, rows: Tensor, sound: Tensor) -> Tensor:
+        """The centre (P,) of the sound ones among rows (m, P), m > 0; anything if none is sound."""

@@ -1,0 +1,19 @@
+"""Adagrad on the server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from fedabm.learning.rules.server_optimiser import ServerOptimiser
+
+__all__ = ["FedAdagrad"]
+
+
+@dataclass(frozen=True)
+class FedAdagrad(ServerOptimiser):
+    """A server optimiser that forgets nothing: v <- v + d^2.  Reddi et al. 2021, Algorithm 2."""
+
+    def spread(self, second: Tensor, square: Tensor) -> Tensor:
+        return second + square

@@ -1,0 +1,53 @@
+"""Federated averaging."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+
+from fedabm.common.errors import InputError, check_positive
+from fedabm.games.curves import Array
+from fedabm.learning.rules.aggregate import aggregate
+from fedabm.learning.rules.base import Memory, Received, Rule, Step
+
+__all__ = ["FedAvg"]
+
+
+@dataclass(frozen=True)
+class FedAvg(Rule):
+    """The mean of the updates: change = rate * sum_i p_i u_i.  McMahan et al. 2017, Algorithm 1.
+
+    p_i is proportional to what owner i claims to contribute ("data"), or the same for all that claim anything
+    ("equal").  The weight of an update that is not sound goes to the others.
+    """
+
+    rate: float = 1.0
+    weighting: Literal["data", "equal"] = "data"
+
+    def __post_init__(self) -> None:
+        check_positive("rate", self.rate)
+        if self.weighting not in ("data", "equal"):
+            raise InputError(f"weighting must be data or equal, got {self.weighting!r}; choose one of them")
+
+    @property
+    def mean(self) -> FedAvg:
+        """Itself."""
+        return self
+
+    def weigh(self, claimed: Array) -> Array:
+        """How much everybody counts, (n,), in any unit."""
+        return (claimed > 0).astype(float) if self.weighting == "equal" else claimed
+
+    def shares(self, claimed: Array) -> Array:
+        """p_i of every owner, (n,): they sum to 1, or are 0 if nobody claims anything."""
+        weights = self.weigh(claimed)
+        weights = weights / max(np.max(weights), 1.0)
+        total = weights.sum()
+        return weights / (total if total > 0 else 1.0)
+
+    def step(self, received: Received, memory: Memory) -> Step:
+        shares = torch.from_numpy(self.shares(received.claimed)).to(received.updates)
+        return Step(self.rate * aggregate(shares.unsqueeze(0), received.updates, received.sound)[0])

@@ -1,0 +1,49 @@
+"""Owners that are held to the shared model while they train."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from torch import Tensor
+
+from fedabm.common.errors import check_kind, check_positive
+from fedabm.learning.engine.training import Proximal
+from fedabm.learning.rules.base import Local, Memory, Received, Rule, Step
+from fedabm.learning.rules.fed_avg import FedAvg
+
+__all__ = ["FedProx"]
+
+
+@dataclass(frozen=True)
+class FedProx(Rule):
+    """Every owner adds strength / 2 * |w - start|^2 to its loss; the server does as `inner`.
+
+    Li et al. 2020 (Federated optimization in heterogeneous networks), Algorithm 2, with mu = strength.
+    """
+
+    strength: float = 0.1
+    inner: Rule = field(default_factory=FedAvg)
+
+    def __post_init__(self) -> None:
+        check_positive("strength", self.strength, zero=True)
+        check_kind("inner", self.inner, Rule)
+
+    @property
+    def plain_descent(self) -> bool:  # type: ignore[override]
+        """As the inner rule."""
+        return self.inner.plain_descent
+
+    @property
+    def mean(self) -> FedAvg | None:
+        """That of the inner rule."""
+        return self.inner.mean
+
+    def begin(self, start: Tensor, owners: int) -> Memory:
+        return self.inner.begin(start, owners)
+
+    def local(self, start: Tensor, memory: Memory) -> Local:
+        held = Proximal(self.strength, start) if self.strength else None
+        return replace(self.inner.local(start, memory), proximal=held)
+
+    def step(self, received: Received, memory: Memory) -> Step:
+        return self.inner.step(received, memory)

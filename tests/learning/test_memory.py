@@ -1,0 +1,96 @@
+"""Answers that are remembered, in memory and on disk."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedabm.common.errors import InputError
+from fedabm.learning.oracles.memory import Memory, digest
+
+QUESTIONS = np.array([[1, 2], [3, 4], [1, 2], [5, 6]])
+
+
+class Work:
+    """Squares, and how often they were found."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[list[int]]] = []
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        self.asked.append(rows.tolist())
+        return rows[:, None, :] ** 2.0
+
+
+def test_a_question_is_answered_once_and_answers_come_in_order() -> None:
+    memory, work = Memory(), Work()
+    found = memory.answers(QUESTIONS, work)
+    np.testing.assert_array_equal(found, QUESTIONS[:, None, :] ** 2.0)
+    assert work.asked == [[[1, 2]], [[3, 4]], [[5, 6]]]
+    np.testing.assert_array_equal(memory.answers(QUESTIONS[::-1], work), found[::-1])
+    assert len(work.asked) == len(memory) == 3
+
+
+def test_many_are_found_at_once_and_kept_in_one_file(tmp_path: Path) -> None:
+    work = Work()
+    Memory(tmp_path, "a").answers(QUESTIONS, work, at_once=2)
+    assert work.asked == [[[1, 2], [3, 4]], [[5, 6]]]
+    assert len(list(tmp_path.iterdir())) == 2
+    again, other = Memory(tmp_path, "a"), Memory(tmp_path, "b")
+    assert (len(again), len(other)) == (3, 0)
+    np.testing.assert_array_equal(again.answers(QUESTIONS, work), QUESTIONS[:, None, :] ** 2.0)
+    assert len(work.asked) == 2
+
+
+def test_an_answer_that_fails_leaves_those_before_it(tmp_path: Path) -> None:
+    def fail(rows: np.ndarray) -> np.ndarray:
+        raise KeyboardInterrupt if rows[0, 0] == 5 else AssertionError
+
+    memory = Memory(tmp_path)
+    memory.answers(QUESTIONS[:3], Work())
+    with pytest.raises(KeyboardInterrupt):
+        memory.answers(QUESTIONS, fail)
+    assert len(Memory(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("damage", [lambda whole: whole[:60], lambda whole: b"", lambda whole: b"x" * len(whole)])
+def test_a_damaged_file_is_found_again_and_written_anew(tmp_path: Path, damage) -> None:  # type: ignore[no-untyped-def]
+    Memory(tmp_path).answers(QUESTIONS, Work(), at_once=9)
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    memory = Memory(tmp_path)
+    assert len(memory) == 0
+    memory.answers(QUESTIONS, Work(), at_once=9)
+    assert file.read_bytes() == whole
+
+
+def test_objects_on_disk_are_not_unpickled(tmp_path: Path) -> None:
+    rows = np.empty(1, dtype=object)
+    rows[0] = print
+    np.savez(tmp_path / "a-1.npz", questions=np.array([[1]]), answers=rows, allow_pickle=True)
+    assert len(Memory(tmp_path, "a")) == 0
+
+
+def test_a_memory_can_be_stored_with_a_run() -> None:
+    memory = Memory()
+    memory.answers(QUESTIONS, Work())
+    copy, work = pickle.loads(pickle.dumps(memory)), Work()
+    copy.answers(QUESTIONS, work)
+    assert work.asked == []
+
+
+def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"cannot write .*; free some space or choose another folder"):
+        Memory(tmp_path / "file" / "below").answers(QUESTIONS, Work())
+
+
+def test_digests_tell_arrays_and_texts_apart() -> None:
+    one = np.arange(4)
+    names = {digest(one), digest(one.reshape(2, 2)), digest(one.astype(float)), digest(one, "x"), digest("x")}
+    assert len(names) == 5
+    assert digest(one) == digest(one.copy())
