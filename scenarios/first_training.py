@@ -3,7 +3,8 @@
 Owners of handwritten digits (scikit-learn's set, unequal classes) train a network by federated averaging.  First the
 server measures a public accuracy curve at intervals of data (Murhekar et al. 2023, Section 5.1).  Then the same
 federation trains four times: everybody honest, some free-riding, and everybody responding to the curve and its private
-cost, without payments (FedBR) and with cost sharing (FedBR-BG).
+cost, without payments (FedBR) and with cost sharing (FedBR-BG).  `rule` is how the server learns from what owners send,
+for instance `--set rule=krum`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from fedabm.data.federated import from_partition
 from fedabm.data.partitions import Dirichlet
 from fedabm.games.costs import Linear
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles import Curve, Learning, Trained
+from fedabm.learning.oracles import Curve, Learning, Recipe, Trained
+from fedabm.learning.rules import FedAvg, Rule
 from fedabm.mechanisms import CostSharing, NoPayments
 from fedabm.simulation.activation import Sequential
 from fedabm.strategies import BestResponse, FreeRider, Honest, Strategy
@@ -42,6 +44,7 @@ def run(
     interval: int = 100,
     rounds: int = 10,
     highest_cost: float = 0.003,
+    rule: Rule = FedAvg(),  # noqa: B008  (frozen)
 ) -> None:
     """Measure the curve, train the four federations and draw them."""
     check_whole("owners", owners)
@@ -49,11 +52,11 @@ def run(
     check_whole("interval", interval)
     check_positive("highest_cost", highest_cost)
     data = from_partition(load("digits"), Dirichlet(owners, alpha), seed=study.seed, test_share=0.2)
-    engine = Engine(network, data)
-    measured, curve = _public_curve(Trained(engine, rounds, seed=study.seed), interval)
+    engine, recipe = Engine(network, data), Recipe(rule=rule)
+    measured, curve = _public_curve(Trained(engine, rounds, recipe, seed=study.seed), interval)
     costs = np.sort(generator(study.seed, "population").uniform(0.1, 1.0, owners)) * highest_cost
     base = Scenario(
-        population(costs, data.capacities), Learning(engine, announced=curve), activation=Sequential(), steps=20
+        population(costs, data.capacities), Learning(engine, recipe, announced=curve), activation=Sequential(), steps=20
     )
     some: list[Strategy] = [Honest()] * (owners - free_riders) + [FreeRider()] * free_riders
     for label, strategies, mechanism in (

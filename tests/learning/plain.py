@@ -68,6 +68,7 @@ def plain_round(
     seed: int = 0,
     round_: int = 0,
     proximal: float = 0.0,
+    drift: Tensor | None = None,
 ) -> Tensor:
     """Everybody's model after local training, (n, P)."""
     rows = []
@@ -76,7 +77,7 @@ def plain_round(
         centre = start if start.dim() == 1 else start[owner]
         vector_to_parameters(centre.clone(), network.parameters())
         _train_one(network, data.train(owner, count), generator(seed, "training", owner, round_), make, batch, epochs,
-                   steps, proximal, centre)  # fmt: skip
+                   steps, proximal, centre, None if drift is None else drift[owner])  # fmt: skip
         rows.append(parameters_to_vector(network.parameters()).detach().clone())
     return torch.stack(rows)
 
@@ -91,7 +92,7 @@ def _batches(count: int, rng: np.random.Generator, batch: int, epochs: int | Non
     return found if steps is None else found[:steps]
 
 
-def _train_one(network, samples, rng, make, batch, epochs, steps, proximal, centre):  # type: ignore[no-untyped-def]
+def _train_one(network, samples, rng, make, batch, epochs, steps, proximal, centre, drift):  # type: ignore[no-untyped-def]
     x, y = samples
     batches = _batches(len(y), rng, batch, epochs, steps)
     dropouts = [module for module in network.modules() if isinstance(module, SeededDropout)]
@@ -105,9 +106,18 @@ def _train_one(network, samples, rng, make, batch, epochs, steps, proximal, cent
             loss = loss + proximal / 2 * ((parameters_to_vector(network.parameters()) - centre) ** 2).sum()
         optimiser.zero_grad()
         loss.backward()
+        if drift is not None:
+            gradients = parameters_to_vector([parameter.grad for parameter in network.parameters()])
+            for parameter, part in zip(network.parameters(), _parts(gradients + drift, network), strict=True):
+                parameter.grad = part
         optimiser.step()
     for module in dropouts:
         module.keys = None
+
+
+def _parts(row: Tensor, network: nn.Module) -> list[Tensor]:
+    sizes = [parameter.numel() for parameter in network.parameters()]
+    return [part.view_as(old) for part, old in zip(row.split(sizes), network.parameters(), strict=True)]
 
 
 def plain_scores(name: str | nn.Module, data: FederatedData, models: Tensor) -> tuple[np.ndarray, np.ndarray]:

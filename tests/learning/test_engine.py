@@ -122,6 +122,18 @@ def test_steps_epochs_and_the_proximal_term(how: dict, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["batched", "vmap", "serial"])
+@pytest.mark.parametrize("how", [{}, {"proximal": 0.7}, {"make": lambda p: torch.optim.SGD(p, 0.05, 0.9)}])
+def test_a_drift_is_added_to_every_gradient(how: dict, path: str) -> None:
+    data = random_data((6,), sizes=(9, 4, 12, 5), tests=(1, 1, 1, 1))
+    drift = torch.randn(4, Engine("mlp", data, device="cpu").size, generator=torch.Generator().manual_seed(0))
+    ours = SGD(0.05, 0.9) if "make" in how else SGD(0.05)
+    plain, found = plain_and_engine(
+        "mlp", data, [8, 4, 12, 0], path, optimiser=ours, batch=5, epochs=2, drift=drift, **how
+    )
+    torch.testing.assert_close(found, plain, rtol=0.0, atol=3e-5)
+
+
+@pytest.mark.parametrize("path", ["batched", "vmap", "serial"])
 @pytest.mark.parametrize("name", ["mlp", "small_cnn"])
 def test_chunks_make_no_difference(name: str, path: str) -> None:
     sizes = [3, 8, 5, 1, 13, 2, 7, 9, 4]

@@ -85,7 +85,7 @@ def test_a_memory_can_be_stored_with_a_run() -> None:
 
 def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"cannot write .*; free some space or choose another folder"):
+    with pytest.raises(InputError, match=r"cannot write to .*; free some space or choose another folder"):
         Memory(tmp_path / "file" / "below").answers(QUESTIONS, Work())
 
 

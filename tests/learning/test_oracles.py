@@ -123,7 +123,7 @@ def test_a_damaged_result_is_trained_again(monkeypatch, tmp_path):
 
 def test_results_that_cannot_be_written_say_so(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"cannot write .*; free some space"):
+    with pytest.raises(InputError, match=r"cannot write to .*; free some space"):
         trained(folder=tmp_path / "file" / "below").values(PROFILE[None])
 
 

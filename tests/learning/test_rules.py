@@ -16,7 +16,6 @@ from scipy.optimize import minimize
 from torch import Tensor, nn
 
 from fedabm.common.errors import InputError
-from fedabm.common.names import kinds
 from fedabm.data.federated import FederatedData
 from fedabm.learning import rules
 from fedabm.learning.engine.engine import Engine
@@ -40,6 +39,7 @@ from fedabm.learning.rules.base import Memory, Received, Robust, Step
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import federate, one_round, server_part
 from fedabm.learning.rules.server_optimiser import ServerOptimiser
+from fedabm.specs.kinds import kinds
 
 #: every rule that can be named, and a few with other fields or around another rule
 RULES: dict[str, Rule] = {

@@ -7,16 +7,14 @@ not there, so that a computation that is killed goes on with all answers it had 
 from __future__ import annotations
 
 import hashlib
-import os
 import zipfile
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fedabm.common.errors import InputError
+from fedabm.common.files import draft
 from fedabm.games.curves import Array
 
 __all__ = ["Memory", "digest"]
@@ -54,7 +52,10 @@ class Memory:
         """Remember, on disk first."""
         if self._folder is not None:
             path = self._folder / f"{self._content}-{digest(questions)}.npz"
-            _write(path, questions, answers)
+            with draft(path, "free some space or choose another folder") as hidden:
+                hidden.parent.mkdir(parents=True, exist_ok=True)
+                with hidden.open("wb") as file:
+                    np.savez(file, questions=questions, answers=answers)
         self._known |= {row.tobytes(): answer for row, answer in zip(questions, answers, strict=True)}
 
     def _read(self, path: Path) -> None:
@@ -77,18 +78,3 @@ def digest(*parts: Any) -> str:
         else:
             sha.update(str(part).encode())
     return sha.hexdigest()[:32]
-
-
-def _write(path: Path, questions: Array, answers: Array) -> None:
-    part = path.with_name(f".{path.name}-{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("wb") as file:
-            np.savez(file, questions=questions, answers=answers)
-        part.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink()
-        raise InputError(
-            f"cannot write {path}: {error.strerror or error}; free some space or choose another folder"
-        ) from None

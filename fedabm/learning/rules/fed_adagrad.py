@@ -13,7 +13,12 @@ __all__ = ["FedAdagrad"]
 
 @dataclass(frozen=True)
 class FedAdagrad(ServerOptimiser):
-    """A server optimiser that forgets nothing: v <- v + d^2.  Reddi et al. 2021, Algorithm 2."""
+    """A server optimiser that forgets nothing: v <- v + d^2.  Reddi et al. 2021, Algorithm 2.
+
+    Their experiments have no momentum here (beta_1 = 0); beta_2 is not used.
+    """
+
+    betas: tuple[float, float] = (0.0, 0.0)
 
     def spread(self, second: Tensor, square: Tensor) -> Tensor:
         return second + square
