@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from fedabm.common.errors import InputError
+from fedabm.common.files import write
 from fedabm.papers.ledger.render import markdown, show
 from fedabm.papers.ledger.rows import PAPERS, Budget, Result, Row, find_paper
 from fedabm.papers.ledger.runner import find_budget, ledger, reproduce
@@ -37,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
         show(results, terminal if terminal.is_terminal else Console(width=180))
     if options.write is not None:
         kinds = {one.id: one.kind for one in rows}
-        options.write.write_text(markdown(results, budget, kinds), encoding="utf-8")
+        write(options.write, markdown(results, budget, kinds))
     return int(any(result.verdict == "FAILED" for result in results))
 
 

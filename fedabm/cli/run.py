@@ -33,7 +33,7 @@ def run_scenario(options: argparse.Namespace) -> None:
     script = find(options.name)
     parameters = script.parameters(options.set)
     recorded = json.loads(json.dumps(parameters, default=repr))
-    study = Study(script.name, options.seed, options.steps, recorded, options.quiet)
+    study = Study(script.name, options.seed, options.steps, recorded, quiet=options.quiet)
     command = _command(script, options)
     folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}", command)
     resume.make_room(folder, command)

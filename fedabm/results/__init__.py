@@ -1,1 +1,4 @@
-"""Results of runs: the tidy frames, what their columns mean, and how they are kept on disk."""
+"""Results of runs: the tidy frames, what their columns mean, and how they lie on disk.
+
+`store` keeps single runs; `design`, `parts` and `nested` are the files of a sweep, which `sweeps` reads as frames.
+"""

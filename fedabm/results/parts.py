@@ -38,8 +38,9 @@ __all__ = [
 
 #: how many small parts are merged into one
 MANY = 32
-#: bytes from which a part is large and left as it is, so that merging takes a bounded share of the time
-LARGE = 64 * 2**20
+#: bytes from which a part is large and left as it is: it bounds the memory that merging takes, and how often a run is
+#: written again
+LARGE = 16 * 2**20
 #: runs per row group, so that single runs can be read without the rest
 GROUP = 256
 

@@ -42,6 +42,7 @@ class Study:
         seed: int = 0,
         steps: int | None = None,
         parameters: dict[str, Any] | None = None,
+        *,
         quiet: bool = False,
     ) -> None:
         check_seed(seed)

@@ -65,7 +65,7 @@ class LocalExecutor(Workers):
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self._tasks: queue.SimpleQueue = queue.SimpleQueue()
-        self._hands = [_Hand(self._tasks) for _ in range(workers)]
+        self._threads = [_WorkerThread(self._tasks) for _ in range(workers)]
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """Queue it for the next worker that is free."""
@@ -75,27 +75,28 @@ class LocalExecutor(Workers):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the workers; with cancel_futures at once, whatever they are doing."""
-        for hand in self._hands:
+        for worker in self._threads:
             if cancel_futures:
-                hand.kill()
+                worker.kill()
             self._tasks.put(None)
-        for hand in self._hands:
+        for worker in self._threads:
             if wait:
-                hand.thread.join()
+                worker.thread.join()
 
     def processes(self) -> list[int]:
         """The ids of the workers."""
-        return [hand.process.pid for hand in self._hands if hand.process and hand.process.pid]
+        return [worker.process.pid for worker in self._threads if worker.process and worker.process.pid]
 
 
-class _Hand:
+class _WorkerThread:
     """A thread that leads one worker process, and starts another when that dies."""
 
     def __init__(self, tasks: queue.SimpleQueue) -> None:
         self.process: multiprocessing.process.BaseProcess | None = None
-        self._line: Any = None
-        self._tasks, self._ended = tasks, False
-        self.thread = threading.Thread(target=self._lead, daemon=True)
+        self._pipe: Any = None
+        self._tasks = tasks
+        self._ended = False
+        self.thread = threading.Thread(target=self._work, daemon=True)
         self.thread.start()
 
     def kill(self) -> None:
@@ -104,7 +105,7 @@ class _Hand:
         if self.process is not None:
             self.process.kill()
 
-    def _lead(self) -> None:
+    def _work(self) -> None:
         while (task := self._tasks.get()) is not None:
             future, work = task
             if self._ended or not future.set_running_or_notify_cancel():
@@ -122,21 +123,21 @@ class _Hand:
         if self.process is None or not self.process.is_alive():
             self._start()
         try:
-            self._line.send(work)
-            return self._line.recv()
+            self._pipe.send(work)
+            return self._pipe.recv()
         except (EOFError, OSError):
             raise WorkerDied(self._cause()) from None
 
     def _start(self) -> None:
         self._retire()
-        self._line, theirs = _FRESH.Pipe()
+        self._pipe, theirs = _FRESH.Pipe()
         process = _FRESH.Process(target=_serve, args=(theirs,), daemon=True)
-        with _STARTING, _environment(_ONE_THREAD), _deaf():
+        with _STARTING, _environment(_ONE_THREAD), _without_ctrl_c():
             process.start()
         self.process = process
         theirs.close()
         try:
-            self._line.recv()
+            self._pipe.recv()
         except (EOFError, OSError):
             raise WorkerDied(self._cause(), started=False) from None
 
@@ -154,12 +155,12 @@ class _Hand:
         return f"the worker ended with exit code {code}"
 
     def _retire(self) -> None:
-        if self._line is not None:
-            self._line.close()
+        if self._pipe is not None:
+            self._pipe.close()
         if self.process is not None:
             self.process.join(5)
             self.process.kill()
-        self.process = self._line = None
+        self.process = self._pipe = None
 
 
 @contextlib.contextmanager
@@ -178,7 +179,7 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _deaf() -> Iterator[None]:
+def _without_ctrl_c() -> Iterator[None]:
     """A process that is started here does not hear Ctrl-C, also before it can say so itself."""
     multiprocessing.resource_tracker.ensure_running()  # would listen again for the thread that starts it
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -188,23 +189,23 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(line: Any) -> None:
-    """The life of a worker: do what comes, until the line is closed or the leader is gone."""
+def _serve(pipe: Any) -> None:
+    """The life of a worker: do what comes, until the pipe is closed or the leader is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader gets Ctrl-C too, and decides
     threading.Thread(target=_end_with_leader, daemon=True).start()
     import fedabm.sweep.worker  # noqa: F401  before the first job, so that its time is not counted as the job's
 
-    line.send("ready")
+    pipe.send("ready")
     while True:
         try:
-            function, args, kwargs = line.recv()
+            function, args, kwargs = pipe.recv()
         except EOFError:
             return
         try:
             outcome = (True, function(*args, **kwargs))
         except Exception as error:
             outcome = (False, error)
-        line.send(outcome)
+        pipe.send(outcome)
 
 
 def _end_with_leader() -> None:

@@ -21,8 +21,10 @@ __all__ = ["TimeLimit", "memory_limit", "time_limit"]
 
 #: seconds after the limit until a run that did not heed it takes its worker with it
 GRACE = 2.0
-#: seconds between two looks at the memory, and bytes of addresses that may be reserved beyond it
-WATCH, ROOM = 0.02, 4 * 2**30
+#: seconds between two looks at the memory
+WATCH = 0.02
+#: bytes of addresses that may be reserved beyond the memory
+ROOM = 4 * 2**30
 
 _STATUS = Path("/proc/self/statm")
 

@@ -26,8 +26,8 @@ from fedabm.sweep.executors import SerialExecutor, Workers, starting
 from fedabm.sweep.folder import check_target, claim, lock, write_jobs
 from fedabm.sweep.identity import digest
 from fedabm.sweep.jobs import Job
+from fedabm.sweep.messages import Messages
 from fedabm.sweep.places import executor_of
-from fedabm.sweep.report import Report
 from fedabm.sweep.runner import Count, Runner
 from fedabm.sweep.seeds import Seeds
 from fedabm.sweep.targets import Target, target_of
@@ -123,15 +123,15 @@ class Sweep:
                 check_positive(name, value)
         if starting():
             raise InputError("a sweep was started while its workers start; call run under if __name__ == '__main__':")
-        report = Report(quiet=quiet)
+        messages = Messages(quiet=quiet)
         jobs = self.jobs  # before the folder is touched: they may be refused
         place = claim(folder)
         with lock(place):
             check_target(place, self.describe()["target"])
-            count, left = self._resume(place, report, retry_failed=retry_failed)
+            count, left = self._resume(place, messages, retry_failed=retry_failed)
             write_jobs(place, jobs, self.describe())
             if not left:
-                report.end(count)
+                messages.end(count)
                 return count
             hard = executor != "serial" and not isinstance(executor, SerialExecutor)
             settings = Settings(
@@ -144,14 +144,14 @@ class Sweep:
                 hard=hard,
             )
             chosen = executor_of(executor, workers, address, gpus) if isinstance(executor, str) else executor
-            _lead(settings, chosen, left, count, report, repeat, keep=chosen is executor)
-        report.end(count)
+            _lead(settings, chosen, left, count, messages, repeat, keep=chosen is executor)
+        messages.end(count)
         return count
 
-    def _resume(self, folder: Path, report: Report, *, retry_failed: bool) -> tuple[Count, list[Job]]:
+    def _resume(self, folder: Path, messages: Messages, *, retry_failed: bool) -> tuple[Count, list[Job]]:
         """What is there already, and the jobs that are left."""
         for part in parts.damaged(folder / "parts"):
-            report.damaged(parts.set_aside(folder / "parts", part))
+            messages.damaged(parts.set_aside(folder / "parts", part))
         parts.tidy(folder / "parts")
         known = states(folder)
         for leftover in (folder / "running").iterdir():
@@ -168,7 +168,7 @@ class Sweep:
                 count.failed += 1
             else:
                 count.done += 1
-        report.found(count, others=len(known.keys() - {job.key for job in self.jobs}))
+        messages.found(count, others=len(known.keys() - {job.key for job in self.jobs}))
         return count, left
 
 
@@ -177,7 +177,7 @@ def _lead(
     executor: Workers,
     left: list[Job],
     count: Count,
-    report: Report,
+    messages: Messages,
     repeat: str,
     *,
     keep: bool,
@@ -185,11 +185,11 @@ def _lead(
     """Run the jobs with a progress bar; whatever happens, workers end with it unless the caller brought them."""
     clean = False
     try:
-        with report.progress(count) as tell:
+        with messages.progress(count) as tell:
             Runner(settings, executor, left, count, tell).run()
         clean = True
     except KeyboardInterrupt:
-        report.interrupted(count, settings.folder, repeat)
+        messages.interrupted(count, settings.folder, repeat)
         raise Interrupted from None
     finally:
         if not keep:

@@ -19,8 +19,10 @@ from fedabm.sweep.plan import Sweep
 
 __all__ = ["preview"]
 
-#: how many cells are shown, and how many runs are tried
-_SHOWN, _TRIED = 20, 3
+#: how many cells are shown
+_SHOWN = 20
+#: how many runs are tried
+_TRIED = 3
 #: seconds that a run which is tried may take
 PATIENCE = 30.0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ class Seeds:
     """
 
     count: int = 1
+    _: KW_ONLY
     paired: bool = True
     root: int = 0
     values: tuple[int, ...] | None = None

@@ -64,8 +64,8 @@ def test_paired_seeds_are_common_and_others_are_not():
 
 @pytest.mark.parametrize("paired", [True, False])
 def test_more_seeds_keep_the_first_ones(paired):
-    assert Seeds(9, paired).for_cell("aa")[:4] == Seeds(4, paired).for_cell("aa")
-    assert Seeds(4, paired, root=1).for_cell("aa") != Seeds(4, paired).for_cell("aa")
+    assert Seeds(9, paired=paired).for_cell("aa")[:4] == Seeds(4, paired=paired).for_cell("aa")
+    assert Seeds(4, paired=paired, root=1).for_cell("aa") != Seeds(4, paired=paired).for_cell("aa")
 
 
 def test_cells_take_tables_and_scenarios():

@@ -13,7 +13,7 @@ from rich.console import Console
 from fedabm.sweep import limits
 from fedabm.sweep.executors import LocalExecutor
 from fedabm.sweep.limits import TimeLimit, memory_limit, time_limit
-from fedabm.sweep.report import Report
+from fedabm.sweep.messages import Messages
 from fedabm.sweep.runner import Count
 
 #: fills memory under a limit on a system of which only the most that was ever held is known
@@ -71,9 +71,9 @@ def test_a_worker_that_is_starting_does_not_hear_ctrl_c():
 def test_the_bar_tells_the_time_left_also_of_runs_that_take_minutes():
     """One run in five minutes, and seven to go."""
     now, shown = [0.0], io.StringIO()
-    report, count = Report(), Count(10)
-    report._console = Console(file=shown, force_terminal=True, width=120, get_time=lambda: now[0])
-    with report.progress(count) as tell:
+    messages, count = Messages(), Count(10)
+    messages._console = Console(file=shown, force_terminal=True, width=120, get_time=lambda: now[0])
+    with messages.progress(count) as tell:
         for done in (1, 2, 3):
             now[0], count.done = 300.0 * done, done
             tell(count)

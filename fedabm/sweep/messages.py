@@ -14,13 +14,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from fedabm.sweep.runner import Count
 
-__all__ = ["Report"]
+__all__ = ["Messages"]
 
 #: seconds between two lines where there is no terminal
 LOG_SECONDS = 60.0
 
 
-class Report:
+class Messages:
     """Lines and a progress bar on standard error, or silence; damage is always told."""
 
     def __init__(self, *, quiet: bool = False) -> None:
