@@ -19,8 +19,8 @@ from fedabm.analysis.figures import last_step
 from fedabm.analysis.market import money_picture, role_colours, role_markers
 from fedabm.cli import run_script
 from fedabm.common.random import generator
+from fedabm.mechanisms import Local
 from fedabm.mechanisms.market import market_graph, money_table
-from fedabm.mechanisms.personalised import Local
 from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, market_setting
 from fedabm.simulation.roles import INCLUSIVE_MARKET, ROLES, market_owners, role_reports
 from fedabm.simulation.scenario import OwnerProfile

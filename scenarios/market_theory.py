@@ -15,8 +15,8 @@ from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_positive, check_range, check_whole
 from fedabm.common.random import generator
 from fedabm.games.curves import Array
+from fedabm.mechanisms import ModelMarket
 from fedabm.mechanisms.market import (
-    ModelMarket,
     best_graph,
     cluster_distances,
     eagerness_of,

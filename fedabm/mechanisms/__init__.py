@@ -4,8 +4,17 @@ from fedabm.mechanisms.banzhaf_share import BanzhafShare
 from fedabm.mechanisms.base import Mechanism
 from fedabm.mechanisms.contribution_subsidy import ContributionSubsidy
 from fedabm.mechanisms.cost_sharing import CostSharing
+from fedabm.mechanisms.market.model_market import ModelMarket
 from fedabm.mechanisms.no_payments import NoPayments
 from fedabm.mechanisms.partial_reciprocity import PartialReciprocity
+from fedabm.mechanisms.personalised.cfl import CFL
+from fedabm.mechanisms.personalised.ditto import Ditto
+from fedabm.mechanisms.personalised.fed_amp import FedAMP
+from fedabm.mechanisms.personalised.fed_avg import FedAvg
+from fedabm.mechanisms.personalised.fed_fomo import FedFomo
+from fedabm.mechanisms.personalised.fed_prox import FedProx
+from fedabm.mechanisms.personalised.local import Local
+from fedabm.mechanisms.personalised.p_fed_graph import PFedGraph
 from fedabm.mechanisms.proportional import ProportionalData, ProportionalValue
 from fedabm.mechanisms.proportional_shapley import ProportionalShapley
 from fedabm.mechanisms.screening import Screening
@@ -13,11 +22,20 @@ from fedabm.mechanisms.shapley_share import ShapleyShare
 from fedabm.mechanisms.value_shaping import ValueShaping
 
 __all__ = [
+    "CFL",
     "BanzhafShare",
     "ContributionSubsidy",
     "CostSharing",
+    "Ditto",
+    "FedAMP",
+    "FedAvg",
+    "FedFomo",
+    "FedProx",
+    "Local",
     "Mechanism",
+    "ModelMarket",
     "NoPayments",
+    "PFedGraph",
     "PartialReciprocity",
     "ProportionalData",
     "ProportionalShapley",

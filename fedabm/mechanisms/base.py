@@ -19,6 +19,10 @@ class Mechanism(ABC):
     """A rule from reports to models and money; pure: the same view gives the same outcome.
 
     A subclass states the rule once, as `offers`; settling, best responses, equilibria and the certified gap follow.
+    Rules that hand every owner a model of its own state `exchange` instead (`Personalised`).
+
+    It may remember: whatever `settle` returns as the outcome's `memory` is in the reports of the next round, those it
+    makes offers on and those it settles.  There `owners` tells who is who, when some have come or gone.
     """
 
     #: payments sum to zero at every profile
@@ -28,6 +32,9 @@ class Mechanism(ABC):
     #: which private facts owners are asked to report besides their contribution
     asks_cost: ClassVar[bool] = False
     asks_eagerness: ClassVar[bool] = False
+    asks_losses: ClassVar[bool] = False
+    #: offers tell what the own contribution brings; without that a rule can be run, but no game under it be solved
+    promises: ClassVar[bool] = True
 
     @abstractmethod
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:

@@ -15,7 +15,7 @@ from fedabm.analysis import figures
 from fedabm.analysis.looks import kind_of
 from fedabm.analysis.rows import UNITS, how_many, last_step
 from fedabm.mechanisms.market.graphs import import_table
-from fedabm.mechanisms.market.payments import MODEL_IMPORT
+from fedabm.mechanisms.personalised.base import MODEL_IMPORT
 from fedabm.report.images import Inline, from_figure
 from fedabm.report.source import Source
 from fedabm.report.tables import text

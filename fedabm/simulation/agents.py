@@ -153,6 +153,7 @@ class Owner(_Agent):
 class Server(_Agent):
     """The neutral server: it announces offers, settles by its mechanism, and sees reports only.
 
+    What a mechanism wants to remember is in its `memory` from one step to the next.
     It is no member of `model.agents`, which are the owners.
     """
 
@@ -160,6 +161,7 @@ class Server(_Agent):
         super().__init__(model, -1)
         model.deregister_agent(self)
         self.mechanism = mechanism
+        self.memory: Any = None
         self._standing: tuple[Reports, Accuracy, Offers] | None = None
 
     def announce(self, reports: Reports, oracle: Accuracy) -> Offers:
@@ -172,6 +174,7 @@ class Server(_Agent):
     def settle(self, view: ServerView) -> Outcome:
         """Apply the mechanism; the offers that come with it stand until the next reports."""
         outcome = self.mechanism.settle(view)
+        self.memory = outcome.memory
         self._standing = (view.reports, view.oracle, outcome.offers)
         return outcome
 
@@ -181,6 +184,8 @@ def _same(one: Reports, other: Reports) -> bool:
         cost = reports.cost
         known = [] if cost is None else [cost.figures()]  # of one owner no other kind of cost is heard
         known += [] if reports.eagerness is None else [reports.eagerness]
+        known += [] if reports.owners is None else [reports.owners]
         return [reports.contribution, reports.size, *known]
 
-    return all(np.array_equal(a, b) for a, b in zip(columns(one), columns(other), strict=True))
+    pairs = zip(columns(one), columns(other), strict=True)
+    return one.memory is other.memory and all(np.array_equal(a, b) for a, b in pairs)

@@ -177,6 +177,7 @@ def _state(model: Federation) -> dict[str, Any]:
         "seed": model.seed,
         "values": {name: value for name, value in vars(model).items() if name not in _ANEW},
         "agents": model.seats(),
+        "memory": model.server.memory,
         "standing": model.server._standing,
         "random": model.random.getstate(),
         "rng": model.rng.bit_generator.state,
@@ -189,6 +190,7 @@ def _rebuilt(scenario: Scenario, state: dict[str, Any]) -> Federation:
     model = Federation(replace(scenario, accuracy=state["values"]["accuracy"]), state["seed"])
     model.__dict__.update(state["values"])
     model.reseat(state["agents"])
+    model.server.memory = state["memory"]
     model.server._standing = state["standing"]
     model.random.setstate(state["random"])
     model.rng.bit_generator.state = state["rng"]

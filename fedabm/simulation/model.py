@@ -171,7 +171,7 @@ class Federation(mesa.Model):
         """What is public before owners decide: the others' last reports and the accuracies they promise."""
         rule = self.scenario.mechanism
         reports = self.population.reports(present, with_cost=rule.asks_cost, with_eagerness=rule.asks_eagerness)
-        return reports, self.oracle(present).public
+        return replace(reports, memory=self.server.memory), self.oracle(present).public
 
     def decide(self) -> Members:
         """Let the owners act, batch by batch, each on its own view; say who acted."""
@@ -230,10 +230,11 @@ class Federation(mesa.Model):
         if not len(present):
             return Outcome.empty()
         reports, oracle = self.announce(present)
-        size = np.where(reports.contribution > 0, reports.size, 0.0)
-        outcome = self.server.settle(ServerView(self.steps, reports, oracle, self.accuracy.sent(present, size)))
-        if self.scenario.mechanism.budget_balanced:
-            check_balanced(type(self.scenario.mechanism).__name__, outcome.payments, oracle)
+        rule = self.scenario.mechanism
+        sent = self.accuracy.sent(present, reports, with_losses=rule.asks_losses)
+        outcome = self.server.settle(ServerView(self.steps, reports, oracle, sent))
+        if rule.budget_balanced:
+            check_balanced(type(rule).__name__, outcome.payments, oracle)
         return outcome
 
     def deliver(self, present: Members, outcome: Outcome) -> None:

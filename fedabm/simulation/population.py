@@ -305,7 +305,7 @@ class Population:
         """What some owners have told the server; costs and eagerness only if it asked for them."""
         cost = self.claimed_cost.take(members) if with_cost else None
         eagerness = self.claimed_eagerness[members] if with_eagerness else None
-        return Reports(self.claimed[members], self.claimed_size[members], cost, eagerness)
+        return Reports(self.claimed[members], self.claimed_size[members], cost, eagerness, members)
 
     def deal(self, members: Members, accuracy: Array, imports: NDArray | None) -> Deal:
         """The true facts of a settled step, for the valuation."""

@@ -7,6 +7,7 @@ Everything holds one entry (row) per owner.  A strategy is written elementwise, 
 from fedabm.games.curves import Flags
 from fedabm.views.memory import Memory
 from fedabm.views.neighbours import Neighbours
+from fedabm.views.exchange import Distance, Exchange, LocalTask, Models, Sent, Since
 from fedabm.views.owners import INFORMATION, Action, Experience, OwnerView, Payoff
 from fedabm.views.reports import Reports
 from fedabm.views.server import SERVER, Outcome, ServerView, Transfers
@@ -15,14 +16,20 @@ __all__ = [
     "INFORMATION",
     "SERVER",
     "Action",
+    "Distance",
+    "Exchange",
     "Experience",
     "Flags",
     "Memory",
     "Neighbours",
+    "LocalTask",
+    "Models",
     "Outcome",
     "OwnerView",
     "Payoff",
     "Reports",
+    "Sent",
     "ServerView",
+    "Since",
     "Transfers",
 ]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers, nothing
+from fedabm.views.exchange import Exchange, Sent
 from fedabm.views.reports import Reports
 
 __all__ = ["SERVER", "Outcome", "ServerView", "Transfers"]
@@ -21,12 +22,12 @@ SERVER = -1
 
 @dataclass(frozen=True)
 class ServerView:
-    """All that the server knows when it settles: reports, the accuracy oracle and the model updates."""
+    """All that the server knows when it settles: reports, the accuracy oracle and, where everyone has one, models."""
 
     step: int
     reports: Reports
     oracle: Accuracy
-    updates: Any = None
+    sent: Sent | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ class Outcome:
 
     `access` in [0, 1] is the share of the full model's accuracy that an owner is handed; `payments` is money to each
     owner; `adjacency[i, j]` is how much of j's model goes into i's (None: everyone gets the one shared model).
-    `exchange` is what the server sends back where everyone has a model of its own (`fedabm.learning.personal`).
+    `exchange` is what the server sends back where everyone has a model of its own; `memory` is what the mechanism wants
+    to find in its next reports.
     """
 
     access: Array
@@ -75,7 +77,8 @@ class Outcome:
     transfers: Transfers
     offers: Offers
     adjacency: Array | None = None
-    exchange: Any = None
+    exchange: Exchange | None = None
+    memory: Any = None
 
     @classmethod
     def empty(cls) -> Outcome:

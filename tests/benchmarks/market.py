@@ -16,7 +16,8 @@ from functools import partial
 import numpy as np
 
 from fedabm.common.random import generator
-from fedabm.mechanisms.market import ModelMarket, market_reports
+from fedabm.mechanisms import ModelMarket
+from fedabm.mechanisms.market import market_reports
 from fedabm.views import Reports
 
 PRODUCT, MOST_PRODUCTS = 1000, 20.0

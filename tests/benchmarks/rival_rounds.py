@@ -26,7 +26,9 @@ from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.personal.models import Personal
 from fedabm.learning.rules.recipe import Recipe
-from fedabm.mechanisms.personalised import RIVALS, Personalised
+from fedabm.mechanisms.personalised.base import Personalised
+from fedabm.papers.market_setting import RIVALS
+from fedabm.views import Reports
 
 MOST = 1.3
 #: how many models an owner trains in a round, where it is not one
@@ -56,7 +58,8 @@ def one_round(rule: Personalised, oracle: Personal) -> Personal:
     """Train, send, mix, deliver."""
     everybody, full = np.arange(oracle.owners), oracle.engine.data.capacities.astype(float)
     oracle = oracle.train(Sending(Effort(full, full), Effort(full, full)))[0]
-    return oracle.deliver(everybody, rule.exchange(oracle.sent(everybody, full)))
+    sent = oracle.sent(everybody, Reports(full, full, owners=everybody), with_losses=rule.asks_losses)
+    return oracle.deliver(everybody, rule.exchange(sent))
 
 
 def works(engine: Engine, recipe: Recipe, rules: list[Personalised]) -> dict[str, Callable[[], object]]:

@@ -8,46 +8,54 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedabm.learning.personal.exchange import Exchange, Sent
-from fedabm.mechanisms.personalised.base import usable
+from fedabm.learning.personal.sent import SentModels
+from fedabm.views import Exchange, Reports
 
 
-def judge_by_targets(targets: Tensor):
-    """Losses as squared distances from what would be best for each owner."""
-    return lambda models: ((models[:, None] - targets) ** 2).sum(2).numpy().astype(float)
+def judged(targets: Tensor, models: Tensor, start: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Losses as squared distances from what would be best for each owner: of all models (n, n), of its start (n,)."""
+    losses = ((models - targets[:, None]) ** 2).sum(2)
+    return losses.numpy().astype(float), ((start - targets) ** 2).sum(1).numpy().astype(float)
 
 
-def sent_of(owners: int = 6, width: int = 9, seed: int = 0, same_start: bool = False, length: float = 1.0) -> Sent:
-    """Random models, everybody sound."""
+def claims(size: np.ndarray) -> Reports:
+    """Owners that use all the data they claim."""
+    return Reports(size, size, owners=np.arange(len(size)))
+
+
+def sent_of(
+    owners: int = 6, width: int = 9, seed: int = 0, same_start: bool = False, length: float = 1.0, behind: float = 0.0
+) -> SentModels:
+    """Random models, everybody sound; their owners started from `behind`."""
     rng = np.random.default_rng(seed)
     draw = lambda *shape: torch.from_numpy(rng.normal(size=shape).astype(np.float32))  # noqa: E731
     initial = draw(width)
     start = initial.repeat(owners, 1) if same_start else initial + 0.1 * draw(owners, width)
     models, targets = start + length * draw(owners, width), initial + draw(owners, width)
+    start = start - behind
     size, sound = rng.uniform(10, 90, owners), np.ones(owners, dtype=bool)
-    return Sent(models, sound, start, initial, size, judge_by_targets(targets), np.arange(owners))
+    return SentModels(claims(size), sound, models, start, initial, judged(targets, models, start))
 
 
-def permuted(sent: Sent, order: np.ndarray) -> Sent:
+def permuted(sent: SentModels, order: np.ndarray) -> SentModels:
     """The same owners in another order."""
+    rows = {name: getattr(sent, name)[order] for name in ("models", "sound", "start")}
+    losses, before = sent.losses()
+    return replace(
+        sent, reports=sent.reports.take(order), measured=(losses[np.ix_(order, order)], before[order]), **rows
+    )
 
-    def judge(models: Tensor) -> np.ndarray:
-        return sent.judge(models)[:, order]
 
-    rows = {name: getattr(sent, name)[order] for name in ("models", "sound", "start", "size", "owners")}
-    return replace(sent, **rows, judge=judge)
-
-
-def broken(sent: Sent, *who: int, value: float = float("nan")) -> Sent:
+def broken(sent: SentModels, *who: int, value: float = float("nan")) -> SentModels:
     """Some models are no numbers."""
     models, sound = sent.models.clone(), sent.sound.copy()
     models[list(who)], sound[list(who)] = value, False
     return replace(sent, models=models, sound=sound)
 
 
-def next_start(done: Exchange, sent: Sent) -> Tensor:
+def next_start(done: Exchange, sent: SentModels) -> Tensor:
     """Where owners go on: from what they are sent, or from what they have."""
-    return usable(sent) if done.task.start is None else done.task.start
+    return sent.usable if done.task.start is None else done.task.start
 
 
 def parts(done: Exchange) -> list[Tensor]:

@@ -10,21 +10,28 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedabm.learning.personal.exchange import Sent
-from fedabm.mechanisms.personalised import CFL
-from tests.learning.sent import assert_close, broken, cosine, sent_of
+from fedabm.learning.personal.sent import SentModels
+from fedabm.mechanisms import CFL
+from fedabm.views import Exchange
+from tests.learning.sent import assert_close, broken, claims, cosine, sent_of
 
 
-def two_camps(owners: int = 6, length: float = 3.0) -> Sent:
+def two_camps(owners: int = 6, length: float = 3.0) -> SentModels:
     """Even owners move one way and odd ones the other."""
     sent = sent_of(owners, 4, same_start=True)
     side = torch.tensor([1.0 if i % 2 == 0 else -1.0 for i in range(owners)])[:, None]
     small = 0.1 * torch.from_numpy(np.random.default_rng(1).normal(size=(owners, 4)).astype(np.float32))
     step = side * torch.tensor([length, 0, 0, 0]) + small
-    return replace(sent, models=sent.start + step, size=np.ones(owners))
+    return replace(sent, models=sent.start + step, reports=claims(np.ones(owners)))
 
 
-def group_mean(sent: Sent, who: list[int]) -> Tensor:
+def next_round(sent: SentModels, done: Exchange, owners: list[int], start: Tensor, step: float) -> SentModels:
+    """Everybody moves by the same step from where it starts; the mechanism is reminded of what it wanted."""
+    reports = replace(claims(np.ones(len(owners))), owners=np.array(owners), memory=done.memory)
+    return replace(sent, reports=reports, start=start, models=start + step, sound=np.ones(len(owners), dtype=bool))
+
+
+def group_mean(sent: SentModels, who: list[int]) -> Tensor:
     return sent.models[who].mean(0)
 
 
@@ -36,8 +43,7 @@ def test_camps_that_pull_apart_are_split_and_stay_apart():
         assert_close(done.imports[np.ix_(who, who)], np.full((3, 3), 1 / 3))
     assert_close(done.imports[::2, 1::2], np.zeros((3, 3)))
     # Now everybody moves in the same direction: no further split, and the groups are still those.
-    same = replace(sent, start=done.task.start, models=done.task.start + 5.0)
-    again = CFL().exchange(same)
+    again = CFL().exchange(next_round(sent, done, list(range(6)), done.task.start, 5.0))
     torch.testing.assert_close(again.task.start, done.task.start + 5.0)
     assert_close(again.imports, done.imports)
 
@@ -48,7 +54,7 @@ def test_groups_outlive_owners_that_leave_and_admit_newcomers():
     left = np.array([0, 2, 3, 4, 5])
     nearer = [int(torch.linalg.vector_norm(done.task.start[i] - sent.initial) * 1e4) for i in (0, 1)]
     start = torch.cat([done.task.start[left], sent.initial[None]])
-    later = replace(sent, start=start, models=start + 1.0)
+    later = next_round(sent, done, [*left.tolist(), 6], start, 1.0)
     again = CFL().exchange(later)
     groups = [[0, 1, 3], [2, 4]]
     groups[int(np.argmin(nearer))].append(5)
@@ -64,7 +70,7 @@ def test_groups_outlive_owners_that_leave_and_admit_newcomers():
         (two_camps(2), CFL()),  # two members only
         (two_camps(), CFL(smallest=6)),
         (two_camps(), CFL(max_above=4.0)),
-        (replace(two_camps(), size=np.array([9.0, 1, 9, 1, 9, 1])), CFL()),  # the mean update is long
+        (replace(two_camps(), reports=claims(np.array([9.0, 1, 9, 1, 9, 1]))), CFL()),  # the mean update is long
     ],
 )
 def test_no_split_without_all_three_reasons(case, rule):
@@ -74,7 +80,7 @@ def test_no_split_without_all_three_reasons(case, rule):
 
 def test_halves_are_the_best_of_complete_linkage_by_plain_loops():
     for seed in range(5):
-        sent = replace(sent_of(7, 5, seed=seed, same_start=True, length=3.0), size=np.ones(7))
+        sent = replace(sent_of(7, 5, seed=seed, same_start=True, length=3.0), reports=claims(np.ones(7)))
         done = CFL(mean_below=100.0).exchange(sent)
         moved = (sent.models - sent.start).double().numpy()
         groups = [[i] for i in range(7)]
@@ -92,9 +98,9 @@ def test_halves_are_the_best_of_complete_linkage_by_plain_loops():
 
 
 def test_a_silent_owner_stays_with_its_group_and_goes_with_the_larger_half():
-    sent = replace(broken(two_camps(7), 6), size=np.array([1.0, 1, 1, 1.01, 1, 1, 1]))
+    sent = replace(broken(two_camps(7), 6), reports=claims(np.array([1.0, 1, 1, 1.01, 1, 1, 1])))
     done = CFL().exchange(sent)
     torch.testing.assert_close(done.task.start[6], done.task.start[1])
     assert not done.imports[:, 6].any()
-    second = CFL().exchange(replace(sent, start=done.task.start, models=done.task.start + 1.0))
+    second = CFL().exchange(next_round(sent, done, list(range(7)), done.task.start, 1.0))
     torch.testing.assert_close(second.task.start[6], second.task.start[1])

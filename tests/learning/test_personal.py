@@ -20,19 +20,20 @@ from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.engine.training import Proximal
 from fedabm.learning.oracles import Recipe
-from fedabm.learning.personal.exchange import Exchange, LocalTask
 from fedabm.learning.personal.models import Personal
 from fedabm.learning.personal.own import ClassMix, OwnPart
-from fedabm.mechanisms import Mechanism
-from fedabm.mechanisms.market import ImportGain, ModelMarket
-from fedabm.mechanisms.market.distances import proximal_centres
-from fedabm.mechanisms.personalised import RIVALS, Ditto, FedAvg, Local
+from fedabm.mechanisms import Ditto, FedAvg, Local, Mechanism, ModelMarket
+from fedabm.mechanisms.market import ImportGain
+from fedabm.papers.market_setting import RIVALS
 from fedabm.simulation import checkpoint
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Attacker, Honest, Strategy
+from fedabm.views import Exchange, LocalTask
 from tests.conftest import assert_equal_frames, run
+from tests.learning.sent import claims
 from tests.learning.test_answers import COSTS, FULL, PLANTED, TESTED
 from tests.learning.test_answers import engine as secret_engine
+from tests.models import PlainModels
 from tests.test_privacy import Bugged, leaks
 
 MARKET = ModelMarket(2.0, 10.0)
@@ -94,9 +95,9 @@ def test_the_second_round_of_the_market_is_held_to_the_proximal_centre():
     one, two = run(scenario(MARKET, steps=1)), run(scenario(MARKET, steps=2))
     first, links = models(one), one.links[0]
     assert links.weights.any()
-    centres = proximal_centres(
-        first.numpy().astype(float), engine().initial(0).numpy().astype(float), links.weights, 10.0, MARKET.distance
-    )
+    rows, initial = first.numpy().astype(float), engine().initial(0).numpy().astype(float)
+    plain = PlainModels(claims(data().capacities), np.ones(6, dtype=bool), rows, rows, initial, rows)
+    centres = plain.pulled(MARKET.distance, links.weights, 10.0)
     held = Proximal(2.0 / 10.0, torch.from_numpy(centres).float())
     streams = Streams(generator(0, "training", owner, 1) for owner in range(6))
     how = {"steps": 5, "batch": 8, "optimiser": RECIPE.optimiser, "streams": streams, "proximal": held}

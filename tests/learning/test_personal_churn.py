@@ -9,7 +9,7 @@ import torch
 
 from fedabm import Federation
 from fedabm.common.random import Streams, generator
-from fedabm.mechanisms.personalised import Local
+from fedabm.mechanisms import Local
 from fedabm.strategies import FreeRider, Honest, Quitter, Strategy
 from tests.conftest import run
 from tests.learning.test_personal import MARKET, RECIPE, data, engine, every_rule, models, scenario
@@ -54,12 +54,12 @@ class Remembers(Local):
     """Counts everybody's rounds by what it is reminded of."""
 
     def exchange(self, sent):
-        known = sent.memory or {}
-        rounds = {owner: 1 + known.get(owner, 0) for owner in sent.owners.tolist()}
+        known = sent.reports.memory or {}
+        rounds = {owner: 1 + known.get(owner, 0) for owner in sent.reports.owners.tolist()}
         return replace(super().exchange(sent), memory={**known, **rounds})
 
 
 def test_a_mechanism_is_reminded_also_after_owners_have_come_and_gone():
-    assert run(scenario(Remembers(), steps=4)).accuracy.last.memory == dict.fromkeys(range(6), 4)
+    assert run(scenario(Remembers(), steps=4)).server.memory == dict.fromkeys(range(6), 4)
     changing = scenario(Remembers(), {1: Leaves(after=2)}, steps=4, owner_3=4)
-    assert run(changing).accuracy.last.memory == {0: 4, 1: 2, 2: 4, 3: 1, 4: 4, 5: 4}
+    assert run(changing).server.memory == {0: 4, 1: 2, 2: 4, 3: 1, 4: 4, 5: 4}

@@ -10,16 +10,14 @@ import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
 
-from fedabm.learning.personal.exchange import Sent
+from fedabm.learning.personal.sent import SentModels, cosines
 from fedabm.learning.rules import FedAvg as FedAvgRule
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import server_part
-from fedabm.mechanisms.personalised import Ditto, FedAMP, FedAvg, FedFomo, FedProx, Local, PFedGraph
-from fedabm.mechanisms.personalised.base import cosines
+from fedabm.mechanisms import Ditto, FedAMP, FedAvg, FedFomo, FedProx, Local, PFedGraph
 from fedabm.mechanisms.personalised.p_fed_graph import on_simplex
-from tests.learning.sent import assert_close, broken, cosine, judge_by_targets, sent_of
+from tests.learning.sent import assert_close, broken, claims, cosine, judged, sent_of
 
 # Local training, averages
 
@@ -92,15 +90,14 @@ def test_cosines_survive_any_length():
 
 def test_first_order_weights_by_plain_loops():
     for seed, most, far in itertools.product(range(4), (2, 6), (0.0, 4.0)):
-        sent = sent_of(6, seed=seed)
-        sent = replace(sent, start=sent.start - far)  # from far away nearly every model helps
-        loss, before = sent.judge(sent.models), sent.judge(sent.start)
+        sent = sent_of(6, seed=seed, behind=far)  # from far away nearly every model helps
+        loss, before = sent.losses()
         expected = np.zeros((6, 6))
         for i in range(6):
             slopes = {}
             for j in range(6):
                 gap = float(torch.linalg.vector_norm(sent.models[j].double() - sent.start[i].double()))
-                slopes[j] = max(0.0, before[i, i] - loss[j, i]) / gap
+                slopes[j] = max(0.0, before[i] - loss[i, j]) / gap
             chosen = [i, *sorted((j for j in range(6) if j != i), key=lambda j: -slopes[j])[:most]]
             total = sum(slopes[j] for j in chosen)
             for j in chosen:
@@ -110,7 +107,7 @@ def test_first_order_weights_by_plain_loops():
         assert (done.imports > 0).sum(axis=1).max() <= most + 1
         assert not far or (done.imports > 0).sum(axis=1).max() == min(most + 1, 6)
         for i in range(6):
-            moves = expected[i].any() and expected[i] @ (loss[:, i] < before[i, i]) > 0
+            moves = expected[i].any() and expected[i] @ (loss[i] < before[i]) > 0
             wanted = expected[i] @ sent.models.numpy() if moves else sent.start[i]
             assert_close(done.task.start[i], wanted)
 
@@ -119,7 +116,8 @@ def test_an_owner_stays_where_nothing_helps_and_takes_what_does():
     start, initial = torch.zeros(2, 2), torch.zeros(2)
     models = torch.tensor([[-1.0, 0.0], [2.0, 0.0]])
     targets = torch.tensor([[2.0, 0.0], [0.0, 0.0]])
-    sent = Sent(models, np.ones(2, bool), start, initial, np.ones(2), judge_by_targets(targets), np.arange(2))
+    losses = judged(targets, models, start)
+    sent = SentModels(claims(np.ones(2)), np.ones(2, bool), models, start, initial, losses)
     done = FedFomo().exchange(sent)
     assert_close(done.task.start, [[2.0, 0.0], [0.0, 0.0]])
     assert_close(done.imports, [[0.0, 1.0], [0.0, 1.0]])
@@ -127,15 +125,9 @@ def test_an_owner_stays_where_nothing_helps_and_takes_what_does():
 
 def test_losses_that_are_no_numbers_help_nobody():
     sent = sent_of(4)
-    clean = sent.judge
-
-    def judge(models: Tensor) -> np.ndarray:
-        losses = clean(models)
-        if models is not sent.start:
-            losses[1], losses[2] = np.nan, np.inf
-        return losses
-
-    done = FedFomo().exchange(replace(sent, judge=judge))
+    losses, before = sent.losses()
+    losses[:, 1], losses[:, 2] = np.nan, np.inf
+    done = FedFomo().exchange(replace(sent, measured=(losses, before)))
     others = ~np.eye(4, dtype=bool)
     assert not done.imports[:, 1:3][others[:, 1:3]].any()
 

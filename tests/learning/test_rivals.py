@@ -23,24 +23,14 @@ from fedabm.learning.personal.models import Personal
 from fedabm.learning.personal.own import OwnPart
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import one_round
-from fedabm.mechanisms import Mechanism
-from fedabm.mechanisms.personalised import (
-    CFL,
-    RIVALS,
-    Ditto,
-    FedAMP,
-    FedAvg,
-    FedFomo,
-    FedProx,
-    Local,
-    Personalised,
-    PFedGraph,
-)
+from fedabm.mechanisms import CFL, Ditto, FedAMP, FedAvg, FedFomo, FedProx, Local, Mechanism, PFedGraph
+from fedabm.mechanisms.personalised.base import Personalised
+from fedabm.papers.market_setting import RIVALS
 from fedabm.strategies import Honest
 from fedabm.views import Reports, ServerView
 from tests.conftest import run
 from tests.learning.plain import random_data
-from tests.learning.sent import assert_close, broken, next_start, parts, permuted, sent_of
+from tests.learning.sent import assert_close, broken, claims, next_start, parts, permuted, sent_of
 
 NAMES = [type(rule).__name__ for rule in RIVALS]
 every_rule = pytest.mark.parametrize("rule", RIVALS, ids=NAMES)
@@ -114,7 +104,7 @@ def test_huge_models_leave_finite_ones(rule):
 
 @every_rule
 def test_nobody_claims_any_data(rule):
-    sent = replace(sent_of(4), size=np.zeros(4))
+    sent = replace(sent_of(4), reports=claims(np.zeros(4)))
     done = rule.exchange(sent)
     assert_close(done.imports.sum(axis=1), np.ones(4))
     assert all(torch.isfinite(rows).all() for rows in parts(done))
@@ -174,7 +164,7 @@ def test_held_training_in_a_federation():
     mean = torch.tensor([3.0, 2.0, 1.0]) / 6 @ once
     torch.testing.assert_close(federation(FedProx(0.3), 2).models, trained(mean, 1, proximal=Proximal(0.3, mean)))
     graph = FedAMP(strength=0.5)
-    cloud = torch.from_numpy(graph.weights(federation(graph, 1).sent(np.arange(3), np.ones(3)))).float() @ once
+    cloud = torch.from_numpy(graph.weights(federation(graph, 1).sent(np.arange(3), claims(np.ones(3))))).float() @ once
     torch.testing.assert_close(federation(graph, 2).models, trained(once, 1, proximal=Proximal(0.5, cloud)))
 
 
@@ -185,7 +175,7 @@ def test_personal_models_go_on_from_where_they_were():
     kept = trained(once, 1, proximal=Proximal(2.0, mean), streams=streams)
     after = federation(Ditto(2.0), 2)
     torch.testing.assert_close(after.models, kept)
-    sent = after.sent(np.arange(3), np.ones(3))
+    sent = after.sent(np.arange(3), claims(np.ones(3)))
     torch.testing.assert_close(sent.models, trained(mean, 1))
 
 

@@ -8,17 +8,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 from fedabm import Federation, Scenario
-from fedabm.mechanisms.market import (
-    GivenModels,
-    ImportGain,
-    ModelMarket,
-    SquareRootGain,
-    market_reports,
-    thresholds,
-)
+from fedabm.mechanisms import ModelMarket
+from fedabm.mechanisms.market import GivenModels, ImportGain, SquareRootGain, market_reports, thresholds
 from fedabm.simulation.roles import market_owners
 from fedabm.strategies import Strategy
 from fedabm.views import Reports
+from tests.models import PlainModels
 
 Market = tuple[Reports, np.ndarray]
 
@@ -65,6 +60,13 @@ def algorithm_2(reports: Reports, price: np.ndarray, *, stop: bool) -> np.ndarra
             elif stop:
                 break
     return adjacency
+
+
+def at(models: np.ndarray, initial: np.ndarray) -> PlainModels:
+    """Models at these places; those that are not finite are not sound."""
+    told = market_reports(np.full(len(models), 100.0), 0.0, 4e4)
+    start = np.tile(initial, (len(models), 1))
+    return PlainModels(told, np.isfinite(models).all(axis=1), models, start, initial, start)
 
 
 def truth(owners: int = 6, seed: int = 3) -> Reports:

@@ -9,7 +9,8 @@ import numpy as np
 from fedabm import Federation, Scenario, population
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
-from fedabm.mechanisms.market import ModelMarket, market_reports, utilities
+from fedabm.mechanisms import ModelMarket
+from fedabm.mechanisms.market import market_reports, utilities
 from fedabm.strategies import Honest, Liar, Quitter
 from tests.conftest import assert_equal_frames, run, two_owners
 from tests.market.markets import GAIN, MARKET, apart, federation, truth, utility

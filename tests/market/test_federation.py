@@ -9,11 +9,10 @@ from fedabm import InputError, Scenario
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
 from fedabm.games.valuation import Received
-from fedabm.mechanisms import NoPayments
+from fedabm.mechanisms import ModelMarket, NoPayments
 from fedabm.mechanisms.market import (
     GivenModels,
     ImportGain,
-    ModelMarket,
     cluster_distances,
     market_graph,
     market_reports,
@@ -147,7 +146,7 @@ def test_the_default_valuation_is_accuracy_received_less_cost():
 
 
 def test_a_market_without_models_and_gains_without_imports_are_refused():
-    with pytest.raises(InputError, match="everyone's own model"):
+    with pytest.raises(InputError, match="model per owner"):
         run(two_owners(mechanism=ModelMarket()))
     with pytest.raises(InputError, match="exchanges models"):
         run(two_owners(mechanism=NoPayments(), valuation=ImportGain()))

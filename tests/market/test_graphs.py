@@ -4,7 +4,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from fedabm.mechanisms.market import ModelMarket, graph_measures, market_graph, owner_measures
+from fedabm.mechanisms import ModelMarket
+from fedabm.mechanisms.market import graph_measures, market_graph, owner_measures
 from fedabm.simulation.ledger import write_graphml
 from tests.market.markets import random_market
 

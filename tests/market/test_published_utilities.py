@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from fedabm.mechanisms.market import ModelMarket, cluster_distances, market_reports, utilities
+from fedabm.mechanisms import ModelMarket
+from fedabm.mechanisms.market import cluster_distances, market_reports, utilities
 from fedabm.views import Reports
 from tests.market.markets import GAIN
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 
 from fedabm.common.errors import InputError
+from fedabm.mechanisms import ModelMarket
 from fedabm.mechanisms.market import (
     LogarithmicGain,
-    ModelMarket,
     best_graph,
     limits,
     market_reports,

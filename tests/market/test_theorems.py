@@ -5,14 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedabm.mechanisms.market import (
-    ModelMarket,
-    eagerness_of,
-    market_reports,
-    social_welfare,
-    unit_costs_of,
-    utilities,
-)
+from fedabm.mechanisms import ModelMarket
+from fedabm.mechanisms.market import eagerness_of, market_reports, social_welfare, unit_costs_of, utilities
 from fedabm.simulation.ledger import Ledger
 from fedabm.simulation.lies import misreport
 from fedabm.views import Reports, Transfers

@@ -74,8 +74,8 @@ class Accuracy(ABC):
         """
         return self.advance(sending.before.contribution), np.zeros(len(sending.now.contribution), dtype=bool)
 
-    def sent(self, rows: Rows, size: Array) -> Any:
-        """The models that owners in `rows`, who claim these sizes, sent in this round; None where all share one."""
+    def sent(self, rows: Rows, reports: Any, *, with_losses: bool = False) -> Any:
+        """What the owners in `rows` sent beside their `reports` in this round; None where all share one model."""
         return None
 
     def deliver(self, rows: Rows, exchange: Any) -> Accuracy:

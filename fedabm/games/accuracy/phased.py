@@ -71,9 +71,9 @@ class Wrapping(Accuracy):
         trained, dropped = self.model.train(sending)
         return self._with(trained), dropped
 
-    def sent(self, rows: Rows, size: Array) -> Any:
+    def sent(self, rows: Rows, reports: Any, *, with_losses: bool = False) -> Any:
         """What the model's owners sent."""
-        return self.model.sent(rows, size)
+        return self.model.sent(rows, reports, with_losses=with_losses)
 
     def deliver(self, rows: Rows, exchange: Any) -> Self:
         """Hand the model what the server sends back."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
-from weakref import WeakValueDictionary
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -19,16 +18,15 @@ from fedabm.games.curves import Array, Line, Rows
 from fedabm.games.sending import Sending, Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.answers import Standing
-from fedabm.learning.personal.exchange import Exchange, Sent
 from fedabm.learning.personal.own import ClassMix
+from fedabm.learning.personal.sent import SentModels
 from fedabm.learning.personal.tasks import Training
 from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import tamper
+from fedabm.views import Exchange, Reports
 
-__all__ = ["Judge", "Personal"]
-
-_ENGINES: WeakValueDictionary[str, Engine] = WeakValueDictionary()
+__all__ = ["Personal"]
 
 
 class OwnMeasure(Protocol):
@@ -38,32 +36,13 @@ class OwnMeasure(Protocol):
         """What the models (n, P) are worth to their owners, (n,)."""
 
 
-@dataclass(frozen=True)
-class Judge:
-    """Losses of models on the owners' own training data, measured by the owners: no more than a ticket to ask with."""
-
-    ticket: str
-    rows: Table
-
-    @classmethod
-    def of(cls, engine: Engine, rows: Rows) -> Judge:
-        """Who asks for the judgement of the owners in `rows`."""
-        _ENGINES[str(id(engine))] = engine
-        return cls(str(id(engine)), Table(np.asarray(rows, dtype=np.intp)))
-
-    def __call__(self, models: Tensor) -> Array:
-        """Losses (k, n) of k models (k, P)."""
-        return _ENGINES[self.ticket].evaluate(models, self.rows.array, part="train").loss.cpu().numpy()
-
-
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What happened last: what was sent (n, P), from where, whose was sound, and what the server wants to remember."""
+    """What happened last: what was sent (n, P), from where, and whose was sound."""
 
     models: Tensor
     start: Tensor
     sound: NDArray[np.bool_]
-    memory: Any = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,27 +150,27 @@ class Personal(Accuracy):
     def _run(self, training: Training, used: Array, *path: int) -> Tensor:
         return training.run(self.engine, self.recipe, used, self.seed or 0, self.round, *path)
 
-    def sent(self, rows: Rows, size: Array) -> Sent:
-        """What reached the server from the owners in `rows`, who claim these data sizes."""
+    def sent(self, rows: Rows, reports: Reports, *, with_losses: bool = False) -> SentModels:
+        """What reached the server from the owners in `rows` beside their reports, with losses only if it asked."""
         last, rows = self._latest, np.asarray(rows)
         places = torch.from_numpy(rows).to(self.engine.device)
-        return Sent(
-            last.models[places],
-            last.sound[rows] if len(last.sound) else np.ones(len(rows), dtype=bool),
-            last.start[places],
-            self.initial,
-            size,
-            Judge.of(self.engine, rows),
-            rows,
-            last.memory,
+        sound = last.sound[rows] if len(last.sound) else np.ones(len(rows), dtype=bool)
+        sent = SentModels(reports, sound, last.models[places], last.start[places], self.initial)
+        return replace(sent, measured=self._measured(sent, rows)) if with_losses else sent
+
+    def _measured(self, sent: SentModels, rows: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Losses of all models, and of what they started from, that the owners measure on their own training data."""
+        models, starts = (
+            self.engine.evaluate(judged, rows, part="train").loss.cpu().numpy() for judged in (sent.usable, sent.start)
         )
+        return models.T, np.diagonal(starts)
 
     def deliver(self, rows: Rows, exchange: Exchange) -> Personal:
         """What owners in `rows` are to train on next; the others go on from their own models."""
         known = np.asarray(rows, dtype=np.intp), self.models, self.initial
         task = Training.of(exchange.task, *known)
         personal = None if exchange.personal is None else Training.of(exchange.personal, *known)
-        return replace(self, task=task, personal=personal, last=replace(self._latest, memory=exchange.memory))
+        return replace(self, task=task, personal=personal, last=self._latest)
 
 
 _NOTHING = Round(torch.empty(0), torch.empty(0), np.zeros(0, dtype=bool))

@@ -13,9 +13,9 @@ from fedabm.common.random import Streams, generator
 from fedabm.games.curves import Rows
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.training import Proximal
-from fedabm.learning.personal.exchange import LocalTask
 from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.recipe import Recipe
+from fedabm.views import LocalTask
 
 __all__ = ["Training"]
 

@@ -1,10 +1,9 @@
-"""The model-sharing market iPFL: a mechanism of the agent-based model, and alone on given distances and sizes."""
+"""The model-sharing market iPFL, part by part, for given reports and distances; `ModelMarket` is the mechanism."""
 
-from fedabm.mechanisms.market.distances import Cosine, Distance, Euclidean, cluster_distances
+from fedabm.mechanisms.market.distances import Cosine, Euclidean, cluster_distances
 from fedabm.mechanisms.market.gains import Gain, LogarithmicGain, SquareRootGain
 from fedabm.mechanisms.market.given import GivenModels
 from fedabm.mechanisms.market.graphs import graph_measures, import_table, market_graph, money_table, owner_measures
-from fedabm.mechanisms.market.model_market import ModelMarket
 from fedabm.mechanisms.market.optimum import best_graph
 from fedabm.mechanisms.market.payments import remittances
 from fedabm.mechanisms.market.reports import PROHIBITIVE, eagerness_of, market_reports, unit_costs_of
@@ -16,13 +15,11 @@ from fedabm.mechanisms.market.welfare import objectives, pooled, social_welfare,
 __all__ = [
     "PROHIBITIVE",
     "Cosine",
-    "Distance",
     "Euclidean",
     "Gain",
     "GivenModels",
     "ImportGain",
     "LogarithmicGain",
-    "ModelMarket",
     "SquareRootGain",
     "best_graph",
     "cluster_distances",

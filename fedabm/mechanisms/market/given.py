@@ -11,7 +11,7 @@ from fedabm.common.errors import InputError
 from fedabm.common.table import Table
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Rows
-from fedabm.mechanisms.market.distances import Distance
+from fedabm.views import Distance, Reports, Sent
 
 __all__ = ["GivenModels"]
 
@@ -43,22 +43,24 @@ class GivenModels(Accuracy):
         """Nothing is known about accuracies."""
         return np.zeros(np.shape(profiles))
 
-    def sent(self, rows: Rows, size: Array) -> _Standing:
+    def sent(self, rows: Rows, reports: Reports, *, with_losses: bool = False) -> StandingModels:
         """The same models in every round."""
-        return _Standing(self.distances.array[np.ix_(np.asarray(rows), np.asarray(rows))], size)
+        apart = self.distances.array[np.ix_(np.asarray(rows), np.asarray(rows))]
+        return StandingModels(reports, np.ones(len(apart), dtype=bool), apart)
 
 
 @dataclass(frozen=True, eq=False)
-class _Standing:
-    """What reached the server, as far as a market asks."""
+class StandingModels(Sent):
+    """Models at given distances.  Nobody trains, so nothing is really sent back."""
 
-    distances: Array
-    size: Array
+    apart: Array
 
-    def apart(self, distance: Distance) -> Array:
-        """The given distances, whatever way they are measured."""
-        return self.distances.copy()
+    def distances(self, distance: Distance) -> Array:
+        """The given ones, whatever way they are measured."""
+        return self.apart.copy()
 
-    def held(self, weights: Array, step: float, distance: Distance, strength: float) -> None:
-        """Nobody trains, so nobody is held to anything."""
-        return None
+    def mix(self, weights: Array, who: object = None, instead: object = None) -> None:
+        """Models stay as they are."""
+
+    def pulled(self, distance: Distance, weights: Array, step: float) -> None:
+        """Models stay where they are."""

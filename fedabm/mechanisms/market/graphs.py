@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fedabm.games.curves import Array
-from fedabm.mechanisms.market.payments import MODEL_IMPORT
+from fedabm.mechanisms.personalised.base import MODEL_IMPORT
 
 __all__ = ["graph_measures", "import_table", "market_graph", "money_table", "owner_measures"]
 

@@ -9,18 +9,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.common.errors import InputError, check_positive
-from fedabm.games.accuracy.base import Accuracy
+from fedabm.common.errors import check_kind, check_positive
 from fedabm.games.curves import Array
-from fedabm.games.offers import Offers, full_access, nothing
-from fedabm.mechanisms.base import Mechanism
-from fedabm.mechanisms.market.distances import Cosine, Distance, import_weights
+from fedabm.mechanisms.market.distances import Cosine, import_weights
 from fedabm.mechanisms.market.gains import Gain, SquareRootGain
-from fedabm.mechanisms.market.payments import MODEL_IMPORT, remittances
+from fedabm.mechanisms.market.payments import remittances
 from fedabm.mechanisms.market.reports import check_distances
 from fedabm.mechanisms.market.selection import select
 from fedabm.mechanisms.market.thresholds import limits, prices
-from fedabm.views import Flags, Outcome, Reports, ServerView, Transfers
+from fedabm.mechanisms.personalised.base import Personalised
+from fedabm.views import Distance, Exchange, Flags, LocalTask, Reports, Sent
 
 __all__ = ["ModelMarket"]
 
@@ -29,7 +27,7 @@ _BLOCK = 2**17
 
 
 @dataclass(frozen=True)
-class ModelMarket(Mechanism):
+class ModelMarket(Personalised):
     """Everyone imports the models that are worth their price, and pays their marginal gain.
 
     Owner i imports j's model at the price c_j + lambda (N_j / N_i) d_ij, lambda = `similarity_weight`, by Algorithm 2,
@@ -57,25 +55,17 @@ class ModelMarket(Mechanism):
     def __post_init__(self) -> None:
         check_positive("similarity_weight", self.similarity_weight, zero=True)
         check_positive("step", self.step)
+        check_kind("gain", self.gain, Gain)
+        check_kind("distance", self.distance, Distance)
 
-    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
-        """The own model, whatever is contributed; nothing is proven about contributions, so no gap is certified."""
-        return full_access(accuracy, reports.contribution, nothing(len(reports.contribution)), "unknown")
-
-    def settle(self, view: ServerView) -> Outcome:
-        """Clear the market among those who sent a usable model and claim data, and tell everyone what to train on."""
-        if view.updates is None:
-            raise InputError("a model market needs everyone's own model, got one shared; use Personal or GivenModels")
-        size = np.where(view.updates.size > 0, view.updates.size, 1.0)
-        reports, apart = replace(view.reports, size=size), view.updates.apart(self.distance)
-        silent = view.updates.size <= 0
+    def exchange(self, sent: Sent) -> Exchange:
+        """Clear the market among those who sent a sound model and claim data, and hold everyone to its centre."""
+        size, silent, apart = np.where(sent.size > 0, sent.size, 1.0), sent.size <= 0, sent.distances(self.distance)
         apart[silent], apart[:, silent] = np.nan, np.nan
-        adjacency, paid = self.clear(reports, apart)
+        adjacency, paid = self.clear(replace(sent.reports, size=size), apart)
         weights = import_weights(adjacency, size)
-        exchange = view.updates.held(weights, self.step, self.distance, self.similarity_weight / self.step)
-        transfers = Transfers.between(paid, MODEL_IMPORT)
-        payments, offers = paid.sum(axis=0) - paid.sum(axis=1), self.offers(view.oracle, view.reports)
-        return Outcome(np.ones(len(size)), payments, transfers, offers, weights, exchange=exchange)
+        centres = sent.pulled(self.distance, weights, self.step)
+        return Exchange(LocalTask(None, centres, self.similarity_weight / self.step), weights, paid=paid)
 
     def clear(self, reports: Reports, distances: Array) -> tuple[Flags, Array]:
         """Who imports (row) whose model (column), and what it pays for it."""

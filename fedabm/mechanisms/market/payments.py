@@ -15,10 +15,7 @@ from fedabm.mechanisms.market.reports import eagerness_of
 from fedabm.mechanisms.market.thresholds import difference
 from fedabm.views import Flags, Reports
 
-__all__ = ["MODEL_IMPORT", "marginal_gains", "remittances"]
-
-#: why owners pay each other in a market, as the ledger says
-MODEL_IMPORT = "model import"
+__all__ = ["marginal_gains", "remittances"]
 
 
 def marginal_gains(gain: Gain, reports: Reports, adjacency: Flags) -> Array:

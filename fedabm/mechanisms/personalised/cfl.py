@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage, to_tree
 from scipy.spatial.distance import squareform
-from torch import Tensor
 
 from fedabm.common.errors import check_positive, check_whole
 from fedabm.games.curves import Array
-from fedabm.learning.personal.exchange import Exchange, LocalTask, Sent
-from fedabm.learning.rules.aggregate import screen
-from fedabm.mechanisms.personalised.base import Personalised, cosines, shares, usable
+from fedabm.mechanisms.personalised.base import Personalised, shares
+from fedabm.views import Exchange, Flags, LocalTask, Sent
 
 __all__ = ["CFL"]
 
@@ -29,9 +26,9 @@ class CFL(Personalised):
         |sum_j p_j u_j| < mean_below,    max_j |u_j| > max_above,    more than `smallest` sound members
 
     with u_j the owner's update in this round and p_j its share of the group's claimed data.  The halves are those of
-    complete linkage on the negative cosines of the updates.  Everybody begins in one group; later, those who started
-    from the same model are one.  A silent owner goes with the half that claims more data, a newcomer to the group whose
-    model is nearest to the initial one.  Sattler et al. 2020 (CFL), with the limits of iPFL 2025.
+    complete linkage on the negative cosines of the updates.  Everybody begins in one group; who is in which is
+    remembered.  A silent owner goes with the half that claims more data, a newcomer to the group whose model is nearest
+    to the initial one.  Sattler et al. 2020 (CFL), with the limits of iPFL 2025.
     """
 
     mean_below: float = 2.0
@@ -45,60 +42,64 @@ class CFL(Personalised):
 
     def exchange(self, sent: Sent) -> Exchange:
         """The mean of each owner's group."""
-        groups, centres = _groups(sent)
-        groups, parents = self._split(groups, sent)
-        within, models = _weights(groups, len(parents), shares(sent)), usable(sent)
-        rows = torch.from_numpy(within).to(models) @ models
-        heard = torch.from_numpy(within.any(axis=1)).to(models.device) & screen(rows)
-        rows = torch.where(heard[:, None], rows, centres[parents])
+        before, elder = _groups(sent)
+        groups = self._split(before, sent)
+        within = _weights(groups, shares(sent))
+        task = LocalTask(sent.mix(within, groups, elder))
         weights = within[groups]
         weights[~weights.any(axis=1)] = np.eye(len(groups))[~weights.any(axis=1)]
-        return Exchange(LocalTask(rows[torch.from_numpy(groups).to(rows.device)]), weights)
+        return Exchange(task, weights, memory=dict(zip(_numbers(sent), groups.tolist(), strict=True)))
 
-    def _split(self, groups: Labels, sent: Sent) -> tuple[Labels, Labels]:
-        """The groups after splitting, and which group each of them was before."""
-        groups, before = groups.copy(), int(groups.max()) + 1
-        updates, parents = torch.nan_to_num(usable(sent) - sent.start), np.arange(before)
-        torn = np.flatnonzero(self._torn(groups, before, updates, sent))
+    def _split(self, groups: Labels, sent: Sent) -> Labels:
+        """The groups after splitting those that are torn."""
+        torn = np.flatnonzero(self._torn(groups, sent))
+        if not len(torn):
+            return groups
+        groups, likeness = groups.copy(), sent.cosines("start")
         for group in torn:
-            members = np.flatnonzero(groups == group)
-            leaving = _half(members, updates, sent)
-            groups[leaving], parents = len(parents), np.append(parents, group)
-        return groups, parents
+            leaving = _half(np.flatnonzero(groups == group), likeness, sent)
+            groups[leaving] = groups.max() + 1
+        return groups
 
-    def _torn(self, groups: Labels, count: int, updates: Tensor, sent: Sent) -> NDArray[np.bool_]:
+    def _torn(self, groups: Labels, sent: Sent) -> Flags:
         """Which groups are to be split."""
-        within = _weights(groups, count, shares(sent))
-        mean = (torch.from_numpy(within).to(updates) @ updates).norm(dim=1).cpu().numpy()
-        inside = (groups == np.arange(count)[:, None]) & sent.sound
-        longest = np.where(inside, updates.norm(dim=1).cpu().numpy(), 0.0).max(axis=1)
+        within = _weights(groups, shares(sent))
+        inside = (groups == np.arange(len(within))[:, None]) & sent.sound
+        longest = np.where(inside, sent.lengths(), 0.0).max(axis=1)
         many = inside.sum(axis=1) > self.smallest
-        return (mean < self.mean_below) & (longest > self.max_above) & many & within.any(axis=1)
+        return (sent.lengths(within) < self.mean_below) & (longest > self.max_above) & many & within.any(axis=1)
 
 
-def _groups(sent: Sent) -> tuple[Labels, Tensor]:
-    """Everybody's group, numbered from 0, and the groups' models: the ones that owners started from."""
-    centres = torch.unique(sent.start, dim=0)
-    grown = (centres != sent.initial).any(dim=1)
-    if grown.any():  # whoever still has the initial model came later than the others
-        centres = centres[grown]
-    # Differences, not products: the distance from the own group's model is exactly 0.
-    apart = torch.cdist(sent.start, centres, compute_mode="donot_use_mm_for_euclid_dist")
-    return apart.argmin(dim=1).cpu().numpy().astype(np.intp), centres
+def _numbers(sent: Sent) -> list[int]:
+    """The owners' numbers."""
+    owners = sent.reports.owners
+    return list(range(len(sent.sound))) if owners is None else owners.tolist()
 
 
-def _weights(groups: Labels, count: int, part: Array) -> Array:
+def _groups(sent: Sent) -> tuple[Labels, Labels]:
+    """Everybody's group, numbered from 0, and who began where everybody's group did: itself, unless it is new."""
+    known = sent.reports.memory or {}
+    groups = np.array([known.get(owner, -1) for owner in _numbers(sent)], dtype=np.intp)
+    elder, old = np.arange(len(groups)), np.flatnonzero(groups >= 0)
+    if not len(old):
+        return np.zeros_like(groups), elder
+    nearest = old[np.argmin(sent.drifts()[old])]
+    elder[groups < 0] = nearest
+    return np.unique(groups[elder], return_inverse=True)[1], elder
+
+
+def _weights(groups: Labels, part: Array) -> Array:
     """Each owner's share (column) of the claimed data of every group (row); 0 in a group that claims nothing."""
-    within = (groups == np.arange(count)[:, None]) * part
+    within = (groups == np.arange(groups.max() + 1)[:, None]) * part
     total = within.sum(axis=1, keepdims=True)
     return np.divide(within, total, out=np.zeros_like(within), where=total > 0)
 
 
-def _half(members: Labels, updates: Tensor, sent: Sent) -> Labels:
+def _half(members: Labels, likeness: Array, sent: Sent) -> Labels:
     """The members of one half; the silent ones are in it if it claims more data than the other."""
     heard, silent = members[sent.sound[members]], members[~sent.sound[members]]
-    apart = 1.0 - cosines(updates[torch.from_numpy(heard).to(updates.device)])
-    half = to_tree(linkage(squareform(apart, checks=False), "complete")).get_right().pre_order()
+    apart = squareform(1.0 - likeness[np.ix_(heard, heard)], checks=False)
+    half = to_tree(linkage(apart, "complete")).get_right().pre_order()
     leaving = heard[half]
     larger = 2.0 * sent.size[leaving].sum() > sent.size[heard].sum()
     return np.concatenate([leaving, silent]) if larger else leaving

@@ -8,8 +8,8 @@ import numpy as np
 
 from fedabm.common.errors import check_positive, check_range
 from fedabm.games.curves import Array
-from fedabm.learning.personal.exchange import Exchange, LocalTask, Sent
-from fedabm.mechanisms.personalised.base import Personalised, cosines, mixed, usable
+from fedabm.mechanisms.personalised.base import Personalised
+from fedabm.views import Exchange, LocalTask, Sent
 
 __all__ = ["FedAMP"]
 
@@ -37,11 +37,11 @@ class FedAMP(Personalised):
     def exchange(self, sent: Sent) -> Exchange:
         """The cloud model as centre, from wherever the owner is."""
         weights = self.weights(sent)
-        return Exchange(LocalTask(None, mixed(weights, sent), self.strength), weights)
+        return Exchange(LocalTask(None, sent.mix(weights), self.strength), weights)
 
     def weights(self, sent: Sent) -> Array:
         """How much of j's model goes into u_i, (n, n); an owner without sound others keeps to itself."""
-        likeness = np.exp(self.sharpness * (cosines(usable(sent) - sent.initial) - 1.0)) * sent.sound
+        likeness = np.exp(self.sharpness * (sent.cosines("initial") - 1.0)) * sent.sound
         np.fill_diagonal(likeness, 0.0)
         total = likeness.sum(axis=1, keepdims=True)
         found = (1.0 - self.self_weight) * np.divide(likeness, total, out=np.zeros_like(likeness), where=total > 0)

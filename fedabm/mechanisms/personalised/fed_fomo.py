@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-import torch
 
 from fedabm.common.errors import check_whole
 from fedabm.games.curves import Array
-from fedabm.learning.personal.exchange import Exchange, LocalTask, Sent
-from fedabm.mechanisms.personalised.base import Personalised, mixed, usable
+from fedabm.mechanisms.personalised.base import Personalised
+from fedabm.views import Exchange, LocalTask, Sent
 
 __all__ = ["FedFomo"]
 
@@ -31,6 +31,7 @@ class FedFomo(Personalised):
     """
 
     models: int = 6
+    asks_losses: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_whole("models", self.models)
@@ -38,19 +39,14 @@ class FedFomo(Personalised):
     def exchange(self, sent: Sent) -> Exchange:
         """Everybody's combination."""
         weights = self.weights(sent)
-        still = np.flatnonzero(~weights.any(axis=1))
-        start = mixed(weights, sent)
-        start[still] = sent.start[still]
+        task, still = LocalTask(sent.mix(weights)), ~weights.any(axis=1)
         weights[still] = np.eye(len(weights))[still]
-        return Exchange(LocalTask(start), weights)
+        return Exchange(task, weights)
 
     def weights(self, sent: Sent) -> Array:
         """v_ij, (n, n); rows of zeros where nothing helps."""
-        models = usable(sent)
-        losses = np.nan_to_num(sent.judge(models).T, nan=_WORST, posinf=_WORST)
-        before = np.nan_to_num(np.diagonal(sent.judge(sent.start)), nan=_WORST, posinf=_WORST)
-        apart = torch.cdist(sent.start, models, compute_mode="donot_use_mm_for_euclid_dist").cpu().numpy().astype(float)
-        gain = np.maximum(before[:, None] - losses, 0.0) * sent.sound
+        losses, before = (np.nan_to_num(found, nan=_WORST, posinf=_WORST) for found in sent.losses())
+        gain, apart = np.maximum(before[:, None] - losses, 0.0) * sent.sound, sent.gaps()
         slope = self._best(np.divide(gain, apart, out=np.zeros_like(gain), where=np.isfinite(apart) & (apart > 0)))
         steepest = slope.max(axis=1, keepdims=True)
         slope = np.divide(slope, steepest, out=np.zeros_like(slope), where=steepest > 0)

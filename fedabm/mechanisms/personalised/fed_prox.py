@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fedabm.common.errors import check_positive
-from fedabm.learning.personal.exchange import Exchange, LocalTask, Sent
 from fedabm.mechanisms.personalised.base import Personalised, average
+from fedabm.views import Exchange, LocalTask, Sent
 
 __all__ = ["FedProx"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.learning.personal.exchange import Exchange, LocalTask, Sent
 from fedabm.mechanisms.personalised.base import Personalised
+from fedabm.views import Exchange, LocalTask, Sent
 
 __all__ = ["Local"]
 

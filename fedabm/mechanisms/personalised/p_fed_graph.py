@@ -8,9 +8,8 @@ import numpy as np
 
 from fedabm.common.errors import check_positive, check_range
 from fedabm.games.curves import Array
-from fedabm.learning.personal.exchange import Exchange, LocalTask, Sent
-from fedabm.mechanisms.personalised.base import Personalised, cosines, mixed, usable
-from fedabm.views import Flags
+from fedabm.mechanisms.personalised.base import Personalised
+from fedabm.views import Exchange, Flags, LocalTask, Sent
 
 __all__ = ["PFedGraph", "on_simplex"]
 
@@ -39,12 +38,12 @@ class PFedGraph(Personalised):
     def exchange(self, sent: Sent) -> Exchange:
         """The mixture, as start and as centre."""
         weights = self.weights(sent)
-        rows = mixed(weights, sent)
-        return Exchange(LocalTask(rows, rows, self.strength), weights)
+        mixture = sent.mix(weights)
+        return Exchange(LocalTask(mixture, mixture, self.strength), weights)
 
     def weights(self, sent: Sent) -> Array:
         """The graph, (n, n); models that are not sound are left out, but for their own owners."""
-        found = cosines(usable(sent) - sent.initial)
+        found = sent.cosines("initial")
         found = np.where(found > self.alike, 1.0, found)
         allowed = np.eye(len(found), dtype=bool) | sent.sound
         size = np.where(allowed, sent.size / max(float(np.max(sent.size)), 1e-300), 0.0)

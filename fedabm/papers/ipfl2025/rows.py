@@ -7,8 +7,8 @@ import time
 import numpy as np
 
 from fedabm.games.curves import Array
+from fedabm.mechanisms import ModelMarket
 from fedabm.mechanisms.market import (
-    ModelMarket,
     SquareRootGain,
     cluster_distances,
     limits,

@@ -29,13 +29,25 @@ from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Recipe
 from fedabm.learning.personal.models import Personal
-from fedabm.mechanisms import Mechanism
-from fedabm.mechanisms.market import ImportGain, ModelMarket
-from fedabm.mechanisms.personalised import RIVALS
+from fedabm.mechanisms import (
+    CFL,
+    Ditto,
+    FedAMP,
+    FedAvg,
+    FedFomo,
+    FedProx,
+    Local,
+    Mechanism,
+    ModelMarket,
+    PFedGraph,
+)
+from fedabm.mechanisms.market import ImportGain
+from fedabm.mechanisms.personalised.base import Personalised
 from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.strategies import Honest, Strategy
 
 __all__ = [
+    "RIVALS",
     "Data",
     "MarketSetting",
     "Preset",
@@ -44,6 +56,18 @@ __all__ = [
     "market_rules",
     "market_setting",
 ]
+
+#: what iPFL 2025 measures the market against, with its parameters; training alone first
+RIVALS: tuple[Personalised, ...] = (
+    Local(),
+    FedAvg(),
+    FedProx(),
+    Ditto(),
+    FedAMP(),
+    CFL(),
+    FedFomo(),
+    PFedGraph(),
+)
 
 Preset = Literal["quick", "paper"]
 #: "auto": the preset's own, see `_AUTO`

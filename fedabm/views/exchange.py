@@ -1,0 +1,153 @@
+"""What flows between owners and server when everyone has a model of its own.
+
+owners train (LocalTask) -> what reaches the server (Sent) -> the mechanism decides -> what is sent back (Exchange)
+
+A mechanism decides by tables of numbers, one row and one column per owner; models stay with whoever trained them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.common.errors import InputError
+from fedabm.games.curves import Array, Flags
+from fedabm.views.reports import Reports
+
+__all__ = ["Distance", "Exchange", "LocalTask", "Models", "Sent", "Since"]
+
+#: rows of models, one per owner, as `Sent` hands them out; only whoever trains looks inside
+Models = Any
+#: from where a model has moved: from the one that everybody began with, or from what its owner started the round with
+Since = Literal["initial", "start"]
+
+
+class Distance(ABC):
+    """A differentiable distance of models by their inner products, each relative to the initial model theta^0."""
+
+    @abstractmethod
+    def between(self, products: Array) -> Array:
+        """d(i, j) of every pair, (n, n)."""
+
+    @abstractmethod
+    def pull(self, products: Array, weights: Array) -> Array:
+        """Coefficients c (n, n) of the direction in which the weighted distances of each owner fall.
+
+        sum_j c_ij (theta_j - theta^0) = -sum_j w_ij grad_i d(i, j)
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class LocalTask:
+    """What owners train on next: from `start`, with strength / 2 |w - pull|^2 added to their loss.
+
+    Without a `start` everyone goes on from the model that it keeps, which the server need not know; without a `pull`
+    nothing holds them.
+    """
+
+    start: Models | None = None
+    pull: Models | None = None
+    strength: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """What the server sends back.
+
+    task       what owners train on next and send
+    imports    (n, n): how much of j's model goes into i's; every other non-zero entry is an import
+    personal   a second training whose result each owner keeps for itself (None: it keeps what it sends)
+    paid       (n, n): what i pays j for its model (None: nobody pays)
+    memory     what the mechanism wants to find in its next reports
+    """
+
+    task: LocalTask
+    imports: Array
+    personal: LocalTask | None = None
+    paid: Array | None = None
+    memory: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """What reached the server in a round, one row per owner that takes part: reports, and models to ask about.
+
+    `sound` says whose model was usable.  The others' count as what their owners started from, and must not be mixed
+    into anybody's.  What a kind of models does not know, it says when it is asked.
+    """
+
+    reports: Reports
+    sound: Flags
+
+    @property
+    def size(self) -> Array:
+        """How much data stands behind each model: what its owner says it has, 0 if it says that it used none."""
+        return np.where(self.reports.contribution > 0, self.reports.size, 0.0)
+
+    # Tables to decide by
+
+    def products(self) -> Array:
+        """Inner products (n, n) of the models, relative to the initial one."""
+        raise self._unknown("inner products")
+
+    def distances(self, distance: Distance) -> Array:
+        """How far apart the models are; not a number for models that are not sound."""
+        found = distance.between(self.products())
+        found[~self.sound], found[:, ~self.sound] = np.nan, np.nan
+        return found
+
+    def cosines(self, since: Since) -> Array:
+        """The cosine of every two moves, (n, n); 0 between a model that stood still and any other."""
+        raise self._unknown("cosines")
+
+    def lengths(self, weights: Array | None = None) -> Array:
+        """|sum_j w_kj u_j| with u_j the moves since the start, for weights (k, n); without them |u_j|."""
+        raise self._unknown("lengths")
+
+    def drifts(self) -> Array:
+        """|s_i - theta^0|, (n,): how far from the initial model each owner started."""
+        raise self._unknown("drifts")
+
+    def gaps(self) -> Array:
+        """|w_j - s_i|, (n, n): how far each model is from where owner i started."""
+        raise self._unknown("gaps")
+
+    def losses(self) -> tuple[Array, Array]:
+        """Losses as owner i measures them on its own data: of every model j, (n, n), and of its start, (n,).
+
+        For mechanisms that ask for them (`Mechanism.asks_losses`).
+        """
+        raise self._unknown("losses")
+
+    # Models to send back
+
+    def mix(
+        self, weights: Array, who: NDArray[np.intp] | None = None, instead: NDArray[np.intp] | None = None
+    ) -> Models:
+        """Mixtures by `weights` (k, n); owner i gets number who[i], without `who` number i of k = n.
+
+        Where there is nothing to mix, or the result leaves the range of numbers, owner i gets what owner instead[i]
+        (by default itself) started from.
+        """
+        raise self._unknown("mixtures")
+
+    def pulled(self, distance: Distance, weights: Array, step: float) -> Models:
+        """The models after one gradient step of size `step` on their weighted distances."""
+        if np.any(weights[:, ~self.sound]):
+            raise InputError(
+                "a model that is not sound is imported; leave it out, the others would not be sound either"
+            )
+        return self.moved(step * distance.pull(self.products(), weights))
+
+    def moved(self, weights: Array) -> Models:
+        """theta_i + sum_j w_ij (theta_j - theta^0)."""
+        raise self._unknown("moved models")
+
+    def _unknown(self, what: str) -> InputError:
+        return InputError(
+            f"{type(self).__name__} have no {what} to decide by; let owners train, use Personal of fedabm.learning"
+        )

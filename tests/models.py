@@ -1,0 +1,93 @@
+"""Models of one's own without training: rows of an array, and every question about them answered by its formula."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.curves import Array, Line, Rows
+from fedabm.views import Reports, Sent, Since
+
+
+@dataclass(frozen=True, eq=False)
+class PlainModels(Sent):
+    """Models (n, P), what their owners started from (n, P), the initial model (P,), what would be best for each (n, P).
+
+    Losses are squared distances from the best.
+    """
+
+    models: Array
+    start: Array
+    initial: Array
+    best: Array
+
+    @property
+    def usable(self) -> Array:
+        return np.where(self.sound[:, None], self.models, self.start)
+
+    def products(self) -> Array:
+        moves = self.usable - self.initial
+        return moves @ moves.T
+
+    def cosines(self, since: Since) -> Array:
+        moves = self.usable - (self.initial if since == "initial" else self.start)
+        lengths = np.linalg.norm(moves, axis=1, keepdims=True)
+        units = np.divide(moves, lengths, out=np.zeros_like(moves), where=lengths > 0)
+        return np.where(np.eye(len(units), dtype=bool), 1.0, np.clip(units @ units.T, -1.0, 1.0))
+
+    def lengths(self, weights: Array | None = None) -> Array:
+        moves = self.usable - self.start
+        return np.linalg.norm(moves if weights is None else weights @ moves, axis=1)
+
+    def drifts(self) -> Array:
+        return np.linalg.norm(self.start - self.initial, axis=1)
+
+    def gaps(self) -> Array:
+        return np.linalg.norm(self.usable - self.start[:, None], axis=2)
+
+    def losses(self) -> tuple[Array, Array]:
+        return ((self.usable - self.best[:, None]) ** 2).sum(axis=2), ((self.start - self.best) ** 2).sum(axis=1)
+
+    def mix(self, weights: Array, who: Any = None, instead: Any = None) -> Array:
+        owners = np.arange(len(self.models))
+        rows, chosen = weights @ self.usable, owners if who is None else who
+        kept = self.start[owners if instead is None else instead]
+        return np.where(weights.any(axis=1)[chosen][:, None], rows[chosen], kept)
+
+    def moved(self, weights: Array) -> Array:
+        return self.usable + weights @ (self.usable - self.initial)
+
+
+def plain_models(reports: Reports, seed: int = 0, width: int = 7) -> PlainModels:
+    """Random models of those who report, everybody sound."""
+    rng, shape = np.random.default_rng(seed), (len(reports.size), width)
+    initial = rng.normal(size=width)
+    start = np.tile(initial, (len(reports.size), 1)) + 0.1 * rng.normal(size=shape)
+    models, best = start + rng.normal(size=shape), initial + rng.normal(size=shape)
+    return PlainModels(reports, np.ones(len(reports.size), dtype=bool), models, start, initial, best)
+
+
+@dataclass(frozen=True)
+class StandingModels(Accuracy):
+    """An accuracy whose owners send the same random models in every round, each worth one half."""
+
+    owners: int
+    concave = True
+    monotone = True
+
+    def values(self, profiles: Array) -> Array:
+        return np.full(np.shape(profiles), 0.5)
+
+    def curves(self, profile: Array) -> Line:
+        return Line(np.full(len(profile), 0.5), np.zeros(len(profile)))
+
+    def marginals(self, profile: Array) -> Array:
+        return np.zeros((len(profile), len(profile)))
+
+    def sent(self, rows: Rows, reports: Reports, *, with_losses: bool = False) -> PlainModels:
+        everyone = plain_models(Reports(np.ones(self.owners), np.ones(self.owners)))
+        parts = (part[np.asarray(rows)] for part in (everyone.sound, everyone.models, everyone.start))
+        return PlainModels(reports, *parts, everyone.initial, everyone.best[np.asarray(rows)])
