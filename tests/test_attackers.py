@@ -24,7 +24,7 @@ from fedabm.learning.oracles import Curve, Learning, Recipe, Trained
 from fedabm.learning.personal.models import Personal
 from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import NoPayments
-from fedabm.papers.market_setting import RIVALS
+from fedabm.papers.ipfl2025.settings import RIVALS
 from fedabm.strategies import FixedShare, FreeRider, Honest, Liar, Quitter, Random, Strategy
 from fedabm.strategies.attackers import ATTACKS, Attacker
 from tests.conftest import assert_equal_frames, run

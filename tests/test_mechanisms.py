@@ -1,12 +1,14 @@
 """The contract of every mechanism: legal, balanced where promised, fair where promised, pure, and free of secrets.
 
 A new mechanism enters `fedabm.mechanisms.__all__`, and the examples here if it needs parameters; its theorems have
-tests of their own.
+tests of their own.  Rules with a model per owner are handed models made up for the purpose.
 """
 
 import copy
 import itertools
 import pickle
+import subprocess
+import sys
 from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 
 import numpy as np
@@ -15,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fedabm.mechanisms
-from fedabm import InputError
+from fedabm import Federation, InputError, Scenario
 from fedabm.games.accuracy import Accuracy, GroupWeighted, PowerLaw, RandomCoverage
-from fedabm.games.costs import PowerCost
+from fedabm.games.costs import Linear, PowerCost
 from fedabm.mechanisms import (
     ContributionSubsidy,
     CostSharing,
@@ -30,8 +32,12 @@ from fedabm.mechanisms import (
     ShapleyShare,
 )
 from fedabm.scenarios.mechanism_by_population import MECHANISMS, SLOW
-from fedabm.views import SERVER, Outcome, Reports, ServerView
-from tests.conftest import one_of_each
+from fedabm.simulation import checkpoint
+from fedabm.simulation.scenario import OwnerProfile
+from fedabm.strategies import GradientResponse, Honest, Quitter, Random
+from fedabm.views import SERVER, Outcome, Reports, Sent, ServerView
+from tests.conftest import assert_equal_frames, one_of_each
+from tests.models import StandingModels, plain_models
 
 EXAMPLES: dict[str, Mechanism] = one_of_each(
     fedabm.mechanisms,
@@ -55,24 +61,38 @@ ACCURACIES: dict[str, Accuracy] = {
 #: the first two owners are equal in the accuracies above
 
 contract = pytest.mark.parametrize("mechanism", CASES.values(), ids=CASES.keys())
+promising = {name: mechanism for name, mechanism in CASES.items() if mechanism.promises}
+exchanging = {name: mechanism for name, mechanism in CASES.items() if not mechanism.promises}
+promises = pytest.mark.parametrize("mechanism", promising.values(), ids=promising.keys())
+exchanges = pytest.mark.parametrize("mechanism", exchanging.values(), ids=exchanging.keys())
 oracles = pytest.mark.parametrize("accuracy", ACCURACIES.values(), ids=ACCURACIES.keys())
 
 
-def reports_of(seed: int, mechanism: Mechanism, n: int = OWNERS) -> Reports:
+def everything(seed: int, n: int = OWNERS) -> Reports:
+    """Reports of all that a mechanism could ask for."""
     rng = np.random.default_rng(seed)
     size = rng.uniform(2.0, 12.0, n)
     claimed = size * rng.choice([0.0, 0.2, 0.7, 1.0], n) * rng.uniform(0.5, 1.0, n)
     cost = PowerCost(rng.uniform(0.01, 0.08, n), np.ones(n), np.zeros(n))
-    return Reports(claimed, size, cost if mechanism.asks_cost else None)
+    return Reports(claimed, size, cost, rng.uniform(1.0, 5.0, n), np.arange(n))
 
 
-def settle(mechanism: Mechanism, accuracy: Accuracy, reports: Reports) -> Outcome:
-    return mechanism.settle(ServerView(1, reports, accuracy))
+def reports_of(seed: int, mechanism: Mechanism, n: int = OWNERS) -> Reports:
+    """Reports of what the mechanism asks for."""
+    full = everything(seed, n)
+    cost, eagerness = full.cost if mechanism.asks_cost else None, full.eagerness if mechanism.asks_eagerness else None
+    return replace(full, cost=cost, eagerness=eagerness)
+
+
+def settle(mechanism: Mechanism, accuracy: Accuracy, reports: Reports, sent: Sent | None = None) -> Outcome:
+    return mechanism.settle(ServerView(1, reports, accuracy, sent or plain_models(reports)))
 
 
 def test_every_mechanism_has_an_example():
     assert set(EXAMPLES) == set(fedabm.mechanisms.__all__) - {"Mechanism"}
     assert all(type(mechanism).__name__ == name for name, mechanism in EXAMPLES.items())
+    assert {"ModelMarket", "FedAvg", "CFL"} <= set(exchanging) == set(EXAMPLES) - set(promising)
+    assert {"NoPayments", "ShapleyShare"} <= set(promising)
 
 
 @contract
@@ -112,7 +132,7 @@ def test_payments_balance_where_promised_and_are_what_the_transfers_say(mechanis
         assert abs(outcome.payments.sum()) <= 1e-9 * max(np.abs(outcome.payments).sum(), 1e-3)
     moved, book = outcome.transfers, np.zeros(OWNERS + 1)
     assert np.all(moved.amount > 0)
-    assert np.all((moved.payer == SERVER) | (moved.payee == SERVER))
+    assert np.all(((moved.payer == SERVER) | (moved.payee == SERVER)) == mechanism.promises)
     np.add.at(book, moved.payee, moved.amount)
     np.subtract.at(book, moved.payer, moved.amount)
     np.testing.assert_allclose(book[:-1], outcome.payments, rtol=0, atol=1e-15)
@@ -122,9 +142,14 @@ def test_payments_balance_where_promised_and_are_what_the_transfers_say(mechanis
 @oracles
 def test_equal_owners_are_treated_equally_where_promised(mechanism, accuracy):
     reports = reports_of(3, mechanism)
-    for column in (reports.contribution, reports.size, *([] if reports.cost is None else [reports.cost.rate])):
+    asked = [] if reports.cost is None else [reports.cost.rate]
+    asked += [] if reports.eagerness is None else [reports.eagerness]
+    for column in (reports.contribution, reports.size, *asked):
         column[1] = column[0]
-    outcome = settle(mechanism, accuracy, reports)
+    sent = plain_models(reports)
+    for rows in (sent.models, sent.start, sent.best):
+        rows[1] = rows[0]
+    outcome = settle(mechanism, accuracy, reports, sent)
     if mechanism.equal_treatment:
         np.testing.assert_allclose(outcome.access[0], outcome.access[1], rtol=1e-9)
         np.testing.assert_allclose(outcome.payments[0], outcome.payments[1], rtol=1e-9, atol=1e-12)
@@ -157,7 +182,7 @@ def test_mechanisms_are_frozen_values(mechanism):
 
 @contract
 def test_costs_are_needed_only_where_they_are_asked_for(mechanism):
-    reports, accuracy = reports_of(5, CASES["CostSharing"]), PowerLaw(exponent=0.7)
+    reports, accuracy = everything(5), PowerLaw(exponent=0.7)
     silent = replace(reports, cost=None)
     if mechanism.asks_cost:
         with pytest.raises(InputError, match="needs the owners' reported costs"):
@@ -168,7 +193,7 @@ def test_costs_are_needed_only_where_they_are_asked_for(mechanism):
         np.testing.assert_array_equal(one.access, two.access)
 
 
-@contract
+@promises
 @oracles
 @pytest.mark.parametrize("seed", range(2))
 def test_an_offer_says_what_settling_would_bring(mechanism, accuracy, seed):
@@ -280,6 +305,68 @@ def test_legal_and_balanced_on_random_federations(mechanism, seed, n):
     assert np.all(np.isfinite(outcome.payments))
     if mechanism.budget_balanced:
         assert abs(outcome.payments.sum()) <= 1e-9 * max(np.abs(outcome.payments).sum(), 1e-3)
+
+
+# Rules with a model per owner
+
+
+@exchanges
+@pytest.mark.parametrize("seed", range(3))
+def test_whoever_sent_nothing_sound_is_imported_by_nobody_and_pays_nobody(mechanism, seed):
+    reports = reports_of(seed, mechanism)
+    reports = replace(reports, contribution=reports.size)
+    sent = plain_models(reports, seed)
+    sent.sound[[1, 3]], sent.models[[1, 3]] = False, np.nan
+    outcome = settle(mechanism, PowerLaw(), reports, sent)
+    others = ~np.eye(OWNERS, dtype=bool)
+    assert outcome.adjacency.shape == (OWNERS, OWNERS)
+    assert np.all(np.isfinite(outcome.adjacency) & (outcome.adjacency >= 0))
+    assert not outcome.adjacency[:, [1, 3]][others[:, [1, 3]]].any()
+    assert {1, 3}.isdisjoint({*outcome.transfers.payer.tolist(), *outcome.transfers.payee.tolist()})
+    for task in (outcome.exchange.task, outcome.exchange.personal):
+        for rows in (None, None) if task is None else (task.start, task.pull):
+            assert rows is None or (rows.shape == sent.models.shape and np.isfinite(rows).all())
+
+
+@exchanges
+def test_rules_that_exchange_models_say_so_where_all_share_one(mechanism):
+    reports = reports_of(0, mechanism)
+    with pytest.raises(InputError, match=r"exchanges models.*give the scenario.*a model per owner"):
+        mechanism.settle(ServerView(1, reports, PowerLaw()))
+
+
+def test_mechanisms_need_neither_torch_nor_mesa():
+    check = "import sys, fedabm.mechanisms; print(*{'torch', 'mesa'} & set(sys.modules))"
+    found = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == []
+
+
+# In a federation
+
+
+def federation(mechanism: Mechanism) -> Scenario:
+    """Owners that come, go and throw dice."""
+    strategies = [Random(0.2, 0.9), Honest(), Quitter(Random(), chance=0.3), GradientResponse(0.5), Honest()]
+    joins = [1, 1, 1, 3, 2]
+    owners = [
+        OwnerProfile(Linear(0.02 + 0.01 * i), 5.0 + i, strategy, eagerness=20.0, joins=joins[i])
+        for i, strategy in enumerate(strategies)
+    ]
+    return Scenario(owners, PowerLaw() if mechanism.promises else StandingModels(OWNERS), mechanism, steps=6)
+
+
+@contract
+def test_equal_seeds_give_equal_frames_also_after_an_interruption(mechanism, tmp_path):
+    scenario = federation(mechanism)
+    whole = Federation(scenario, 3).run().frames()
+    assert_equal_frames(Federation(scenario, 3).run().frames(), whole)
+    part = Federation(scenario, 3)
+    for _ in range(3):
+        part.step()
+    assert_equal_frames(checkpoint.restore(checkpoint.save(part, tmp_path / "run")).run().frames(), whole)
+
+
+# Examples
 
 
 def test_the_server_books_payments_through_its_own_account():

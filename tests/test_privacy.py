@@ -21,6 +21,7 @@ from fedabm.simulation.activation import RandomSubset, Sequential, Simultaneous
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import FixedShare, GradientResponse, Liar, Strategy, Wrapper
 from fedabm.views import Action, Outcome, OwnerView, Reports, ServerView
+from tests.models import StandingModels
 from tests.test_mechanisms import EXAMPLES
 
 #: written out to all digits, so that none of these numbers can turn up by chance
@@ -132,7 +133,8 @@ def spied(mechanism: Mechanism, inner: Strategy, accuracy=None, activation=None)
     spies = [Spy(inner, number) for number in range(len(COSTS))]
     profiles = [OwnerProfile(Linear(c), b, spy) for c, b, spy in zip(COSTS, CAPACITIES, spies, strict=True)]
     bugged = Bugged(mechanism)
-    model = Federation(Scenario(profiles, accuracy or PowerLaw(), bugged, activation or Simultaneous(), steps=3), SEED)
+    accuracy = accuracy or (PowerLaw() if mechanism.promises else StandingModels(len(COSTS)))
+    model = Federation(Scenario(profiles, accuracy, bugged, activation or Simultaneous(), steps=3), SEED)
     for _ in range(3):
         model.step()
     return spies, bugged

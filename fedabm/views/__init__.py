@@ -5,9 +5,9 @@ Everything holds one entry (row) per owner.  A strategy is written elementwise, 
 """
 
 from fedabm.games.curves import Flags
+from fedabm.views.exchange import Distance, Exchange, LocalTask, Models, Sent, Since
 from fedabm.views.memory import Memory
 from fedabm.views.neighbours import Neighbours
-from fedabm.views.exchange import Distance, Exchange, LocalTask, Models, Sent, Since
 from fedabm.views.owners import INFORMATION, Action, Experience, OwnerView, Payoff
 from fedabm.views.reports import Reports
 from fedabm.views.server import SERVER, Outcome, ServerView, Transfers
@@ -20,10 +20,10 @@ __all__ = [
     "Exchange",
     "Experience",
     "Flags",
-    "Memory",
-    "Neighbours",
     "LocalTask",
+    "Memory",
     "Models",
+    "Neighbours",
     "Outcome",
     "OwnerView",
     "Payoff",

@@ -27,7 +27,7 @@ from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.personal.models import Personal
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms.personalised.base import Personalised
-from fedabm.papers.market_setting import RIVALS
+from fedabm.papers.ipfl2025.settings import RIVALS
 from fedabm.views import Reports
 
 MOST = 1.3

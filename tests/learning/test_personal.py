@@ -24,7 +24,7 @@ from fedabm.learning.personal.models import Personal
 from fedabm.learning.personal.own import ClassMix, OwnPart
 from fedabm.mechanisms import Ditto, FedAvg, Local, Mechanism, ModelMarket
 from fedabm.mechanisms.market import ImportGain
-from fedabm.papers.market_setting import RIVALS
+from fedabm.papers.ipfl2025.settings import RIVALS
 from fedabm.simulation import checkpoint
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Attacker, Honest, Strategy

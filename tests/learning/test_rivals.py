@@ -25,7 +25,7 @@ from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import CFL, Ditto, FedAMP, FedAvg, FedFomo, FedProx, Local, Mechanism, PFedGraph
 from fedabm.mechanisms.personalised.base import Personalised
-from fedabm.papers.market_setting import RIVALS
+from fedabm.papers.ipfl2025.settings import RIVALS
 from fedabm.strategies import Honest
 from fedabm.views import Reports, ServerView
 from tests.conftest import run

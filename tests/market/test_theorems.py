@@ -139,6 +139,13 @@ def test_an_unusable_model_is_imported_by_nobody(seed):
     assert np.all(np.isfinite(paid))
 
 
+def test_of_two_equal_sellers_a_buyer_may_need_only_one():
+    adjacency, paid = MARKET.clear(*one_buyer([100.0, 100.0], [0.30, 0.30]))
+    assert adjacency[0].tolist() == [False, True, False]
+    assert paid[0, 1] > 0.30
+    assert not MARKET.equal_treatment
+
+
 def test_settling_is_pure_and_a_lone_owner_trades_with_nobody():
     reports, distances = random_market(1)
     (_, one), (_, other) = MARKET.clear(reports, distances), MARKET.clear(reports, distances)

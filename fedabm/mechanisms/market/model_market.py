@@ -49,6 +49,8 @@ class ModelMarket(Personalised):
     gain: Gain = field(default_factory=SquareRootGain)
     distance: Distance = field(default_factory=Cosine)
     printed: bool = False
+    #: an importer that needs one of two equal models takes the one of the owner with the lower number
+    equal_treatment: ClassVar[bool] = False
     asks_cost: ClassVar[bool] = True
     asks_eagerness: ClassVar[bool] = True
 
