@@ -10,7 +10,7 @@ __all__ = ["snake"]
 def snake(name: str) -> str:
     """ShapleyShare -> shapley_share.
 
-    >>> snake("PacBound")
-    'pac_bound'
+    >>> snake("PacBound"), snake("FedAMP"), snake("PFedGraph")
+    ('pac_bound', 'fed_amp', 'p_fed_graph')
     """
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()

@@ -5,7 +5,7 @@ Everything holds one entry (row) per owner.  A strategy is written elementwise, 
 """
 
 from fedabm.games.curves import Flags
-from fedabm.views.exchange import Distance, Exchange, LocalTask, Models, Sent, Since
+from fedabm.views.exchange import Exchange, LocalTask, Models, Sent, Since
 from fedabm.views.memory import Memory
 from fedabm.views.neighbours import Neighbours
 from fedabm.views.owners import INFORMATION, Action, Experience, OwnerView, Payoff
@@ -16,7 +16,6 @@ __all__ = [
     "INFORMATION",
     "SERVER",
     "Action",
-    "Distance",
     "Exchange",
     "Experience",
     "Flags",

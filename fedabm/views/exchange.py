@@ -7,7 +7,7 @@ A mechanism decides by tables of numbers, one row and one column per owner; mode
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,27 +18,14 @@ from fedabm.common.errors import InputError
 from fedabm.games.curves import Array, Flags
 from fedabm.views.reports import Reports
 
-__all__ = ["Distance", "Exchange", "LocalTask", "Models", "Sent", "Since"]
+__all__ = ["Exchange", "LocalTask", "Models", "Sent", "Since"]
 
 #: rows of models, one per owner, as `Sent` hands them out; only whoever trains looks inside
 Models = Any
 #: from where a model has moved: from the one that everybody began with, or from what its owner started the round with
 Since = Literal["initial", "start"]
-
-
-class Distance(ABC):
-    """A differentiable distance of models by their inner products, each relative to the initial model theta^0."""
-
-    @abstractmethod
-    def between(self, products: Array) -> Array:
-        """d(i, j) of every pair, (n, n)."""
-
-    @abstractmethod
-    def pull(self, products: Array, weights: Array) -> Array:
-        """Coefficients c (n, n) of the direction in which the weighted distances of each owner fall.
-
-        sum_j c_ij (theta_j - theta^0) = -sum_j w_ij grad_i d(i, j)
-        """
+#: from inner products (n, n) of models, relative to the initial one, to another table
+Formula = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +81,9 @@ class Sent:
         """Inner products (n, n) of the models, relative to the initial one."""
         raise self._unknown("inner products")
 
-    def distances(self, distance: Distance) -> Array:
-        """How far apart the models are; not a number for models that are not sound."""
-        found = distance.between(self.products())
+    def distances(self, between: Formula) -> Array:
+        """How far apart the models are, by a formula; not a number for models that are not sound."""
+        found = between(self.products())
         found[~self.sound], found[:, ~self.sound] = np.nan, np.nan
         return found
 
@@ -135,13 +122,12 @@ class Sent:
         """
         raise self._unknown("mixtures")
 
-    def pulled(self, distance: Distance, weights: Array, step: float) -> Models:
-        """The models after one gradient step of size `step` on their weighted distances."""
-        if np.any(weights[:, ~self.sound]):
-            raise InputError(
-                "a model that is not sound is imported; leave it out, the others would not be sound either"
-            )
-        return self.moved(step * distance.pull(self.products(), weights))
+    def pulled(self, pull: Formula) -> Models:
+        """theta_i + sum_j c_ij (theta_j - theta^0) with the coefficients c by a formula."""
+        weights = pull(self.products())
+        if np.any(weights[:, ~self.sound] * ~np.eye(len(weights), dtype=bool)[:, ~self.sound]):
+            raise InputError("a model that is not sound pulls others; give it no weight, it must reach nobody")
+        return self.moved(weights)
 
     def moved(self, weights: Array) -> Models:
         """theta_i + sum_j w_ij (theta_j - theta^0)."""

@@ -97,7 +97,7 @@ def test_the_second_round_of_the_market_is_held_to_the_proximal_centre():
     assert links.weights.any()
     rows, initial = first.numpy().astype(float), engine().initial(0).numpy().astype(float)
     plain = PlainModels(claims(data().capacities), np.ones(6, dtype=bool), rows, rows, initial, rows)
-    centres = plain.pulled(MARKET.distance, links.weights, 10.0)
+    centres = plain.pulled(lambda products: 10.0 * MARKET.distance.pull(products, links.weights))
     held = Proximal(2.0 / 10.0, torch.from_numpy(centres).float())
     streams = Streams(generator(0, "training", owner, 1) for owner in range(6))
     how = {"steps": 5, "batch": 8, "optimiser": RECIPE.optimiser, "streams": streams, "proximal": held}

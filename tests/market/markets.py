@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fedabm import Federation, Scenario
 from fedabm.mechanisms import ModelMarket
-from fedabm.mechanisms.market import GivenModels, ImportGain, SquareRootGain, market_reports, thresholds
+from fedabm.mechanisms.market import Distance, GivenModels, ImportGain, SquareRootGain, market_reports, thresholds
 from fedabm.simulation.roles import market_owners
 from fedabm.strategies import Strategy
 from fedabm.views import Reports
@@ -67,6 +67,13 @@ def at(models: np.ndarray, initial: np.ndarray) -> PlainModels:
     told = market_reports(np.full(len(models), 100.0), 0.0, 4e4)
     start = np.tile(initial, (len(models), 1))
     return PlainModels(told, np.isfinite(models).all(axis=1), models, start, initial, start)
+
+
+def centres_of(
+    models: np.ndarray, initial: np.ndarray, distance: Distance, weights: np.ndarray, step: float
+) -> np.ndarray:
+    """One gradient step on the weighted distances."""
+    return at(models, initial).pulled(lambda products: step * distance.pull(products, weights))
 
 
 def truth(owners: int = 6, seed: int = 3) -> Reports:

@@ -10,19 +10,19 @@ from fedabm.common.errors import InputError
 from fedabm.mechanisms import ModelMarket
 from fedabm.mechanisms.market import Cosine, Euclidean, market_reports
 from fedabm.mechanisms.market.distances import import_weights
-from tests.market.markets import SEEDS, at
+from tests.market.markets import SEEDS, at, centres_of
 
 INITIAL = np.array([1.0, 1.0])
 
 
 def test_cosine_is_taken_relative_to_the_initial_model():
     models = INITIAL + np.array([[1.0, 0.0], [0.0, 2.0], [-3.0, 0.0], [0.0, 0.0]])
-    found = at(models, INITIAL).distances(Cosine())
+    found = at(models, INITIAL).distances(Cosine().between)
     assert found == pytest.approx(np.array([[0, 1, 2, 1], [1, 0, 1, 1], [2, 1, 0, 1], [1, 1, 1, 0]]))
 
 
 def test_squared_distance_by_hand():
-    assert at(np.array([[0.0, 0.0], [3.0, 4.0]]), INITIAL).distances(Euclidean()) == pytest.approx(
+    assert at(np.array([[0.0, 0.0], [3.0, 4.0]]), INITIAL).distances(Euclidean().between) == pytest.approx(
         np.array([[0, 25.0], [25.0, 0]])
     )
 
@@ -33,13 +33,13 @@ def test_the_centre_is_a_gradient_step_on_the_weighted_distances(seed):
     models, initial, weights = rng.normal(size=(4, 6)), rng.normal(size=6), rng.uniform(0, 2, (4, 4))
     np.fill_diagonal(weights, 0.0)
     for distance in (Cosine(), Euclidean()):
-        centres = at(models, initial).pulled(distance, weights, 0.1)
+        centres = centres_of(models, initial, distance, weights, 0.1)
         for i, k in ((0, 2), (3, 5)):
             ends = []
             for shift in (1e-5, -1e-5):
                 moved = models.copy()
                 moved[i, k] += shift
-                ends.append(weights[i] @ at(moved, initial).distances(distance)[i])
+                ends.append(weights[i] @ at(moved, initial).distances(distance.between)[i])
             slope = (ends[0] - ends[1]) / 2e-5
             assert centres[i, k] == pytest.approx(models[i, k] - 0.1 * slope, abs=1e-6)
 
@@ -63,4 +63,4 @@ def test_importing_an_unusable_model_by_hand_is_refused():
     weights = import_weights(np.array([[False, True], [False, False]]), np.array([1.0, 2.0]))
     assert weights[0, 1] == 2.0
     with pytest.raises(InputError, match="not sound"):
-        at(models, INITIAL).pulled(Cosine(), weights, 1.0)
+        centres_of(models, INITIAL, Euclidean(), weights, 1.0)

@@ -26,7 +26,7 @@ from fedabm.mechanisms.market import (
 from fedabm.mechanisms.market.distances import Cosine, Euclidean
 from fedabm.simulation.roles import market_owners
 from fedabm.views import Reports
-from tests.market.markets import at, random_market
+from tests.market.markets import at, centres_of, random_market
 
 Numbers = list[float]
 
@@ -152,7 +152,6 @@ def test_the_proximal_centre_is_a_gradient_step_by_finite_differences(distance):
             nudges = 1e-6 * np.eye(5)
             slope = [(d(models[i] + e, models[j]) - d(models[i] - e, models[j])) / 2e-6 for e in nudges]
             expected[i] -= 0.7 * sizes[j] / sizes[i] * np.array(slope)
-    sent = at(models, initial)
-    np.testing.assert_allclose(sent.pulled(distance, weights, 0.7), expected, atol=1e-7)
-    found = sent.distances(distance)
+    np.testing.assert_allclose(centres_of(models, initial, distance, weights, 0.7), expected, atol=1e-7)
+    found = at(models, initial).distances(distance.between)
     np.testing.assert_allclose(found, [[d(x, y) if x is not y else 0.0 for y in models] for x in models], atol=1e-12)

@@ -1,16 +1,22 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from fedabm import mechanisms
+from fedabm.cli import main
 from fedabm.common.errors import InputError
 from fedabm.common.names import snake
 from fedabm.games.accuracy import GroupWeighted, PowerLaw
-from fedabm.mechanisms import ContributionSubsidy, NoPayments
+from fedabm.mechanisms import ContributionSubsidy, Mechanism, ModelMarket, NoPayments
+from fedabm.mechanisms.market import Euclidean, LogarithmicGain
 from fedabm.solving.equilibrium import solve
 from fedabm.specs.games import read_game
+from fedabm.specs.kinds import kinds
+from fedabm.specs.values import Reader
 
 EXAMPLE = """
 mechanism = "no_payments"
@@ -152,3 +158,30 @@ def test_unreadable_files_get_one_line(tmp_path: Path) -> None:
 
 def test_names_are_snake_case() -> None:
     assert [snake(name) for name in ("PowerLaw", "NoPayments", "PacBound")] == ["power_law", "no_payments", "pac_bound"]
+
+
+# Rules that exchange models have names, too
+
+
+EXCHANGING = [name for name, rule in kinds(mechanisms).items() if not rule.promises]
+
+
+def test_rules_that_exchange_models_go_by_the_names_of_their_classes() -> None:
+    expected = "cfl ditto fed_amp fed_avg fed_fomo fed_prox local model_market p_fed_graph"
+    assert sorted(EXCHANGING) == expected.split()
+
+
+@pytest.mark.parametrize("name", EXCHANGING)
+def test_solving_under_a_rule_that_exchanges_models_says_in_one_line_what_to_do(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["solve", str(write(tmp_path, EXAMPLE)), "--mechanism", name]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert re.search(r"no game to solve under \w+: it exchanges models.*; run it as a scenario", said)
+
+
+def test_parts_of_the_market_have_names_as_well() -> None:
+    given = {"kind": "model_market", "distance": "euclidean", "gain": {"kind": "logarithmic_gain", "scale": 2.0}}
+    made = Reader().read("mechanism", given, Mechanism)
+    assert made == ModelMarket(distance=Euclidean(), gain=LogarithmicGain(2.0))

@@ -1,6 +1,6 @@
 """The model-sharing market iPFL, part by part, for given reports and distances; `ModelMarket` is the mechanism."""
 
-from fedabm.mechanisms.market.distances import Cosine, Euclidean, cluster_distances
+from fedabm.mechanisms.market.distances import Cosine, Distance, Euclidean, cluster_distances
 from fedabm.mechanisms.market.gains import Gain, LogarithmicGain, SquareRootGain
 from fedabm.mechanisms.market.given import GivenModels
 from fedabm.mechanisms.market.graphs import graph_measures, import_table, market_graph, money_table, owner_measures
@@ -15,6 +15,7 @@ from fedabm.mechanisms.market.welfare import objectives, pooled, social_welfare,
 __all__ = [
     "PROHIBITIVE",
     "Cosine",
+    "Distance",
     "Euclidean",
     "Gain",
     "GivenModels",

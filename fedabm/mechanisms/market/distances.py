@@ -8,6 +8,7 @@ all of this follows from the inner products m_i m_j, so that no model is needed 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,9 +16,24 @@ import numpy as np
 
 from fedabm.common.errors import check_positive
 from fedabm.games.curves import Array
-from fedabm.views import Distance, Flags
+from fedabm.views import Flags
 
-__all__ = ["Cosine", "Euclidean", "cluster_distances", "import_weights"]
+__all__ = ["Cosine", "Distance", "Euclidean", "cluster_distances", "import_weights"]
+
+
+class Distance(ABC):
+    """A differentiable distance of models by their inner products, each relative to the initial model theta^0."""
+
+    @abstractmethod
+    def between(self, products: Array) -> Array:
+        """d(i, j) of every pair, (n, n)."""
+
+    @abstractmethod
+    def pull(self, products: Array, weights: Array) -> Array:
+        """Coefficients c (n, n) of the direction in which the weighted distances of each owner fall.
+
+        sum_j c_ij (theta_j - theta^0) = -sum_j w_ij grad_i d(i, j)
+        """
 
 
 @dataclass(frozen=True)

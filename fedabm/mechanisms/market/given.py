@@ -11,7 +11,7 @@ from fedabm.common.errors import InputError
 from fedabm.common.table import Table
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Rows
-from fedabm.views import Distance, Reports, Sent
+from fedabm.views import Reports, Sent
 
 __all__ = ["GivenModels"]
 
@@ -55,12 +55,12 @@ class StandingModels(Sent):
 
     apart: Array
 
-    def distances(self, distance: Distance) -> Array:
+    def distances(self, between: object) -> Array:
         """The given ones, whatever way they are measured."""
         return self.apart.copy()
 
     def mix(self, weights: Array, who: object = None, instead: object = None) -> None:
         """Models stay as they are."""
 
-    def pulled(self, distance: Distance, weights: Array, step: float) -> None:
+    def pulled(self, pull: object) -> None:
         """Models stay where they are."""

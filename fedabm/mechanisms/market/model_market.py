@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from fedabm.common.errors import check_kind, check_positive
 from fedabm.games.curves import Array
-from fedabm.mechanisms.market.distances import Cosine, import_weights
+from fedabm.mechanisms.market.distances import Cosine, Distance, import_weights
 from fedabm.mechanisms.market.gains import Gain, SquareRootGain
 from fedabm.mechanisms.market.payments import remittances
 from fedabm.mechanisms.market.reports import check_distances
 from fedabm.mechanisms.market.selection import select
 from fedabm.mechanisms.market.thresholds import limits, prices
 from fedabm.mechanisms.personalised.base import Personalised
-from fedabm.views import Distance, Exchange, Flags, LocalTask, Reports, Sent
+from fedabm.views import Exchange, Flags, LocalTask, Reports, Sent
 
 __all__ = ["ModelMarket"]
 
@@ -62,11 +62,12 @@ class ModelMarket(Personalised):
 
     def exchange(self, sent: Sent) -> Exchange:
         """Clear the market among those who sent a sound model and claim data, and hold everyone to its centre."""
-        size, silent, apart = np.where(sent.size > 0, sent.size, 1.0), sent.size <= 0, sent.distances(self.distance)
+        silent, apart = sent.size <= 0, sent.distances(self.distance.between)
         apart[silent], apart[:, silent] = np.nan, np.nan
+        size = np.where(silent, 1.0, sent.size)
         adjacency, paid = self.clear(replace(sent.reports, size=size), apart)
         weights = import_weights(adjacency, size)
-        centres = sent.pulled(self.distance, weights, self.step)
+        centres = sent.pulled(lambda products: self.step * self.distance.pull(products, weights))
         return Exchange(LocalTask(None, centres, self.similarity_weight / self.step), weights, paid=paid)
 
     def clear(self, reports: Reports, distances: Array) -> tuple[Flags, Array]:
