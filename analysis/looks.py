@@ -84,7 +84,7 @@ def strategy_looks(labels: Iterable[str]) -> dict[str, Look]:
 
 def mechanism_looks(mechanisms: Mapping[str, str]) -> dict[str, Look]:
     """One look per label from the mechanism behind it; labels with one mechanism differ in shade and marker."""
-    return _assign(mechanisms, _listed(_MECHANISMS) | _listed(_RIVALS))
+    return _assign(mechanisms, _listed(_MECHANISMS | _RIVALS))
 
 
 def strategy_colours(labels: Iterable[str]) -> dict[str, tuple[float, float, float]]:

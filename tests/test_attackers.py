@@ -28,7 +28,7 @@ from fedabm.papers.ipfl2025.settings import RIVALS
 from fedabm.strategies import FixedShare, FreeRider, Honest, Liar, Quitter, Random, Strategy
 from fedabm.strategies.attackers import ATTACKS, Attacker
 from tests.conftest import assert_equal_frames, run
-from tests.test_mechanisms import EXAMPLES
+from tests.test_mechanisms import PROMISING
 from tests.test_strategies import view_of
 
 KINDS = sorted(ATTACKS)
@@ -235,7 +235,7 @@ def three_at_a_time(**how) -> list[list[Strategy]]:
     return [[Random(), *(people + people)[first : first + 3]] for first in range(0, len(people), 3)]
 
 
-@pytest.mark.parametrize("mechanism", EXAMPLES.values(), ids=EXAMPLES.keys())
+@pytest.mark.parametrize("mechanism", PROMISING.values(), ids=PROMISING.keys())
 def test_every_attacker_meets_every_mechanism(mechanism):
     for people in three_at_a_time():
         made = run(learning(people, mechanism=mechanism, steps=2))

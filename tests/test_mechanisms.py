@@ -61,10 +61,10 @@ ACCURACIES: dict[str, Accuracy] = {
 #: the first two owners are equal in the accuracies above
 
 contract = pytest.mark.parametrize("mechanism", CASES.values(), ids=CASES.keys())
-promising = {name: mechanism for name, mechanism in CASES.items() if mechanism.promises}
-exchanging = {name: mechanism for name, mechanism in CASES.items() if not mechanism.promises}
-promises = pytest.mark.parametrize("mechanism", promising.values(), ids=promising.keys())
-exchanges = pytest.mark.parametrize("mechanism", exchanging.values(), ids=exchanging.keys())
+PROMISING = {name: mechanism for name, mechanism in CASES.items() if mechanism.promises}
+EXCHANGING = {name: mechanism for name, mechanism in CASES.items() if not mechanism.promises}
+promises = pytest.mark.parametrize("mechanism", PROMISING.values(), ids=PROMISING.keys())
+exchanges = pytest.mark.parametrize("mechanism", EXCHANGING.values(), ids=EXCHANGING.keys())
 oracles = pytest.mark.parametrize("accuracy", ACCURACIES.values(), ids=ACCURACIES.keys())
 
 
@@ -91,8 +91,8 @@ def settle(mechanism: Mechanism, accuracy: Accuracy, reports: Reports, sent: Sen
 def test_every_mechanism_has_an_example():
     assert set(EXAMPLES) == set(fedabm.mechanisms.__all__) - {"Mechanism"}
     assert all(type(mechanism).__name__ == name for name, mechanism in EXAMPLES.items())
-    assert {"ModelMarket", "FedAvg", "CFL"} <= set(exchanging) == set(EXAMPLES) - set(promising)
-    assert {"NoPayments", "ShapleyShare"} <= set(promising)
+    assert {"ModelMarket", "FedAvg", "CFL"} <= set(EXCHANGING) == set(EXAMPLES) - set(PROMISING)
+    assert {"NoPayments", "ShapleyShare"} <= set(PROMISING)
 
 
 @contract

@@ -54,8 +54,8 @@ class Game:
         check_kind("mechanism", self.mechanism, Mechanism)
         if not self.mechanism.promises:
             raise InputError(
-                f"no game to solve under {type(self.mechanism).__name__}: it exchanges models and does not promise what "
-                "a contribution brings; run it as a scenario (fedabm run inclusive_market, or Federation(Scenario(...)))"
+                f"no game to solve under {type(self.mechanism).__name__}: it exchanges models and promises nothing for "
+                "a contribution; run it as a scenario (fedabm run inclusive_market, or Federation(Scenario(...)))"
             )
         given = finite_vector("capacities", self.capacities)
         check_positive("capacity", given)

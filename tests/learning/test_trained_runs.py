@@ -36,7 +36,7 @@ from fedabm.strategies import (
 )
 from fedabm.views import Action, OwnerView
 from tests.conftest import STRATEGIES, assert_equal_frames, run
-from tests.test_mechanisms import EXAMPLES
+from tests.test_mechanisms import PROMISING
 from tests.test_privacy import Spy, parts
 
 CURVE = Curve([0, 20, 60, 150, 400], [0.1, 0.5, 0.7, 0.8, 0.85])
@@ -146,7 +146,7 @@ def test_the_server_weighs_updates_by_what_owners_claim():
     torch.testing.assert_close(boasting.accuracy.weights, alone, atol=1e-4, rtol=0)
 
 
-@pytest.mark.parametrize("mechanism", EXAMPLES.values(), ids=EXAMPLES.keys())
+@pytest.mark.parametrize("mechanism", PROMISING.values(), ids=PROMISING.keys())
 def test_every_mechanism_settles_on_a_model_in_training(mechanism):
     made = run(scenario(FixedShare(0.5), mechanism=mechanism, steps=2))
     assert np.all(np.isfinite(made.population.utility))
@@ -161,7 +161,7 @@ def test_every_strategy_acts_on_a_model_in_training(strategy):
 
 @pytest.mark.parametrize("name", ["NoPayments", "CostSharing", "ShapleyShare", "ProportionalData"])
 def test_trained_oracles_take_the_place_of_closed_forms(name):
-    mechanism = next(one for one in EXAMPLES.values() if type(one).__name__ == name)
+    mechanism = next(one for one in PROMISING.values() if type(one).__name__ == name)
     oracle = Trained(engine(6), rounds=1, step=2)
     strategies = [BestResponse(), STRATEGIES["GradientResponse"], Honest(), FreeRider()]
     made = run(scenario(strategies, oracle, samples=6, mechanism=mechanism, steps=2))
