@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 import mesa
 import numpy as np
 
-from fedabm.common.arrays import Array
 from fedabm.common.errors import InputError, check_kind, check_number
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost
@@ -180,12 +179,11 @@ class Server(_Agent):
 
 
 def _same(one: Reports, other: Reports) -> bool:
-    def columns(reports: Reports) -> list[Array]:
-        cost = reports.cost
-        known = [] if cost is None else [cost.figures()]  # of one owner no other kind of cost is heard
-        known += [] if reports.eagerness is None else [reports.eagerness]
-        known += [] if reports.owners is None else [reports.owners]
-        return [reports.contribution, reports.size, *known]
+    def columns(reports: Reports) -> list[Any]:
+        # Of one owner no other kind of cost is heard.
+        costs = None if reports.cost is None else reports.cost.figures()
+        asked = [column for column in (costs, reports.eagerness, reports.owners) if column is not None]
+        return [reports.contribution, reports.size, *asked]
 
     pairs = zip(columns(one), columns(other), strict=True)
     return one.memory is other.memory and all(np.array_equal(a, b) for a, b in pairs)
