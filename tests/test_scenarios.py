@@ -27,11 +27,13 @@ def test_all_scripts_are_found():
 FEW = {
     "cost_discrimination": ["fractions=0.1,0.5,1"],
     "free_riding_collapse": ["sizes=1,2,5"],
+    "gpt3": ["companies=1700", "points=5"],
     "market_attacks": ["attacks=sign_flip,nan", "seeds=2"],
-    "market_comparison": ["splits=niid,skew", "seeds=2"],
+    "market_comparison": ["splits=niid", "seeds=2"],
     "mechanism_by_population": ["owners=3", "seeds=1"],
-    "proportional_rules": ["powers=0,1"],
-    "value_shaping": ["complexities=1"],
+    "proportional_rules": ["powers=0,1", "owners=300", "simulated=20"],
+    "screening": ["points=5"],
+    "value_shaping": ["complexities=1", "points=4"],
 }
 
 

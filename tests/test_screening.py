@@ -94,7 +94,7 @@ def expected_data(mechanism, accuracy, told, down):
 def test_no_other_menu_expects_more_data(situation):
     mechanism, accuracy, told = situation
     menu, printed = (Screening(*_terms(mechanism), printed=p).menu(accuracy, told) for p in (False, True))
-    share = np.linspace(0, 1, 2001)
+    share = np.linspace(0, 1, 501)
     down = menu.high_most[:, None] * (1 - share) + menu.low_most[:, None] * share
     best = np.max(expected_data(mechanism, accuracy, told, down), axis=1)
     chosen = expected_data(mechanism, accuracy, told, menu.down[:, None])[:, 0]
