@@ -43,23 +43,6 @@ LAYERS = (
 SLOW = {"torch": {"learning", "papers"}, "mesa": {"simulation"}}
 #: rooms that work without either
 LIGHT = ("common", "games", "shapley", "views", "mechanisms", "strategies", "results", "solving", "data")
-#: what still points upwards; it only gets shorter
-NOT_YET: set[tuple[str, str]] = {
-    ("fedabm.mechanisms.personalised.base", "fedabm.learning.personal.exchange"),
-    ("fedabm.mechanisms.personalised.base", "fedabm.learning.rules.aggregate"),
-    ("fedabm.mechanisms.personalised.cfl", "fedabm.learning.personal.exchange"),
-    ("fedabm.mechanisms.personalised.cfl", "fedabm.learning.rules.aggregate"),
-    ("fedabm.mechanisms.personalised.ditto", "fedabm.learning.personal.exchange"),
-    ("fedabm.mechanisms.personalised.fed_amp", "fedabm.learning.personal.exchange"),
-    ("fedabm.mechanisms.personalised.fed_avg", "fedabm.learning.personal.exchange"),
-    ("fedabm.mechanisms.personalised.fed_fomo", "fedabm.learning.personal.exchange"),
-    ("fedabm.mechanisms.personalised.fed_prox", "fedabm.learning.personal.exchange"),
-    ("fedabm.mechanisms.personalised.local", "fedabm.learning.personal.exchange"),
-    ("fedabm.mechanisms.personalised.p_fed_graph", "fedabm.learning.personal.exchange"),
-    ("fedabm.mechanisms.personalised.base", "torch"),
-    ("fedabm.mechanisms.personalised.cfl", "torch"),
-    ("fedabm.mechanisms.personalised.fed_fomo", "torch"),
-}
 
 
 def sources() -> dict[str, str]:
@@ -125,7 +108,7 @@ def test_every_room_has_its_place():
 
 
 def test_imports_point_downwards():
-    assert upward(graph_of(sources())) == NOT_YET
+    assert upward(graph_of(sources())) == set()
 
 
 def test_no_module_leads_back_to_itself():
@@ -135,8 +118,7 @@ def test_no_module_leads_back_to_itself():
 
 def test_games_rules_and_owners_are_there_without_torch_or_mesa():
     """All modules of these rooms, in a process of their own."""
-    later = {module for module, _ in NOT_YET} | {module.rpartition(".")[0] for module, _ in NOT_YET}
-    light = [name for name in sources() if room(name) in LIGHT and not {name, name.rpartition(".")[0]} & later]
+    light = [name for name in sources() if room(name) in LIGHT]
     code = f"import sys\nfor name in {light}: __import__(name)\nprint(*({set(SLOW)} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == []

@@ -1,4 +1,4 @@
-"""The `fedabm` command."""
+"""The `fedabm` command: `parsers` knows its words, and every command has a module of its own."""
 
 from __future__ import annotations
 

@@ -1,1 +1,10 @@
-"""What every room uses: errors with a remedy, random streams, hashable tables, names in text files."""
+"""What every room uses, and what knows of none of them.
+
+errors      bad input in one line: what, got and remedy
+random      one random stream per owner, all from one seed
+arrays      types of arrays; `table`: arrays as fields of frozen dataclasses
+rowwise     arithmetic whose bits do not depend on how many rows are computed together
+names       names of classes in text files and frames
+files       files that are whole or not there, and locks
+timing      which share of the time goes into what
+"""

@@ -1,1 +1,7 @@
-"""Real data: data sets, how they are dealt to owners, and what can be wrong with them.  Nothing here needs torch."""
+"""Real data, without torch.
+
+datasets/      the sets: embedded ones, the papers' from their canonical files, the hub
+partitions/    who has which samples
+federated      everybody's training and test parts
+quality        what can be wrong with one owner's samples
+"""

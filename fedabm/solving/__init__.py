@@ -1,1 +1,7 @@
-"""Equilibria without simulating: the game, its solver and certificate, dynamics, metrics and welfare."""
+"""Equilibria without simulating.
+
+game           accuracies, costs, capacities and a mechanism; its utilities, slopes and certified gap
+equilibrium    `solve` and `equilibria`; `candidates`, `search`, `newton` and `linear_model` find what they certify
+dynamics       the papers' best-response dynamics; `rates`: how large their steps may be
+metrics        how good and how fair an outcome is; `welfare`: the contributions that are best for all
+"""

@@ -1,1 +1,7 @@
-"""What a scenario script works with: it runs models, keeps results, and goes on after an interruption."""
+"""What a scenario script works with.
+
+study          runs models, keeps frames, tables and pictures, and saves them together
+library        finds scripts by name or file, and reads their parameters
+resume         a study that was killed goes on
+equilibria     an equilibrium in the same frames as a simulated run
+"""

@@ -4,6 +4,9 @@
 >>> len(Sweep("free_riding", Grid(rate=[0.01, 0.02], owners=[5, 10]), seeds=20).jobs)
 80
 
+`designs`, `sampling` and `seeds` say what is run, `targets` and `jobs` what a run is, `identity` what names it; `plan`
+is the sweep itself, `runner` its leader, `worker` who does the work, `executors`, `cluster` and `places` where.
+
 Running them needs signals as POSIX has them: Linux, macOS, or the Linux inside Windows (WSL).  Reading them does not.
 """
 
