@@ -89,10 +89,14 @@ def check_range(what: str, value: float, low: float, high: float) -> None:
         raise InputError(f"{what} must lie between {low:g} and {high:g}, got {value}; give a value in that range")
 
 
-def check_whole(what: str, value: Any, low: int = 1) -> None:
-    """Raise unless `value` is a whole number from `low` on."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
-        raise InputError(f"{what} must be a whole number from {low} on, got {value!r}; for instance {low + 9}")
+def check_whole(what: str, value: Any, low: int = 1, high: int | None = None) -> None:
+    """Raise unless `value` is a whole number from `low` on (and up to `high`)."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < low or (high is not None and value > high):
+        reach = "on" if high is None else f"to {high}"
+        raise InputError(
+            f"{what} must be a whole number from {low} {reach}, got {shown(value)}; for instance {low + 9}"
+        )
 
 
 def as_numbers(what: str, value: Any) -> np.ndarray:

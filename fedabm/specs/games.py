@@ -29,8 +29,8 @@ from fedabm.specs.words import value_of
 
 __all__ = ["game_of", "read_game"]
 
-#: with more owners a game does not fit into memory
-_MOST_OWNERS = 10_000_000
+#: games with more owners need more memory and time than anybody has
+_MOST_OWNERS = 1_000_000
 
 
 @dataclass(frozen=True)

@@ -78,11 +78,9 @@ def loaded(entry: EntryPoint) -> Any:
     try:
         with one_line_errors():
             return entry.load()
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ModuleNotFoundError, InputError) as error:
         package = entry.dist.name if entry.dist else "an installed package"
-        raise InputError(
-            f"{entry.name!r} of {package} cannot be loaded from {entry.value!r}: {error}; install it again"
-        ) from None
+        raise InputError(f"{entry.name!r} of {package} cannot be loaded from {entry.value!r}: {error}") from None
 
 
 def _own(kind: str, base: type, folders: Sequence[Path]) -> Maker:

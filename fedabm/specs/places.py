@@ -22,8 +22,7 @@ from fedabm.common.errors import InputError, nearest
 
 __all__ = ["find_place", "is_file", "is_loading", "locate", "one_line_errors", "own_module"]
 
-#: the names of modules that were loaded from files here, and the files that are being loaded
-_LOADED: set[str] = set()
+#: the files that are being loaded
 _LOADING: set[Path] = set()
 
 
@@ -103,17 +102,14 @@ def _load(path: Path) -> ModuleType:
     except BaseException:
         del sys.modules[path.stem]
         raise
-    _LOADED.add(path.stem)
     return module
 
 
 def _check_name(path: Path) -> None:
-    """Workers and checkpoints find the module by its name, so that no other may have it."""
+    """Workers, checkpoints and names of runs find the module by its name, so that no other may have it."""
     name = path.stem
     if "." in name:
         raise InputError(f"{path.name} has a dot in its name, which no module can have; rename the file")
-    if name in _LOADED:
-        return  # another file of ours, whose place this one takes
     other = sys.modules.get(name) or importlib.util.find_spec(name)
     file = _file(other)
     if name in sys.stdlib_module_names or file not in (None, path):
@@ -127,22 +123,21 @@ def _file(module: ModuleType | ModuleSpec | None) -> Path | None:
 
 
 def _imported(module: str) -> ModuleType:
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise InputError(f"{module!r} is no module; write package.module:name or path/to/file.py:name")
     try:
         with one_line_errors():
             return importlib.import_module(module)
-    except ImportError as error:
-        raise InputError(
-            f"cannot import {module!r}: {error}; write package.module:name or path/to/file.py:name"
-        ) from None
-    except ValueError:
-        raise InputError(f"{module!r} is no module; write package.module:name or path/to/file.py:name") from None
+    except ModuleNotFoundError as error:
+        remedy = "write package.module:name or path/to/file.py:name"
+        raise InputError(f"cannot import {module!r}: {error}; {remedy}") from None
 
 
 @contextlib.contextmanager
 def one_line_errors(path: Path | None = None) -> Iterator[None]:
     """What goes wrong while somebody's code is loaded, as one line with file and line.
 
-    Without a `path`, modules that are not found are left to the caller.
+    Without a `path`, a module that is not found is left to the caller.
     """
     try:
         yield
@@ -151,7 +146,7 @@ def one_line_errors(path: Path | None = None) -> Iterator[None]:
     except SyntaxError as error:
         raise InputError(f"{error.filename}, line {error.lineno}: {error.msg}; correct it there") from None
     except Exception as error:
-        if path is None and isinstance(error, ImportError | ValueError):
+        if path is None and isinstance(error, ModuleNotFoundError):
             raise
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if path is None or Path(frame.filename).is_relative_to(path.parent)] or frames

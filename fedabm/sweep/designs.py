@@ -10,6 +10,7 @@ Designs drawn at random are in `fedabm.sweep.sampling`.
 from __future__ import annotations
 
 import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.errors import InputError
+from fedabm.common.errors import InputError, check_whole
 from fedabm.results.frames import shorten
 from fedabm.simulation.scenario import Scenario
+from fedabm.sweep.seeds import MOST_RUNS
 
 __all__ = ["Cell", "Cells", "Design", "Grid", "OneAtATime", "plain"]
 
@@ -55,6 +57,7 @@ class Grid(Design):
         self.axes = listed({**(axes or {}), **more})
         if not self.axes:
             raise InputError("the design is empty: no parameter varies; give lists, such as rate = [0.1, 0.2]")
+        check_whole("number of cells", math.prod(map(len, self.axes.values())), high=MOST_RUNS)
 
     def cells(self) -> list[Cell]:
         settings = (dict(zip(self.axes, values, strict=True)) for values in itertools.product(*self.axes.values()))

@@ -29,7 +29,7 @@ from fedabm.sweep.jobs import Job
 from fedabm.sweep.messages import Messages
 from fedabm.sweep.places import executor_of
 from fedabm.sweep.runner import Count, Runner
-from fedabm.sweep.seeds import Seeds
+from fedabm.sweep.seeds import MOST_RUNS, Seeds
 from fedabm.sweep.targets import Target, target_of
 from fedabm.sweep.worker import Settings
 
@@ -77,6 +77,7 @@ class Sweep:
     def jobs(self) -> list[Job]:
         """The jobs in the order of the design: all seeds of the first cell, then of the second, ..."""
         seeds = Seeds.of(self.seeds)
+        check_whole("number of runs", len(self.cells) * seeds.count, high=MOST_RUNS)
         made: dict[str, Job] = {}
         for cell in self.cells:
             for seed in seeds.for_cell(digest(cell.parameters)):

@@ -21,6 +21,7 @@ from fedabm.common.names import snake
 from fedabm.common.random import check_seed
 from fedabm.games.curves import Array
 from fedabm.sweep.designs import Cell, Design, listed, name_of, plain
+from fedabm.sweep.seeds import MOST_RUNS
 
 __all__ = ["LatinHypercube", "RandomDesign", "Sobol", "Span"]
 
@@ -53,7 +54,7 @@ class _Sampled(Design):
     """Points of the unit cube, stretched to spans and choices."""
 
     def __init__(self, ranges: Mapping[str, Span | Sequence[Any]], count: int, seed: int = 0) -> None:
-        check_whole("count of a design", count)
+        check_whole("count of a design", count, high=MOST_RUNS)
         check_seed(seed)
         self.count, self.seed = int(count), int(seed)
         self.ranges = {

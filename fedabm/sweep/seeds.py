@@ -11,7 +11,10 @@ import numpy as np
 from fedabm.common.errors import InputError, check_whole
 from fedabm.common.random import check_seed
 
-__all__ = ["Seeds"]
+__all__ = ["MOST_RUNS", "Seeds"]
+
+#: whoever asks for more runs has mistyped a number
+MOST_RUNS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Seeds:
     def __post_init__(self) -> None:
         check_seed(self.root)
         if self.values is None:
-            check_whole("count of seeds", self.count)
+            check_whole("count of seeds", self.count, high=MOST_RUNS)
             return
         if not self.values:
             raise InputError("the list of seeds is empty; give at least one")

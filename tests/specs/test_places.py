@@ -1,7 +1,6 @@
 """Classes and functions in files of one's own."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -80,6 +79,8 @@ def test_a_file_is_loaded_once_and_its_neighbours_are_found(rules):
         ("../rules_of_mine.py:Bonty", "rules_of_mine.py has no 'Bonty'; did you mean 'Bounty'?"),
         ("../rules_of_min.py:Bounty", "no file ../rules_of_min.py; did you mean 'rules_of_mine.py'?"),
         ("nosuch.module:Bounty", "cannot import 'nosuch.module'"),
+        ("broken_of_mine:Bounty", "broken_of_mine.py, line 3: "),
+        ("unsure_of_mine:Bounty", "unsure_of_mine.py, line 2: ValueError: invalid literal"),
         (":Bounty", "'' is no module"),
         ("..:Bounty", "'..' is no module"),
         ("../helpers_of_mine.py:BOUNTY", "is no mechanism; name a subclass of fedabm.mechanisms"),
@@ -95,9 +96,11 @@ def test_a_file_is_loaded_once_and_its_neighbours_are_found(rules):
 )
 def test_what_cannot_be_found_gets_one_line(rules, where, message):
     folder = rules.parent
+    sys.path.append(str(folder))
     for name in ("random", "pandas", "two.dots", "empty_of_mine"):
         (folder / f"{name}.py").write_text("")
     (folder / "broken_of_mine.py").write_text("\n\ndef f(:\n")
+    (folder / "unsure_of_mine.py").write_text("\nint('x')\n")
     (folder / "needy_of_mine.py").write_text("\nimport nosuch\n")
     (folder / "through_of_mine.py").write_text("import wrong_of_mine\n")
     (folder / "wrong_of_mine.py").write_text("\n1 / 0\n")
@@ -108,9 +111,9 @@ def test_what_cannot_be_found_gets_one_line(rules, where, message):
     assert "broken_of_mine" not in sys.modules
 
 
-def test_another_file_of_the_same_name_takes_its_place(rules, tmp_path):
-    first = own_module(rules)
+def test_two_files_of_one_name_are_refused(rules, tmp_path):
+    own_module(rules)
     second = tmp_path / "elsewhere" / "rules_of_mine.py"
     second.write_text("class Other: ...\n")
-    assert Path(own_module(second).__file__) == second
-    assert sys.modules["rules_of_mine"] is not first
+    with pytest.raises(InputError, match=r"rules_of_mine\.py has the name of another module, .*; rename the file"):
+        own_module(second)

@@ -20,7 +20,7 @@ from fedabm.games.costs import Cost
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, Mechanism, NoPayments
 from fedabm.mechanisms.market import Distance, Gain
 from fedabm.simulation.activation import Activation, RandomSubset
-from fedabm.specs.games import Owners
+from fedabm.specs.games import Owners, game_of
 from fedabm.specs.hints import hints_of, parameters_of
 from fedabm.specs.kinds import choices
 from fedabm.specs.values import Reader
@@ -28,6 +28,7 @@ from fedabm.specs.words import text_of, value_of
 from fedabm.strategies import Attacker, BestResponse, Honest, Liar, Quitter, Strategy
 from fedabm.sweep.sampling import Span
 from fedabm.sweep.seeds import Seeds
+from fedabm.sweep.spec import sweep_of
 
 READ = Reader().read
 FAMILIES = (Mechanism, Strategy, Accuracy, Cost, Activation, Partition, Gain, Distance)
@@ -104,6 +105,30 @@ def test_any_value_for_any_parameter_of_any_kind_is_taken_or_refused_in_one_line
     table = data.draw(st.dictionaries(st.sampled_from(known), VALUES)) if known else {}
     found = refused_in_one_line(lambda: READ("it", {**table, "kind": kind}, base))
     assert found is None or isinstance(found, base)
+
+
+def some(*keys: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Tables with some of these keys, and whatever values."""
+    return st.fixed_dictionaries({}, optional=dict.fromkeys(keys, VALUES))
+
+
+@settings(max_examples=200)
+@given(some("mechanism", "accuracy", "owners"), some("costs", "capacity", "count"), st.booleans())
+def test_any_table_is_a_game_or_is_refused_in_one_line(table, owners, plain):
+    usual = {"mechanism": "no_payments", "accuracy": "power_law", "owners": {"costs": 1, "capacity": 1, **owners}}
+    refused_in_one_line(lambda: game_of({**usual, **({} if plain else table)}))
+
+
+@settings(max_examples=200)
+@given(
+    some("seeds", "steps", "fixed", "other"),
+    some("rate", "owners", "mechanism", "strategy", "odd"),
+    st.sampled_from(["grid", "cells", "random", "one_at_a_time", "gird"]),
+    st.booleans(),
+)
+def test_any_table_is_a_sweep_or_is_refused_in_one_line(table, design, kind, plain):
+    usual = {"function": "tests.sweep.targets:build", "design": {"kind": kind, "count": 2, **design}}
+    refused_in_one_line(lambda: len(sweep_of({**usual, **({} if plain else table)}).jobs) < 10**6)
 
 
 @pytest.mark.parametrize("base", FAMILIES, ids=lambda base: base.__name__)

@@ -128,6 +128,16 @@ def test_every_kind_of_design(tmp_path, design, cells):
         (FUNCTION + '[design]\nkind = "sobl"\nrate = [0.1]', "did you mean 'sobol'"),
         (FUNCTION + '[design]\nkind = "sobol"\nrate = [0.1]', "has no count"),
         (FUNCTION + "seed = 3\n[design]\nrate = [0.1]", "did you mean 'seeds'"),
+        (
+            FUNCTION + "seeds = 12345678901234567890\n[design]\nrate = [0.1]",
+            "count of seeds must be .* to 10000000, got",
+        ),
+        (FUNCTION + "seeds = 9000000\n[design]\nrate = [0.1, 0.2]", "number of runs must be .* got 18000000"),
+        (FUNCTION + f"[design]\nrate = {[0.1] * 9000}\nowners = {[2] * 9000}", "number of cells must be"),
+        (
+            FUNCTION + '[design]\nkind = "sobol"\ncount = 12345678901234567890\nrate = [0.1]',
+            "count of a design must be",
+        ),
         (FUNCTION + "seeds = 0\n[design]\nrate = [0.1]", "count of seeds"),
         (FUNCTION + "seeds = { count = 2, pair = true }\n[design]\nrate = [0.1]", "did you mean 'paired'"),
         ("[design]\nrate = [0.1]", "needs one of scenario, function, model"),
