@@ -27,8 +27,9 @@ from fedabm.data.federated import from_partition
 from fedabm.data.partitions import Dirichlet
 from fedabm.games.costs import Linear
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles import Curve, Learning, Recipe, Trained
+from fedabm.learning.oracles import Curve, Learning, Trained
 from fedabm.learning.rules import FedAvg, Rule
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import CostSharing, NoPayments
 from fedabm.simulation.activation import Sequential
 from fedabm.strategies import BestResponse, FreeRider, Honest, Strategy

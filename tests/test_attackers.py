@@ -20,8 +20,9 @@ from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import IID
 from fedabm.games.sending import Tampering
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles import Curve, Learning, Recipe, Trained
+from fedabm.learning.oracles import Curve, Learning, Trained
 from fedabm.learning.personal.models import Personal
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import NoPayments
 from fedabm.papers.ipfl2025.settings import RIVALS

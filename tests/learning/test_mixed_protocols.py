@@ -13,7 +13,8 @@ from fedabm.data.datasets import load
 from fedabm.games.accuracy import Announced
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles import Curve, Learning, Recipe, Rounds, Trained
+from fedabm.learning.oracles import Curve, Learning, Rounds, Trained
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import BanzhafShare
 from fedabm.papers.doshi2025.protocols import fed_avg_strategic, two_phase_upbred, upbred
 from fedabm.papers.murhekar2023.protocols import fed_br, fed_br_bg

@@ -19,10 +19,11 @@ from fedabm.data.partitions import IID
 from fedabm.games.accuracy import GroupWeighted
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
-from fedabm.learning.oracles import Coalition, Curve, Measure, Recipe, Trained, fit_groups, measure_groups
+from fedabm.learning.oracles import Coalition, Curve, Measure, Trained, fit_groups, measure_groups
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.curve import proportional
 from fedabm.learning.rules import FedAvg, FedProx, rounds
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import NoPayments, ShapleyShare
 from fedabm.shapley import shapley
 from fedabm.solving.equilibrium import solve

@@ -19,9 +19,9 @@ from fedabm.games.sending import Effort, Sending
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.engine.training import Proximal
-from fedabm.learning.oracles import Recipe
 from fedabm.learning.personal.models import Personal
 from fedabm.learning.personal.own import ClassMix, OwnPart
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import Ditto, FedAvg, Local, Mechanism, ModelMarket
 from fedabm.mechanisms.market import ImportGain
 from fedabm.papers.ipfl2025.settings import RIVALS

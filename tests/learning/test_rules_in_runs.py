@@ -14,8 +14,9 @@ from fedabm import Federation, Scenario, population
 from fedabm.cli import main
 from fedabm.common.errors import InputError
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles import Coalition, Curve, Learning, Measure, Recipe, Rounds, Trained
+from fedabm.learning.oracles import Coalition, Curve, Learning, Measure, Rounds, Trained
 from fedabm.learning.rules import CoordinateMedian, FedAdam, FedAvg, FedProx, GeometricMedian, Krum, Rule, Scaffold
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import federate, one_round
 from fedabm.simulation import checkpoint
 from fedabm.strategies import Attacker, FixedShare, Honest, Liar

@@ -17,7 +17,8 @@ from fedabm.data.datasets import load
 from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import IID
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles import Curve, Learning, Measure, Recipe, Trained
+from fedabm.learning.oracles import Curve, Learning, Measure, Trained
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import CostSharing, NoPayments
 from fedabm.simulation import checkpoint

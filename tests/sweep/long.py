@@ -13,7 +13,8 @@ from fedabm.data.partitions import IID
 from fedabm.games.accuracy import PowerLaw
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
-from fedabm.learning.oracles import Curve, Learning, Recipe
+from fedabm.learning.oracles import Curve, Learning
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import CostSharing
 from fedabm.simulation.activation import RandomSubset
 from fedabm.strategies import Attacker, BestResponse, Liar, Random

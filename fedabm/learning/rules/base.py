@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -21,10 +21,7 @@ from torch import Tensor
 from fedabm.games.curves import Array
 from fedabm.learning.engine.training import Proximal
 
-if TYPE_CHECKING:
-    from fedabm.learning.rules.fed_avg import FedAvg
-
-__all__ = ["Local", "Memory", "Received", "Robust", "Rule", "Step"]
+__all__ = ["Local", "Mean", "Memory", "Received", "Robust", "Rule", "Step"]
 
 #: what a rule remembers: tensors in tuples, perhaps in tuples again
 Memory = tuple[Any, ...]
@@ -71,6 +68,20 @@ class Local:
     drift: Tensor | None = None
 
 
+class Mean(Protocol):
+    """A weighted mean of updates: rate * sum_i p_i u_i."""
+
+    @property
+    def rate(self) -> float:
+        """How far the model goes along the mean."""
+
+    def weigh(self, claimed: Array) -> Array:
+        """How much everybody counts, (n,), in any unit."""
+
+    def shares(self, claimed: Array) -> Array:
+        """p_i of every owner, (n,)."""
+
+
 class Rule(ABC):
     """How the shared model is learned from what owners send; frozen, with defaults for all its fields."""
 
@@ -78,7 +89,7 @@ class Rule(ABC):
     plain_descent: bool = False
 
     @property
-    def mean(self) -> FedAvg | None:
+    def mean(self) -> Mean | None:
         """The weighted mean of updates that the change is; None if it is none.
 
         Models of coalitions are mixed from their members' updates, which makes sense for such a mean only.

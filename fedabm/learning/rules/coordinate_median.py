@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedabm.learning.rules.aggregate import by_columns
+from fedabm.learning.rules.aggregate import by_columns, ordered
 from fedabm.learning.rules.base import Robust
 
 __all__ = ["CoordinateMedian"]
@@ -23,10 +23,4 @@ class CoordinateMedian(Robust):
     def centre(self, rows: Tensor, sound: Tensor) -> Tensor:
         number = sound.sum().clamp_min(1)
         middle = torch.stack([(number - 1) // 2, number // 2])
-        return by_columns(lambda part: _at(part, sound, middle), rows)
-
-
-def _at(rows: Tensor, sound: Tensor, places: Tensor) -> Tensor:
-    """The mean of the values at these two places, in order of size, of the sound rows (m, columns)."""
-    ordered = torch.where(sound.unsqueeze(1), rows, torch.inf).sort(dim=0).values
-    return (0.5 * ordered.index_select(0, places)).sum(dim=0)
+        return by_columns(lambda part: (0.5 * ordered(part, sound).index_select(0, middle)).sum(dim=0), rows)

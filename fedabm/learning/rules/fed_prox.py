@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedabm.common.errors import check_kind, check_positive
 from fedabm.learning.engine.training import Proximal
-from fedabm.learning.rules.base import Local, Memory, Received, Rule, Step
+from fedabm.learning.rules.base import Local, Mean, Memory, Received, Rule, Step
 from fedabm.learning.rules.fed_avg import FedAvg
 
 __all__ = ["FedProx"]
@@ -34,7 +34,7 @@ class FedProx(Rule):
         return self.inner.plain_descent
 
     @property
-    def mean(self) -> FedAvg | None:
+    def mean(self) -> Mean | None:
         """That of the inner rule."""
         return self.inner.mean
 

@@ -16,7 +16,7 @@ from fedabm.learning.engine.batches import Plan
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD, Optimiser
 from fedabm.learning.rules.aggregate import screen
-from fedabm.learning.rules.base import Memory, Received, Rule
+from fedabm.learning.rules.base import Mean, Memory, Received, Rule
 from fedabm.learning.rules.fed_avg import FedAvg
 
 __all__ = ["Recipe"]
@@ -47,7 +47,7 @@ class Recipe:
             name = type(self.rule).__name__
             raise InputError(f"{name} needs plain local descent, got {self.optimiser}; use SGD(rate) without momentum")
 
-    def mean(self, who: str) -> FedAvg:
+    def mean(self, who: str) -> Mean:
         """The weighted mean of updates that the rule takes; a rule that takes none is refused in the name of `who`."""
         if self.rule.mean is None:
             means = "FedAvg(), FedProx() or Scaffold()"

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fedabm.common.errors import InputError
-from fedabm.learning.rules.aggregate import by_columns
+from fedabm.learning.rules.aggregate import by_columns, ordered
 from fedabm.learning.rules.base import Robust
 
 __all__ = ["TrimmedMean"]
@@ -35,7 +35,6 @@ class TrimmedMean(Robust):
         inside = ((places >= cut) & (places < number - cut)).unsqueeze(1)
 
         def mean(part: Tensor) -> Tensor:
-            ordered = torch.where(sound.unsqueeze(1), part, torch.inf).sort(dim=0).values
-            return torch.where(inside, ordered, 0.0).sum(dim=0) / (number - 2 * cut)
+            return torch.where(inside, ordered(part, sound), 0.0).sum(dim=0) / (number - 2 * cut)
 
         return by_columns(mean, rows)

@@ -27,8 +27,8 @@ from fedabm.games.costs import Linear
 from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
-from fedabm.learning.oracles import Recipe
 from fedabm.learning.personal.models import Personal
+from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import (
     CFL,
     Ditto,
