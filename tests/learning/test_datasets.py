@@ -75,8 +75,8 @@ def test_quadratic_set_is_quadratic_and_follows_its_seed():
 
 
 def test_nothing_imports_torch():
-    modules = "datasets, partitions, quality, federated, command"
-    script = f"import sys; from fedabm.learning import {modules}; sys.exit('torch' in sys.modules)"
+    modules = "fedabm.learning, fedabm.cli.data; from fedabm.data import datasets, partitions, quality, federated"
+    script = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
