@@ -47,7 +47,7 @@ def collaboration_graph(
     if adjacency is None and "imports" in owners and owners["imports"].sum() > 0:
         raise InputError(
             "these owners import each other's models, and their frame holds only how many, got no adjacency; give "
-            "fedabm.mechanisms.market.import_table(frames.transfers, owners) where imports are paid, or the outcome's"
+            "fedabm.results.market_graphs.import_table(frames.transfers, owners) where imports are paid"
         )
     last = owners[owners["step"] == owners["step"].max()]
     graph = import_graph(last, adjacency=adjacency) if len(last) else nx.DiGraph()

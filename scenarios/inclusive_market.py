@@ -20,8 +20,8 @@ from fedabm.analysis.market import money_picture, role_colours, role_markers
 from fedabm.cli import run_script
 from fedabm.common.random import generator
 from fedabm.mechanisms import Local
-from fedabm.mechanisms.market import market_graph, money_table
 from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, market_setting
+from fedabm.results.market_graphs import market_graph, money_table
 from fedabm.simulation.roles import INCLUSIVE_MARKET, ROLES, market_owners, role_reports
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Attacker, Honest

@@ -20,15 +20,13 @@ from fedabm.mechanisms.market import (
     best_graph,
     cluster_distances,
     eagerness_of,
-    graph_measures,
-    market_graph,
     objectives,
-    owner_measures,
     prices,
     social_welfare,
     unit_costs_of,
     utilities,
 )
+from fedabm.results.market_graphs import graph_measures, market_graph, owner_measures
 from fedabm.simulation.lies import misreport
 from fedabm.simulation.roles import INCLUSIVE_MARKET, role_reports
 from fedabm.study.study import Study

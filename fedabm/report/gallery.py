@@ -14,12 +14,12 @@ from matplotlib.figure import Figure
 from fedabm.analysis import figures
 from fedabm.analysis.looks import kind_of
 from fedabm.analysis.rows import UNITS, how_many, last_step
-from fedabm.mechanisms.market.graphs import import_table
 from fedabm.mechanisms.personalised.base import MODEL_IMPORT
 from fedabm.report.images import Inline, from_figure
 from fedabm.report.source import Source
 from fedabm.report.tables import text
 from fedabm.results.frames import Frames
+from fedabm.results.market_graphs import import_table
 
 __all__ = ["gallery"]
 

@@ -45,7 +45,8 @@ def test_the_collaboration_graph_follows_the_adjacency(one: Frames) -> None:
 
 def test_owners_with_models_of_their_own_need_an_adjacency(one: Frames) -> None:
     with pytest.raises(
-        InputError, match=r"import each other's models.*got no adjacency; give fedabm.mechanisms.market.import_table"
+        InputError,
+        match=r"import each other's models.*got no adjacency; give fedabm.results.market_graphs.import_table",
     ):
         figures.collaboration_graph(one.owners.assign(imports=1))
 

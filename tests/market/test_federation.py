@@ -10,15 +10,8 @@ from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
 from fedabm.games.valuation import Received
 from fedabm.mechanisms import ModelMarket, NoPayments
-from fedabm.mechanisms.market import (
-    GivenModels,
-    ImportGain,
-    cluster_distances,
-    market_graph,
-    market_reports,
-    money_table,
-    utilities,
-)
+from fedabm.mechanisms.market import GivenModels, ImportGain, cluster_distances, market_reports, utilities
+from fedabm.results.market_graphs import market_graph, money_table
 from fedabm.simulation.lies import Sybil, misreport
 from fedabm.simulation.roles import INCLUSIVE_MARKET, market_owners, role_reports
 from fedabm.simulation.scenario import OwnerProfile

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from fedabm.mechanisms import ModelMarket
-from fedabm.mechanisms.market import graph_measures, market_graph, owner_measures
+from fedabm.results.market_graphs import graph_measures, market_graph, owner_measures
 from fedabm.simulation.ledger import write_graphml
 from tests.market.markets import random_market
 

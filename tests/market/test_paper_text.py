@@ -18,12 +18,12 @@ from fedabm.mechanisms.market import (
     ImportGain,
     SquareRootGain,
     eagerness_of,
-    import_table,
     social_welfare,
     unit_costs_of,
     utilities,
 )
 from fedabm.mechanisms.market.distances import Cosine, Euclidean
+from fedabm.results.market_graphs import import_table
 from fedabm.simulation.roles import market_owners
 from fedabm.views import Reports
 from tests.market.markets import at, centres_of, random_market

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -79,12 +80,6 @@ class Personal(Accuracy):
         check_kind("engine", self.engine, Engine)
         if self.seed is not None:
             check_seed(self.seed)
-        if self.first is None:
-            object.__setattr__(self, "first", self.engine.initial(self.seed or 0))
-        if self.kept is None:
-            object.__setattr__(self, "kept", self.initial.expand(self.owners, -1))
-        if self.standing is None:
-            object.__setattr__(self, "standing", Standing(Table(self.measure.own(self.engine, self.models))))
 
     def __repr__(self) -> str:
         what = f"{self.engine.data.name}, {self.engine.size} parameters, {self.recipe}"
@@ -95,7 +90,7 @@ class Personal(Accuracy):
         """For how many owners this accuracy is defined."""
         return self.engine.data.owners
 
-    @property
+    @cached_property
     def initial(self) -> Tensor:
         """The model that everybody begins with, (P,)."""
         return self.engine.initial(self.seed or 0) if self.first is None else self.first
@@ -105,7 +100,7 @@ class Personal(Accuracy):
         """The models that owners keep, (n, P)."""
         return self.initial.expand(self.owners, -1) if self.kept is None else self.kept
 
-    @property
+    @cached_property
     def public(self) -> Standing:
         """What the present models are worth; models and data stay here."""
         return self.standing or Standing(Table(self.measure.own(self.engine, self.models)))
@@ -140,7 +135,8 @@ class Personal(Accuracy):
         sound = screen(models).cpu().numpy()
         last = replace(self.last or _NOTHING, models=_sane(models, task.start), start=task.start, sound=sound)
         kept = _sane(own, self.models)
-        return replace(self, round=self.round + 1, kept=kept, last=last, standing=None), ~sound
+        after = replace(self, round=self.round + 1, first=self.initial, kept=kept, last=last, standing=None)
+        return after, ~sound
 
     @property
     def _latest(self) -> Round:
@@ -170,7 +166,8 @@ class Personal(Accuracy):
         known = np.asarray(rows, dtype=np.intp), self.models, self.initial
         task = Training.of(exchange.task, *known)
         personal = None if exchange.personal is None else Training.of(exchange.personal, *known)
-        return replace(self, task=task, personal=personal, last=self._latest)
+        told = replace(self, task=task, personal=personal, last=self._latest)
+        return replace(told, first=self.initial, standing=self.public)  # neither has changed
 
 
 _NOTHING = Round(torch.empty(0), torch.empty(0), np.zeros(0, dtype=bool))

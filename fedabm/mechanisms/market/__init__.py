@@ -3,7 +3,6 @@
 from fedabm.mechanisms.market.distances import Cosine, Distance, Euclidean, cluster_distances
 from fedabm.mechanisms.market.gains import Gain, LogarithmicGain, SquareRootGain
 from fedabm.mechanisms.market.given import GivenModels
-from fedabm.mechanisms.market.graphs import graph_measures, import_table, market_graph, money_table, owner_measures
 from fedabm.mechanisms.market.optimum import best_graph
 from fedabm.mechanisms.market.payments import remittances
 from fedabm.mechanisms.market.reports import PROHIBITIVE, eagerness_of, market_reports, unit_costs_of
@@ -26,14 +25,9 @@ __all__ = [
     "cluster_distances",
     "difference",
     "eagerness_of",
-    "graph_measures",
-    "import_table",
     "limits",
-    "market_graph",
     "market_reports",
-    "money_table",
     "objectives",
-    "owner_measures",
     "pooled",
     "prices",
     "remittances",
