@@ -48,8 +48,11 @@ def save(model: Federation, path: str | Path, identity: str = "", *, shared: boo
     return write(path, head.encode() + b"\n" + body, _REMEDY)
 
 
-def restore(path: str | Path, identity: str = "") -> Federation:
-    """The federation as it was saved; step on, and it ends like one that was never interrupted."""
+def restore(path: str | Path, identity: str | None = None) -> Federation:
+    """The federation as it was saved; step on, and it ends like one that was never interrupted.
+
+    With an `identity`, a checkpoint of another run is refused.
+    """
     try:
         return _restored(Path(path), identity)
     except OSError as error:
@@ -58,14 +61,14 @@ def restore(path: str | Path, identity: str = "") -> Federation:
         raise InputError(f"{path} is no whole checkpoint of this run ({error}); run again from the beginning") from None
 
 
-def _restored(path: Path, identity: str) -> Federation:
+def _restored(path: Path, identity: str | None) -> Federation:
     body = io.BytesIO(_checked(path.read_bytes(), identity))
     buffers = [bytearray(_array(path.with_name(name))) for name in pickle.load(body)]
     parts = pickle.Unpickler(body, buffers=buffers)
     return _rebuilt(parts.load(), parts.load())
 
 
-def _checked(content: bytes, identity: str) -> bytes:
+def _checked(content: bytes, identity: str | None) -> bytes:
     """What follows the first line, if it is what that line says."""
     first, _, body = content.partition(b"\n")
     try:
@@ -78,7 +81,7 @@ def _checked(content: bytes, identity: str) -> bytes:
         raise ValueError("another version of fedabm wrote it")
     if not whole:
         raise ValueError("its checksum is wrong")
-    if head["identity"] != identity:
+    if identity is not None and head["identity"] != identity:
         raise ValueError("it is of another run")
     return body
 

@@ -109,6 +109,7 @@ def test_a_checkpoint_of_another_run_is_not_taken_for_ones_own(tmp_path, capsys)
     (tmp_path / "one").replace(tmp_path / "two")
     assert checkpoint.Keeper(tmp_path / "two", 1.0, "second").found() is None
     assert "it is of another run" in capsys.readouterr().err
+    assert checkpoint.restore(tmp_path / "two.corrupt").seed == 5
     assert (tmp_path / "two.corrupt").exists()
 
 
