@@ -4,38 +4,31 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import mesa
 import numpy as np
 
-from fedabm.common.errors import InputError, check_kind
-from fedabm.common.random import check_seed, generator
-from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.certificate import certified_gains
+from fedabm.common.errors import InputError
+from fedabm.common.random import generator
 from fedabm.games.curves import Array
 from fedabm.games.sending import Effort, Sending
-from fedabm.results.columns import COLUMNS
 from fedabm.results.frames import Frames, run_frame, shorten
 from fedabm.simulation.activation import Members
-from fedabm.simulation.agents import Owner, Server
 from fedabm.simulation.cohorts import Turn
-from fedabm.simulation.ledger import Ledger, check_balanced
+from fedabm.simulation.ledger import check_balanced
 from fedabm.simulation.links import Links
-from fedabm.simulation.network import Sight
-from fedabm.simulation.population import Population
+from fedabm.simulation.measures import REPORTERS, Measured
 from fedabm.simulation.recorder import Recorder
-from fedabm.simulation.scenario import OwnerProfile, Scenario
+from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.stopping import Progress
-from fedabm.simulation.treasury import Treasury, balances
-from fedabm.views import Action, Outcome, OwnerView, Reports, ServerView, Transfers
+from fedabm.simulation.treasury import balances
+from fedabm.views import Action, Outcome, OwnerView, ServerView, Transfers
 
 __all__ = ["Federation"]
 
 
-class Federation(mesa.Model):
+class Federation(Measured):
     """Owners with private costs and strategies meet a server with a mechanism.
 
     Each `step()` is one round as the papers describe it.  `running` turns False when the scenario's stopping rule says
@@ -48,36 +41,18 @@ class Federation(mesa.Model):
     """
 
     def __init__(self, scenario: Scenario, seed: int = 0) -> None:
-        check_kind("scenario", scenario, Scenario)
-        check_seed(seed)
-        super().__init__(seed=int(seed))
-        self.scenario = scenario
-        self.seed = int(seed)
-        agents = [profile.agent or Owner for profile in scenario.owners]
-        alone = [row for row, agent in enumerate(agents) if _minded(agent)]
-        self.population = Population(scenario.owners, self.seed, alone)
-        self.server = Server(self, scenario.mechanism)
-        self._seated: list[Owner | None] = [None] * len(agents)
-        for row, agent in enumerate(agents):
-            agent(self, row=row)
-        self.ledger = Ledger(len(agents))
-        self.treasury = Treasury(self.population.money, scenario.pay_every)
-        self.sight = None if scenario.network is None else Sight(scenario.network)
+        super().__init__(scenario, seed)
         self.recorder = Recorder(scenario.record, scenario.columns, with_cost=scenario.mechanism.asks_cost)
-        self.datacollector = mesa.DataCollector(model_reporters=_REPORTERS)
-        self.at_rest = False
+        self.datacollector = mesa.DataCollector(model_reporters=REPORTERS)
         self.moved = np.inf
         self.progress: list[Progress] = []
-        self._quiet = np.zeros(len(agents), dtype=bool)
-        self._order = generator(self.seed, "activation")
-        self.accuracy = scenario.accuracy.seeded(self.seed)
-        self._learning = False
-        self._restricted: tuple[Members, Accuracy, Accuracy] | None = None
-        self._transfers = Transfers.central(np.zeros(0), "")
-        self._gap: tuple[int, float] | None = None
         self.links: list[Links] = []
+        self.reciprocity = np.nan
+        self.components = np.nan
+        self._order = generator(self.seed, "activation")
+        self._learning = False
+        self._transfers = Transfers.central(np.zeros(0), "")
         self._links: Links | None = None
-        self.reciprocity = self.components = np.nan
         self._began = time.perf_counter()
         #: when each step was complete, in seconds since the beginning
         self.seconds: list[float] = []
@@ -103,75 +78,7 @@ class Federation(mesa.Model):
             self.step()
         return self
 
-    # Who takes part
-
-    @property
-    def owners(self) -> mesa.agent.AgentSet:
-        """The agents of all owners, in the order of their numbers; the same as `agents`."""
-        return self.agents
-
-    def make_room(self, profile: OwnerProfile, agent: type[Owner] = Owner, sees: Sequence[int] = ()) -> int:
-        """Room for one more owner, which takes part from the next step on; its number.  `Owner` calls it.
-
-        With a network it sees nobody, and nobody sees it, unless `sees` links it to some.
-        """
-        wanted = getattr(self.accuracy, "owners", None)
-        if wanted is not None and wanted <= len(self.population):
-            raise InputError(
-                f"there is no room for an owner {len(self.population)}: the accuracy knows {wanted} owners; "
-                "give the scenario one that knows more, and the number as its seats"
-            )
-        row = self.population.add(profile, self.steps, alone=_minded(agent))
-        self._seated.append(None)
-        self.ledger.add()
-        self.treasury.add(self.population.money)
-        if self.sight is not None:
-            self.sight.add(sees)
-        self._quiet = np.append(self._quiet, False)
-        self._awake()
-        return row
-
-    def add(self, profile: OwnerProfile, sees: Sequence[int] = ()) -> Owner:
-        """Add an owner while the run goes on; with a network, linked to those that it `sees`."""
-        agent = profile.agent or Owner
-        return agent(self, row=self.make_room(profile, agent, sees))
-
-    def seat(self, owner: Owner) -> None:
-        """Note which agent stands for a row; `Owner` calls it."""
-        self._seated[owner.row] = owner
-
-    def seats(self) -> list[tuple[type[Owner], dict[str, Any]] | None]:
-        """The agent of every row as its class and what it has noted itself (None: removed); for checkpoints."""
-        return [None if agent is None else (type(agent), _noted(agent)) for agent in self._seated]
-
-    def reseat(self, seats: Sequence[tuple[type[Owner], dict[str, Any]] | None]) -> None:
-        """Make the agents of all rows anew, as `seats` has told them."""
-        self.agents.do(self.deregister_agent)
-        self._seated = [None] * len(seats)
-        for row, told in enumerate(seats):
-            if told is not None:
-                told[0](self, row=row).__dict__.update(told[1])
-
-    def dismiss(self, owner: Owner) -> None:
-        """Let an owner leave for good; `Owner.remove` calls it."""
-        self.population.leave(np.array([owner.row]))
-        self._seated[owner.row] = None
-        self._awake()
-
-    def _awake(self) -> None:
-        """Something has changed from outside: the run, if it was at rest, has not ended after all."""
-        self.at_rest = False
-        self._quiet[:] = False
-        self._gap = None
-        self.running = self.steps < self.scenario.steps
-
     # The phases of a round
-
-    def announce(self, present: Members) -> tuple[Reports, Accuracy]:
-        """What is public before owners decide: the others' last reports and the accuracies they promise."""
-        rule = self.scenario.mechanism
-        reports = self.population.reports(present, with_cost=rule.asks_cost, with_eagerness=rule.asks_eagerness)
-        return replace(reports, memory=self.server.memory), self.oracle(present).public
 
     def decide(self) -> Members:
         """Let the owners act, batch by batch, each on its own view; say who acted."""
@@ -289,101 +196,9 @@ class Federation(mesa.Model):
     def collect(self) -> None:
         """Keep what the scenario asked to keep of this step."""
         self.seconds.append(time.perf_counter() - self._began)
-        values = {column: getattr(self, name) for column, name in _REPORTERS.items()}
+        values = {column: getattr(self, name) for column, name in REPORTERS.items()}
         self.recorder.keep(self, self._transfers, self._links, values)
         self.datacollector.collect(self)
-
-    # What can be asked of a run
-
-    def oracle(self, present: Members) -> Accuracy:
-        """The accuracies when only these owners take part."""
-        if len(present) == len(self.population) == (getattr(self.accuracy, "owners", None) or len(present)):
-            return self.accuracy
-        known = self._restricted
-        if known is None or known[1] is not self.accuracy or not np.array_equal(known[0], present):
-            known = self._restricted = (present, self.accuracy, self.accuracy.restrict(present))
-        return known[2]
-
-    def regrets(self, *, true: bool = False) -> Array:
-        """The most each owner could still gain by another contribution, truthfully reported, certified.
-
-        The game is the one announced: public accuracies and the others' reports, at their word.  So nobody regrets what
-        it cannot know, and what a lie gains is not counted.  With `true` the others' contributions are the true ones:
-        where somebody lies, regrets then tell what the lie costs those who believe it.  Owners that left have none.
-        """
-        people, present = self.population, self.population.present
-        if not len(present):
-            return np.zeros(len(people))
-        reports, oracle = self.announce(present)
-        given = people.contribution[present]
-        offers = self.server.announce(reports, oracle)
-        if true:
-            offers = self.scenario.mechanism.offers(oracle, replace(reports, contribution=given))
-        if offers.shape == "unknown" and offers.refund is None:
-            return np.where(people.stayed, np.inf, 0.0)  # nothing could be proven, so no training is spent on it
-        regrets = np.zeros(len(people))
-        regrets[present] = certified_gains(offers, people.cost.take(present), people.capacity[present], given)
-        return regrets
-
-    @property
-    def gap(self) -> float:
-        """The certified gap: the largest regret of any owner; zero at a Nash equilibrium of the game announced."""
-        if self._gap is None or self._gap[0] != self.steps:
-            self._gap = (self.steps, float(np.max(self.regrets())))
-        return self._gap[1]
-
-    @property
-    def converged(self) -> bool:
-        """Whether nothing moves any more and nobody could gain more than the scenario's `gap_tolerance`.
-
-        Where utilities are differences of amounts above 1, the tolerance is relative to the largest of them.
-        """
-        people = self.population
-        amounts = np.abs([people.gain, people.cost_paid, people.payment])
-        return self.at_rest and self.gap <= self.scenario.gap_tolerance * max(1.0, float(amounts.max(initial=0.0)))
-
-    # The columns of the steps frame, as Mesa's DataCollector reads them
-
-    @property
-    def total_contribution(self) -> float:
-        """Data contributed by all owners."""
-        return float(self.population.contribution.sum())
-
-    @property
-    def mean_accuracy(self) -> float:
-        """Mean accuracy received by the owners present."""
-        present = self.population.present
-        return float(self.population.accuracy[present].mean()) if len(present) else 0.0
-
-    @property
-    def total_cost(self) -> float:
-        """True cost of all contributions."""
-        return float(self.population.cost_paid.sum())
-
-    @property
-    def transferred(self) -> float:
-        """Money that owners received in this step."""
-        return float(np.maximum(self.population.payment, 0.0).sum())
-
-    @property
-    def welfare(self) -> float:
-        """Sum of all utilities."""
-        return float(self.population.utility.sum())
-
-    @property
-    def server_balance(self) -> float:
-        """The server's account since the beginning."""
-        return self.ledger.balance()
-
-    @property
-    def present(self) -> int:
-        """Owners that have not left."""
-        return int(self.population.stayed.sum())
-
-    @property
-    def rejected(self) -> int:
-        """Owners whose report or model update was unusable in this step."""
-        return int(self.population.unusable.sum())
 
     # Results
 
@@ -420,23 +235,3 @@ class Federation(mesa.Model):
         owners, transfers = self.recorder.frame(self.population), self.ledger.frame(self.recorder.latest)
         steps = self.recorder.step_frame()
         return Frames.join([Frames(run_frame(row), steps, owners, transfers)])
-
-
-def _noted(agent: Owner) -> dict[str, Any]:
-    """What an agent keeps itself, beside its place."""
-    return {name: value for name, value in vars(agent).items() if name not in ("model", "unique_id", "row")}
-
-
-def _minded(agent: type) -> bool:
-    """Whether a class of agents decides for itself."""
-    return getattr(agent, "decide", None) is not Owner.decide
-
-
-#: columns of the steps frame and the attributes that fill them
-_REPORTERS = {
-    "step": "steps",
-    "contribution": "total_contribution",
-    "accuracy": "mean_accuracy",
-    "cost": "total_cost",
-    **{name: name for name in COLUMNS["steps"] if name not in ("run", "step", "contribution", "accuracy", "cost")},
-}

@@ -317,12 +317,12 @@ def test_an_owner_whose_data_are_at_hand_can_join_a_training_later():
 
 
 def test_an_owner_can_join_a_market_of_given_models():
-    from fedabm.mechanisms import market
+    from fedabm.mechanisms import ModelMarket, market
 
     distances = np.full((4, 4), 0.1) - 0.1 * np.eye(4)
     owners = tuple(OwnerProfile(Linear(0.5), 100.0, Honest(), eagerness=2e4) for _ in range(4))
     scenario = Scenario(
-        owners[:3], market.GivenModels(distances), market.ModelMarket(), steps=5, seats=4, valuation=market.ImportGain()
+        owners[:3], market.GivenModels(distances), ModelMarket(), steps=5, seats=4, valuation=market.ImportGain()
     )
     model = Federation(scenario)
     model.step()

@@ -1,0 +1,132 @@
+"""What can be asked of a federation between two steps: what is announced, what is proven, and the columns of a step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fedabm.common.arrays import Array
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.certificate import certified_gains
+from fedabm.results.columns import COLUMNS
+from fedabm.simulation.activation import Members
+from fedabm.simulation.membership import Membership
+from fedabm.simulation.scenario import Scenario
+from fedabm.views import Reports
+
+__all__ = ["REPORTERS", "Measured"]
+
+
+class Measured(Membership):
+    """A federation that can be asked."""
+
+    def __init__(self, scenario: Scenario, seed: int) -> None:
+        super().__init__(scenario, seed)
+        self._restricted: tuple[Members, Accuracy, Accuracy] | None = None
+
+    def announce(self, present: Members) -> tuple[Reports, Accuracy]:
+        """What is public before owners decide: the others' last reports and the accuracies they promise."""
+        rule = self.scenario.mechanism
+        reports = self.population.reports(present, with_cost=rule.asks_cost, with_eagerness=rule.asks_eagerness)
+        return replace(reports, memory=self.server.memory), self.oracle(present).public
+
+    def oracle(self, present: Members) -> Accuracy:
+        """The accuracies when only these owners take part."""
+        if len(present) == len(self.population) == (getattr(self.accuracy, "owners", None) or len(present)):
+            return self.accuracy
+        known = self._restricted
+        if known is None or known[1] is not self.accuracy or not np.array_equal(known[0], present):
+            known = self._restricted = (present, self.accuracy, self.accuracy.restrict(present))
+        return known[2]
+
+    def regrets(self, *, true: bool = False) -> Array:
+        """The most each owner could still gain by another contribution, truthfully reported, certified.
+
+        The game is the one announced: public accuracies and the others' reports, at their word.  So nobody regrets what
+        it cannot know, and what a lie gains is not counted.  With `true` the others' contributions are the true ones:
+        where somebody lies, regrets then tell what the lie costs those who believe it.  Owners that left have none.
+        """
+        people, present = self.population, self.population.present
+        if not len(present):
+            return np.zeros(len(people))
+        reports, oracle = self.announce(present)
+        given = people.contribution[present]
+        offers = self.server.announce(reports, oracle)
+        if true:
+            offers = self.scenario.mechanism.offers(oracle, replace(reports, contribution=given))
+        if offers.shape == "unknown" and offers.refund is None:
+            return np.where(people.stayed, np.inf, 0.0)  # nothing could be proven, so no training is spent on it
+        regrets = np.zeros(len(people))
+        regrets[present] = certified_gains(offers, people.cost.take(present), people.capacity[present], given)
+        return regrets
+
+    @property
+    def gap(self) -> float:
+        """The certified gap: the largest regret of any owner; zero at a Nash equilibrium of the game announced."""
+        if self._gap is None or self._gap[0] != self.steps:
+            self._gap = (self.steps, float(np.max(self.regrets())))
+        return self._gap[1]
+
+    @property
+    def converged(self) -> bool:
+        """Whether nothing moves any more and nobody could gain more than the scenario's `gap_tolerance`.
+
+        Where utilities are differences of amounts above 1, the tolerance is relative to the largest of them.
+        """
+        people = self.population
+        amounts = np.abs([people.gain, people.cost_paid, people.payment])
+        return self.at_rest and self.gap <= self.scenario.gap_tolerance * max(1.0, float(amounts.max(initial=0.0)))
+
+    # The columns of the steps frame, as Mesa's DataCollector reads them
+
+    @property
+    def total_contribution(self) -> float:
+        """Data contributed by all owners."""
+        return float(self.population.contribution.sum())
+
+    @property
+    def mean_accuracy(self) -> float:
+        """Mean accuracy received by the owners present."""
+        present = self.population.present
+        return float(self.population.accuracy[present].mean()) if len(present) else 0.0
+
+    @property
+    def total_cost(self) -> float:
+        """True cost of all contributions."""
+        return float(self.population.cost_paid.sum())
+
+    @property
+    def transferred(self) -> float:
+        """Money that owners received in this step."""
+        return float(np.maximum(self.population.payment, 0.0).sum())
+
+    @property
+    def welfare(self) -> float:
+        """Sum of all utilities."""
+        return float(self.population.utility.sum())
+
+    @property
+    def server_balance(self) -> float:
+        """The server's account since the beginning."""
+        return self.ledger.balance()
+
+    @property
+    def present(self) -> int:
+        """Owners that have not left."""
+        return int(self.population.stayed.sum())
+
+    @property
+    def rejected(self) -> int:
+        """Owners whose report or model update was unusable in this step."""
+        return int(self.population.unusable.sum())
+
+
+#: columns of the steps frame and the attributes that fill them
+REPORTERS = {
+    "step": "steps",
+    "contribution": "total_contribution",
+    "accuracy": "mean_accuracy",
+    "cost": "total_cost",
+    **{name: name for name in COLUMNS["steps"] if name not in ("run", "step", "contribution", "accuracy", "cost")},
+}
