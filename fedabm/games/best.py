@@ -6,7 +6,8 @@ jump, so it counts as it is there and as it is just beside.  Between two kinks o
 - concave: the root of u' is bracketed, and tangents at the two ends of the bracket bound u from above (where the cost
   is a user's own, chords through its values do: see `concave_bound`);
 - monotone in received + payment: a grid finds the maximum, and benefit(b) - c(a) bounds u on [a, b] from above, so
-  intervals are split (branch and bound) until none can beat the best by more than the tolerance;
+  intervals are split (branch and bound) until none can beat the best by more than the tolerance; so they are where
+  received + payment is concave and only the cost is not convex, with the tangent of the benefit at b;
 - unknown: a grid only; no bound is proven and `bound` is infinite.
 
 The gap of a profile, bound - u(profile), is the largest gain any owner could still make: what certifies an equilibrium.
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from fedabm.games.chords import concave_bound
 from fedabm.games.costs import Cost, covers
-from fedabm.games.curves import Array
+from fedabm.games.curves import Array, Curve
 from fedabm.games.offers import Offers, all_kinks
 from fedabm.games.roots import just_inside
 
@@ -62,9 +63,10 @@ def best_response(
         again = partial(best_response, certify=certify, tolerance=tolerance, budget=budget)
         return _apart(easy, lambda rows: again(offers.take(rows), cost.take(rows), capacity[rows]))
     best = _choose(*_scan(offers, cost, low, high))
-    if offers.shape == "monotone" and certify:
+    if offers.shape != "unknown" and certify:
         # Where the cost jumps the refund may, too: the kink itself was looked at, and proofs are about the inside.
-        inside = just_inside(low, high) if cost.kinks(len(capacity)).shape[1] else (low, high)
+        whole = offers.shape == "monotone" and not cost.kinks(len(capacity)).shape[1]
+        inside = (low, high) if whole else just_inside(low, high)
         return _branch_and_bound(offers, cost, *inside, best, tolerance, budget)
     return Best(best.contribution, best.utility, np.full(len(capacity), np.inf))
 
@@ -204,7 +206,7 @@ def _scan(offers: Offers, cost: Cost, low: Array, high: Array) -> tuple[Array, A
 def _branch_and_bound(
     offers: Offers, cost: Cost, low: Array, high: Array, best: Best, tolerance: float, budget: int
 ) -> Best:
-    """Bound max u from above by benefit(b) - c(a) on intervals [a, b], splitting those that could still win."""
+    """Bound max u from above by most(a, b) - c(a) on intervals [a, b], splitting those that could still win."""
     benefit, pieces = offers.benefit, low.shape[1]
     x, utility = best.contribution.copy(), best.utility.copy()
     bound = utility.copy()
@@ -212,7 +214,7 @@ def _branch_and_bound(
     a, b = low.ravel(), high.ravel()
     parts = 8
     while len(a) and budget > 0:
-        upper = benefit.take(rows).value(b) - cost.take(rows).value(a)
+        upper = _most(benefit.take(rows), a, b, concave=offers.shape == "concave") - cost.take(rows).value(a)
         keep = upper > utility[rows] + tolerance
         np.maximum.at(bound, rows[~keep], upper[~keep])
         rows, a, b = rows[keep], a[keep], b[keep]
@@ -226,6 +228,11 @@ def _branch_and_bound(
         seen = benefit.take(rows).value(a) - cost.take(rows).value(a)
         _improve(x, utility, rows, a, seen)
     return Best(x, utility, np.maximum(bound, utility))
+
+
+def _most(benefit: Curve, a: Array, b: Array, *, concave: bool) -> Array:
+    """The most that a benefit can be on [a, b]: as at b if it grows, and below its tangent there if it is concave."""
+    return benefit.value(b) + (np.maximum(-benefit.slope(b), 0.0) * (b - a) if concave else 0.0)
 
 
 def _improve(x: Array, utility: Array, rows: NDArray[np.intp], trial: Array, seen: Array) -> None:

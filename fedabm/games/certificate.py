@@ -34,9 +34,9 @@ def certified_gains(
 
 
 def _by_search(offers: Offers, cost: Cost, capacity: Array, profile: Array, tolerance: float, budget: int) -> Array:
-    """Gains by searching the whole range; proofs of non-concave offers take long, so a quick look sets their aim."""
+    """Gains by searching the whole range; proofs where u is not concave take long, so a quick look sets their aim."""
     utility = offers.benefit.value(profile) - cost.value(profile)
-    if offers.shape != "concave":
+    if offers.shape != "concave" or not np.all(cost.convex):
         seen = best_response(offers, cost, capacity).utility - utility
         tolerance = max(tolerance, 0.01 * float(np.max(seen)))
     bound = best_response(offers, cost, capacity, certify=True, tolerance=tolerance, budget=budget).bound

@@ -18,7 +18,7 @@ __all__ = ["concave_bound"]
 #: how far each point is from the top, as a share of the way to the end of the interval
 _SHARES = 4.0 ** -np.arange(21.0)
 #: values are taken to be right to the first of these shares, and those of a concave function to the second
-_ROUNDING, _HOLLOW = 1e-14, 1e-10
+_ROUNDING, _HOLLOW = 1e-13, 1e-10
 
 
 def concave_bound(
@@ -39,9 +39,12 @@ def concave_bound(
     width = np.diff(x, axis=2)
     with np.errstate(divide="ignore", invalid="ignore"):
         chord = np.where(width > 0, np.diff(u, axis=2) / width, np.nan)
-    bound = _between(u, width, chord) + 16 * _ROUNDING * np.maximum(size[..., 1:], size[..., :-1])
-    beside = u[..., 0] + _steep(-chord) * (left - low), u[..., -1] + _steep(chord[..., ::-1]) * (high - right)
-    return np.where(_hollow(size, width, chord), np.inf, np.maximum(np.max(bound, axis=2), np.maximum(*beside)))
+    first = u[..., 0] + _steep(-chord) * (left - low)
+    last = u[..., -1] + _steep(chord[..., ::-1]) * (high - right)
+    bound = np.concatenate([first[..., None], _between(u, width, chord), last[..., None]], axis=2)
+    rounding = _ROUNDING * np.maximum(size[..., 1:], size[..., :-1])
+    bound += rounding[..., [0, *range(rounding.shape[2]), -1]]
+    return np.where(_hollow(size, width, chord), np.inf, np.max(bound, axis=2))
 
 
 def _between(u: Array, width: Array, chord: Array) -> Array:
@@ -65,4 +68,4 @@ def _hollow(size: Array, width: Array, chord: Array) -> Array:
     """Whether chords get steeper somewhere by more than rounding: then the function is not concave."""
     bend = (chord[..., 1:] - chord[..., :-1]) * np.minimum(width[..., 1:], width[..., :-1])
     around = np.maximum(np.maximum(size[..., :-2], size[..., 1:-1]), size[..., 2:])
-    return np.any(bend > _HOLLOW * around, axis=2)
+    return np.any(bend > _HOLLOW * around + 1e-300, axis=2)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedabm.common.errors import InputError, check_kind, check_number
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.costs import Cost
+from fedabm.games.costs import Cost, check_costs, of_one_kind
 from fedabm.games.offers import Offers
 from fedabm.mechanisms import Mechanism
 from fedabm.simulation.scenario import OwnerProfile
@@ -88,6 +88,7 @@ class Owner(_Agent):
     @capacity.setter
     def capacity(self, capacity: float) -> None:
         check_number("capacity", capacity)
+        check_costs(self.cost_function, np.array([capacity]))
         self.model.population.change(self.row, capacity=float(capacity))
 
     @property
@@ -98,6 +99,7 @@ class Owner(_Agent):
     @cost_function.setter
     def cost_function(self, cost: Cost) -> None:
         check_kind("cost", cost, Cost)
+        check_costs(cost, np.array([self.capacity]))
         self.model.population.change(self.row, cost=cost)
 
     @property
@@ -180,10 +182,11 @@ class Server(_Agent):
 
 def _same(one: Reports, other: Reports) -> bool:
     def columns(reports: Reports) -> list[Any]:
-        # Of one owner no other kind of cost is heard.
         costs = None if reports.cost is None else reports.cost.figures()
         asked = [column for column in (costs, reports.eagerness, reports.owners) if column is not None]
         return [reports.contribution, reports.size, *asked]
 
     pairs = zip(columns(one), columns(other), strict=True)
-    return one.memory is other.memory and all(np.array_equal(a, b) for a, b in pairs)
+    if one.memory is not other.memory or not all(np.array_equal(a, b) for a, b in pairs):
+        return False
+    return one.cost is None or other.cost is None or bool(np.all(of_one_kind(one.cost, other.cost, len(one.size))))

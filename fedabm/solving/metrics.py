@@ -15,7 +15,7 @@ import numpy as np
 from fedabm.common.errors import InputError, check_kind, check_positive, finite_vector
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.best import best_response
-from fedabm.games.costs import costs_of
+from fedabm.games.costs import check_costs, costs_of
 from fedabm.games.curves import Array
 from fedabm.games.offers import full_access, nothing
 from fedabm.solving.welfare import Optimum, p_mean_welfare, welfare_optimum
@@ -187,6 +187,7 @@ def alone_utilities(accuracy: Accuracy, costs: Any, capacities: Array | float) -
     cost = costs_of(costs, np.size(capacities))
     top = finite_vector("capacities", capacities, cost.owners)
     check_positive("capacities", top)
+    check_costs(cost, top)
     offers = full_access(accuracy, np.zeros(len(top)), nothing(len(top)))
     return best_response(offers, cost, top).utility
 

@@ -127,13 +127,17 @@ def damped(game: Game, start: Array, limit: int = 300, precision: float = 1e-13)
 
     It gives up where the distance to the best replies has not halved for 40 moves.
     """
-    profile, everyone, damping, before, least = start, np.arange(game.owners), 1.0, np.inf, np.inf
-    turn, record = 0, 0
+    profile, everyone, damping = start, np.arange(game.owners), 1.0
+    before = least = np.inf
+    turn = record = 0
     while turn < min(limit, record + 40):
         turn += 1
-        move = replies(game, profile, everyone) - profile
+        reply = replies(game, profile, everyone)
+        move = reply - profile
         size = float(np.linalg.norm(move))
         if size <= precision * max(1e-3, float(np.max(profile))):
+            # Where a cost jumps, next to the best reply is not good enough.
+            profile = reply if game.costs.kinks(game.owners).shape[1] else profile
             break
         if size < 0.5 * least:
             least, record = size, turn

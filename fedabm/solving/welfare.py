@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from fedabm.common.errors import InputError, check_kind, check_positive, check_whole, finite_vector
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.costs import Cost, costs_of
+from fedabm.games.costs import Cost, check_costs, costs_of
 from fedabm.games.curves import Array
 
 __all__ = ["Optimum", "p_mean_welfare", "welfare_optimum"]
@@ -82,18 +82,22 @@ def welfare_optimum(
     own contribution) are climbed with its marginals: by L-BFGS-B for p = 1 and p <= 0, by sequential quadratic
     programming for 0 < p < 1 (with u >= 0) and for p = -inf (as max t with u >= t), which are meant for up to a hundred
     owners.  If the accuracies are jointly concave in all contributions, the local maximum found is the global one;
-    otherwise it is the best of those found.
+    otherwise, and where costs have kinks, which are tried one owner at a time, it is the best of those found.
     """
     check_kind("accuracy", accuracy, Accuracy)
     check_whole("starts", starts)
     cost = costs_of(costs, np.size(capacities))
     top = finite_vector("capacities", capacities, cost.owners)
     check_positive("capacities", top)
+    check_costs(cost, top)
     _checked(np.zeros(1), p)
     problem = _Problem(accuracy, cost, top, p)
     start = problem.screen(starts if accuracy.concave else 4 * starts)
     profiles = np.concatenate([start, [problem.climb(profile) for profile in start]])
     welfare = problem.welfare(profiles)
+    if cost.kinks(len(top)).shape[1]:
+        profiles = np.array([problem.try_kinks(profile) for profile in profiles[np.argsort(-welfare)[:starts]]])
+        welfare = problem.welfare(profiles)
     best = int(np.argmax(welfare))
     if welfare[best] == -np.inf:
         raise InputError(f"no profile with utilities of at least 0 was found for the {p:g}-mean; use p=1 for losses")
@@ -131,6 +135,35 @@ class _Problem:
             unit = self.top * (np.max(profile / self.top) or 1.0)
             profile = np.clip(method(np.minimum(profile / unit, self.top / unit), unit), 0.0, self.top)
         return profile
+
+    def try_kinks(self, profile: Array, rounds: int = 12) -> Array:
+        """Owner by owner the best of its kinks and of a grid over its range, as long as that helps."""
+        beside = np.array([1.0 - 1e-12, 1.0, 1.0 + 1e-12])
+        kinks = (self.cost.kinks(len(self.top))[:, :, None] * beside).reshape(len(self.top), -1)
+        kinks = np.minimum(np.column_stack([kinks, 1e-12 * self.top]), self.top[:, None])
+        best = float(self.welfare(profile[None])[0])
+        for _ in range(rounds):
+            before = best
+            for owner, own in enumerate(kinks):
+                profile, best = self._along(profile, best, owner, own)
+            if not best > before:
+                break
+        return profile
+
+    def _along(self, profile: Array, best: float, owner: int, kinks: Array) -> tuple[Array, float]:
+        """The best profile if only one owner changes its contribution: a grid that closes in three times."""
+        low, high = 0.0, self.top[owner]
+        for _ in range(4):
+            own = np.concatenate([np.linspace(low, high, 33), kinks])
+            trials = np.repeat(profile[None], len(own), axis=0)
+            trials[:, owner] = own
+            welfare = self.welfare(trials)
+            pick = int(np.argmax(welfare))
+            width = (high - low) / 16
+            low, high = max(own[pick] - width, 0.0), min(own[pick] + width, self.top[owner])
+            if welfare[pick] > best:
+                profile, best = trials[pick], float(welfare[pick])
+        return profile, best
 
     def _climb_mean(self, start: Array, unit: Array) -> Array:
         def objective(y: Array) -> tuple[float, Array]:

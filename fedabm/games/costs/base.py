@@ -33,8 +33,8 @@ class Cost(Curve):
                 return self.rate * x + self.disc * (x > 100.0)
 
     It is defined for every x >= 0, never falls, and is convex between its `breaks`; `check_costs` looks at many points.
-    Where it is not convex say convex = False: it is charged all the same, but then no gap is certified, unless what the
-    mechanism offers never falls.  A `slope` of its own makes it faster; proofs rest on its values alone.
+    Where it is not convex say convex = False: proofs then take longer.  With a `slope` of its own it is faster; proofs
+    rest on its values alone.
     """
 
     #: own contributions at which one owner's cost or its slope jumps; at a jump `value` decides what is paid there

@@ -35,7 +35,7 @@ def _check(cost: Cost, top: float) -> None:
     if np.any(seen < 0) or np.any(seen > MOST):
         point = int(np.argmax((seen < 0) | (seen > MOST)))
         raise InputError(f"{cost!r} is {seen[point]:g} at {x[point]:g}; a cost must lie between 0 and {MOST:g}")
-    rounding = 1e-12 * seen.max()
+    rounding = 1e-12 * seen.max() + 1e-300
     falls = np.diff(seen) < -rounding
     if np.any(falls):
         point = int(np.argmax(falls))
@@ -44,5 +44,5 @@ def _check(cost: Cost, top: float) -> None:
     hollow = each[:, :-2] + each[:, 2:] - 2.0 * each[:, 1:-1] < -rounding
     if cost.convex and np.any(hollow):
         point = inside[:, 1:-1][hollow][0]
-        remedy = "name its jumps in `breaks`, or say convex = False (then gaps are not certified)"
+        remedy = "name its jumps in `breaks`, or say convex = False"
         raise InputError(f"{cost!r} is not convex at {point:g}; {remedy}")
