@@ -26,8 +26,8 @@ from fedabm.games.costs import (
     replaced,
     stack,
 )
-from fedabm.mechanisms import CostSharing, NoPayments, ValueShaping
-from fedabm.mechanisms.market import ModelMarket, market_reports, unit_costs_of
+from fedabm.mechanisms import CostSharing, ModelMarket, NoPayments, ValueShaping
+from fedabm.mechanisms.market import market_reports, unit_costs_of
 from fedabm.simulation.checkpoint import restore, save
 from fedabm.solving.metrics import alone_utilities
 from fedabm.strategies import BestResponse, FixedShare, Keep, Liar, Strategy

@@ -87,6 +87,28 @@ def test_tables_lists_and_kinds_of_costs(tmp_path: Path) -> None:
     assert game.capacities.tolist() == [1, 2, 3.5]
 
 
+def test_costs_with_kinks_jumps_and_functions_of_ones_own(tmp_path: Path) -> None:
+    lines = ["from fedabm.games.costs import Cost", "", "class Root(Cost):", "    convex = False", ""]
+    lines += ["    def value(self, x):", "        return 0.1 * x**0.5", ""]
+    (tmp_path / "mine.py").write_text("\n".join(lines), encoding="utf-8")
+    text = """
+    mechanism = "shapley_share"
+    accuracy = "power_law"
+    [owners]
+    capacity = 20
+    costs = [
+        { kind = "piecewise", starts = [0, 10], slopes = [0.1, 0.2], jumps = [0.5, 0] },
+        { kind = "tabulated", points = [0, 10, 20], costs = [0, 1, 4] },
+        { kind = "mine.py:Root" },
+    ]
+    """
+    game = read_game(write(tmp_path, text))
+    assert game.costs.value(np.full(3, 15.0)) == pytest.approx([2.5, 2.5, 0.1 * 15**0.5])
+    assert solve(game).converged
+    with pytest.raises(InputError, match=r"its slope falls from 0\.2 to 0\.1 at 10; let slopes rise"):
+        read_game(write(tmp_path, text.replace("[0.1, 0.2]", "[0.2, 0.1]")))
+
+
 def test_one_cost_for_many_owners(tmp_path: Path) -> None:
     text = EXAMPLE.replace("costs = [0.1, 0.25]", "costs = 0.1, count = 5")
     assert read_game(write(tmp_path, text)).costs.rate.tolist() == [0.1] * 5
