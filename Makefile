@@ -14,7 +14,7 @@ run: $(READY)
 	$(BIN)/fedabm run free_riding
 
 test: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --dist loadgroup
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -6,9 +6,6 @@ import pytest
 
 from fedabm.cli import main
 
-#: one process makes what these tests share
-pytestmark = pytest.mark.xdist_group("market study")
-
 
 @pytest.fixture(scope="module", params=[0, 1, 7])
 def folder(request, tmp_path_factory):

@@ -17,9 +17,6 @@ from fedabm.report.images import from_bytes
 from fedabm.report.page import page, write_report
 from tests.report.folders import Outline, saved, small
 
-#: one process makes what these tests share
-pytestmark = pytest.mark.xdist_group("report")
-
 EVIL = "<script>alert(1)</script>&\"'<img src=http://x.invalid/y onerror=alert(2)>"
 
 

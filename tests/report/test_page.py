@@ -26,9 +26,6 @@ from tests.conftest import run
 from tests.market.markets import apart, federation, truth
 from tests.report.folders import Outline, small
 
-#: one process makes what these tests share
-pytestmark = pytest.mark.xdist_group("report")
-
 
 @pytest.mark.parametrize("name", ["run", "failures", "market", "mesa"])
 def test_the_page_is_complete_light_and_needs_nothing_else(name: str, pages: dict[str, str]) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import fedabm
 from fedabm.mechanisms import ContributionSubsidy
@@ -17,9 +16,6 @@ from fedabm.report.source import read
 from fedabm.strategies import FreeRider, Honest, Quitter
 from tests.conftest import Says
 from tests.report.folders import saved, small, warned
-
-#: one process makes what these tests share
-pytestmark = pytest.mark.xdist_group("report")
 
 
 def test_nothing_to_warn_about(tmp_path: Path) -> None:

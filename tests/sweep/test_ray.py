@@ -14,9 +14,6 @@ from fedabm.sweep.places import executor_of
 from tests.sweep.helpers import assert_same_frames
 from tests.sweep.targets import PAUSE, build, slow, trouble
 
-#: one process makes what these tests share
-pytestmark = pytest.mark.xdist_group("ray")
-
 ray = pytest.importorskip("ray", reason="Ray is not installed (pip install 'fedabm[cluster]')")
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="this Ray has no cluster utility")
 
