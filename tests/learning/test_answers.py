@@ -25,7 +25,7 @@ from fedabm.simulation.activation import Activation, RandomSubset, Simultaneous
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import FixedShare, GradientResponse, Liar, Strategy
 from tests.conftest import assert_equal_frames
-from tests.test_privacy import Bugged, Spy, leaks
+from tests.simulation.test_privacy import Bugged, Spy, leaks
 
 COSTS = [0.00012345678912, 0.00023456789123, 0.00034567891234, 0.00045678912345]
 SIZES = [101, 97, 89, 83]

@@ -34,7 +34,7 @@ from tests.learning.sent import claims
 from tests.learning.test_answers import COSTS, FULL, PLANTED, TESTED
 from tests.learning.test_answers import engine as secret_engine
 from tests.models import PlainModels
-from tests.test_privacy import Bugged, leaks
+from tests.simulation.test_privacy import Bugged, leaks
 
 MARKET = ModelMarket(2.0, 10.0)
 RECIPE = Recipe(steps=5, batch=8, optimiser=SGD(0.05, momentum=0.9))

@@ -37,8 +37,8 @@ from fedabm.strategies import (
 )
 from fedabm.views import Action, OwnerView
 from tests.conftest import STRATEGIES, assert_equal_frames, run
-from tests.test_mechanisms import PROMISING
-from tests.test_privacy import Spy, parts
+from tests.mechanisms.test_mechanisms import PROMISING
+from tests.simulation.test_privacy import Spy, parts
 
 CURVE = Curve([0, 20, 60, 150, 400], [0.1, 0.5, 0.7, 0.8, 0.85])
 

@@ -23,7 +23,7 @@ from fedabm.study.study import Study
 from fedabm.sweep import Cells, Grid, LatinHypercube, OneAtATime, Sweep
 from fedabm.sweep.spec import sweep_of
 from tests.conftest import run
-from tests.market.markets import apart, federation, truth
+from tests.mechanisms.market.markets import apart, federation, truth
 from tests.report.folders import Outline, small
 
 

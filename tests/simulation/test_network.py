@@ -20,7 +20,7 @@ from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import FixedShare, Liar, Quitter, Random, Strategy, Wrapper
 from fedabm.views import Action, Neighbours, OwnerView
 from tests.conftest import assert_equal_frames
-from tests.test_privacy import CAPACITIES, COSTS, foreign, leaks
+from tests.simulation.test_privacy import CAPACITIES, COSTS, foreign, leaks
 
 
 @dataclass(frozen=True)

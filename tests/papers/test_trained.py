@@ -14,7 +14,7 @@ from fedabm.papers.murhekar2023.trained_rows import ordered
 from fedabm.papers.murhekar2025 import table_rows as reciprocity
 from fedabm.papers.murhekar2025.trained_rows import reciprocal
 from fedabm.study.library import find
-from tests.reproduction.rows import TINY, TRAINED
+from tests.papers.rows import TINY, TRAINED
 
 
 def test_rows_that_need_training_say_so_and_how() -> None:

@@ -17,8 +17,8 @@ from fedabm.simulation.roles import INCLUSIVE_MARKET, market_owners, role_report
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import FreeRider, Honest, Liar
 from tests.conftest import Says, run, two_owners
-from tests.market.markets import GAIN, MARKET, apart, federation, truth, utility
-from tests.test_privacy import Bugged, Spy, leaks
+from tests.mechanisms.market.markets import GAIN, MARKET, apart, federation, truth, utility
+from tests.simulation.test_privacy import Bugged, Spy, leaks
 
 # Rounds without training agree with the theory
 

@@ -10,7 +10,7 @@ from fedabm.common.errors import InputError
 from fedabm.mechanisms import ModelMarket
 from fedabm.mechanisms.market import Cosine, Euclidean, market_reports
 from fedabm.mechanisms.market.distances import import_weights
-from tests.market.markets import SEEDS, at, centres_of
+from tests.mechanisms.market.markets import SEEDS, at, centres_of
 
 INITIAL = np.array([1.0, 1.0])
 

@@ -10,7 +10,7 @@ from fedabm.mechanisms.market import eagerness_of, market_reports, social_welfar
 from fedabm.simulation.ledger import Ledger
 from fedabm.simulation.lies import misreport
 from fedabm.views import Reports, Transfers
-from tests.market.markets import GAIN, SEEDS, one_buyer, random_market
+from tests.mechanisms.market.markets import GAIN, SEEDS, one_buyer, random_market
 
 MARKET = ModelMarket(1.0)
 

@@ -16,7 +16,7 @@ from fedabm.games.accuracy import PowerLaw
 from fedabm.papers.ledger.render import counts, markdown, show
 from fedabm.papers.ledger.rows import PAPERS, VERDICTS, Result, find_paper
 from fedabm.papers.ledger.runner import BUDGETS, ledger
-from tests.reproduction.rows import ARTEFACTS, IDS, TINY
+from tests.papers.rows import ARTEFACTS, IDS, TINY
 
 FIELDS = ["id", "claim", "published", "ours", "verdict", "reason", "preset", "seconds"]
 

@@ -20,7 +20,7 @@ from fedabm.mechanisms.market import (
     unit_costs_of,
     unstable,
 )
-from tests.market.markets import GAIN, SEEDS, algorithm_2, one_buyer, random_market
+from tests.mechanisms.market.markets import GAIN, SEEDS, algorithm_2, one_buyer, random_market
 
 
 @given(SEEDS)

@@ -18,7 +18,7 @@ from fedabm.study.library import find, names
 from tests.conftest import assert_equal_frames
 from tests.killing import watched
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SHORT = ["--steps", "3", "--set", "owners=5", "--quiet"]
 
 #: a scenario whose parameters reach costs, capacities and lengths directly

@@ -15,7 +15,7 @@ from fedabm.mechanisms.market import (
     prices,
     thresholds,
 )
-from tests.market.markets import GAIN, MARKET
+from tests.mechanisms.market.markets import GAIN, MARKET
 
 POSITIVE = st.floats(1e-6, 1e6)
 

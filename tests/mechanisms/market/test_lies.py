@@ -9,7 +9,7 @@ from fedabm.mechanisms import ModelMarket
 from fedabm.mechanisms.market import cluster_distances, eagerness_of, market_reports, pooled, unit_costs_of, utilities
 from fedabm.simulation.lies import Sybil, misreport
 from fedabm.simulation.roles import INCLUSIVE_MARKET, market_owners, role_reports
-from tests.market.markets import GAIN, SEEDS, one_buyer, random_market
+from tests.mechanisms.market.markets import GAIN, SEEDS, one_buyer, random_market
 
 MARKET = ModelMarket(1.0)
 

@@ -13,7 +13,7 @@ from fedabm.mechanisms import ModelMarket
 from fedabm.mechanisms.market import market_reports, utilities
 from fedabm.strategies import Honest, Liar, Quitter
 from tests.conftest import assert_equal_frames, run, two_owners
-from tests.market.markets import GAIN, MARKET, apart, federation, truth, utility
+from tests.mechanisms.market.markets import GAIN, MARKET, apart, federation, truth, utility
 
 
 def losers(chance: float) -> Scenario:

@@ -21,8 +21,8 @@ from fedabm.simulation.activation import RandomSubset, Sequential, Simultaneous
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import FixedShare, GradientResponse, Liar, Strategy, Wrapper
 from fedabm.views import Action, Outcome, OwnerView, Reports, ServerView
+from tests.mechanisms.test_mechanisms import EXAMPLES
 from tests.models import StandingModels
-from tests.test_mechanisms import EXAMPLES
 
 #: written out to all digits, so that none of these numbers can turn up by chance
 COSTS = [0.012345678912345, 0.023456789123451, 0.034567891234512, 0.045678912345123]

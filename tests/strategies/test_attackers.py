@@ -29,8 +29,8 @@ from fedabm.papers.ipfl2025.settings import RIVALS
 from fedabm.strategies import FixedShare, FreeRider, Honest, Liar, Quitter, Random, Strategy
 from fedabm.strategies.attackers import ATTACKS, Attacker
 from tests.conftest import assert_equal_frames, run
-from tests.test_mechanisms import PROMISING
-from tests.test_strategies import view_of
+from tests.mechanisms.test_mechanisms import PROMISING
+from tests.strategies.test_strategies import view_of
 
 KINDS = sorted(ATTACKS)
 every_kind = pytest.mark.parametrize("kind", KINDS)

@@ -25,7 +25,7 @@ from fedabm.strategies import (
 )
 from fedabm.views import Action, OwnerView
 from tests.conftest import Says, assert_equal_frames, mixed, run, two_owners
-from tests.test_mechanisms import PROMISING
+from tests.mechanisms.test_mechanisms import PROMISING
 
 ACTIVATIONS = [Simultaneous(), Sequential(), Sequential(shuffle=True), RandomSubset(3)]
 

@@ -17,7 +17,7 @@ from fedabm.papers.ledger.rows import PAPERS, Budget, Finding, Row, corrected, h
 from fedabm.papers.ledger.runner import ledger, reproduce
 from fedabm.papers.ledger.trials import Tally, agree, numbers, trials
 from fedabm.study.library import find
-from tests.reproduction.rows import IDS, TINY, run, verdicts
+from tests.papers.rows import IDS, TINY, run, verdicts
 
 
 def test_every_artefact_has_exactly_one_row_in_order() -> None:

@@ -12,7 +12,7 @@ import pytest
 from fedabm import Federation
 from tests.conftest import mixed, two_owners
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 #: builds and throws away 500 runs, then prints the mean resident memory of the first and of the last hundred
 MANY_RUNS = """

@@ -13,7 +13,7 @@ from fedabm import load
 from fedabm.cli import main
 from fedabm.study.library import find, names
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 NAMES = names()
 
 

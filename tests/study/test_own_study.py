@@ -175,5 +175,5 @@ def test_what_is_not_there_is_told_with_what_is(study, monkeypatch, capsys):
 
 
 def test_the_file_of_a_scenario_of_the_package_is_that_scenario():
-    path = Path(__file__).parents[1] / "scenarios" / "free_riding.py"
+    path = Path(__file__).parents[2] / "scenarios" / "free_riding.py"
     assert library.find(str(path)).where == "free_riding"

@@ -7,7 +7,7 @@ import pytest
 from fedabm.mechanisms import ModelMarket
 from fedabm.results.market_graphs import graph_measures, market_graph, owner_measures
 from fedabm.simulation.ledger import write_graphml
-from tests.market.markets import random_market
+from tests.mechanisms.market.markets import random_market
 
 MONEY = np.array([[0, 2.0, 1.0, 0, 0], [3.0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]])
 

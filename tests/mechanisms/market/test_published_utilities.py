@@ -6,7 +6,7 @@ import pytest
 from fedabm.mechanisms import ModelMarket
 from fedabm.mechanisms.market import cluster_distances, market_reports, utilities
 from fedabm.views import Reports
-from tests.market.markets import GAIN
+from tests.mechanisms.market.markets import GAIN
 
 ROUNDS = 50
 FINANCE = market_reports(np.full(6, 200.0), 1.0, 2e4)

@@ -26,7 +26,7 @@ from fedabm.mechanisms.market.distances import Cosine, Euclidean
 from fedabm.results.market_graphs import import_table
 from fedabm.simulation.roles import market_owners
 from fedabm.views import Reports
-from tests.market.markets import at, centres_of, random_market
+from tests.mechanisms.market.markets import at, centres_of, random_market
 
 Numbers = list[float]
 
