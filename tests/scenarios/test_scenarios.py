@@ -11,6 +11,7 @@ import pytest
 
 from fedabm import load
 from fedabm.cli import main
+from fedabm.specs.words import text_of
 from fedabm.study.library import find, names
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +63,7 @@ def test_every_scenario_says_what_it_asks_and_has_typed_parameters(name):
     script = find(name)
     assert script.question.endswith("?")
     assert len(script.question) <= 120
-    settings = [f"{key}={_text(value)}" for key, value in script.defaults.items()]
+    settings = [f"{key}={text_of(value)}" for key, value in script.defaults.items()]
     assert script.parameters(settings) == script.defaults
 
 
@@ -112,7 +113,3 @@ def test_a_script_runs_by_itself(tmp_path):
     assert finished.returncode == 0, finished.stderr
     assert "free_riding.png" in finished.stdout.replace("\n", "")
     assert len(load(out).runs) == 2
-
-
-def _text(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
