@@ -13,7 +13,7 @@ from fedabm.mechanisms.market import Cosine, Euclidean, GivenModels
 from fedabm.strategies import Honest
 from tests.conftest import run
 from tests.learning.sent import assert_close, broken, sent_of
-from tests.market.markets import federation, truth
+from tests.mechanisms.market.markets import federation, truth
 from tests.models import PlainModels
 
 
