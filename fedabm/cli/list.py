@@ -22,7 +22,7 @@ def show(options: argparse.Namespace) -> None:
         script = find(options.name)
         console.print(f"{script.name}: {script.question}", highlight=False)
         for key, value in script.defaults.items():
-            shown = f"{key}=..." if value is inspect.Parameter.empty else f"{key}={text_of(value)}"
+            shown = f"{key}=..." if value is inspect.Parameter.empty else f"{key}={text_of(value, script.module)}"
             console.print(f"  --set {shlex.quote(shown)}", highlight=False, markup=False, soft_wrap=True)
         return
     table = Table("scenario", "question", box=None)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from fedabm.report.source import Source
 from fedabm.report.tables import text
+from fedabm.specs.toml import toml_key, toml_of
 from fedabm.study import library
 
 __all__ = ["facts", "parameters", "question", "repeat", "specification"]
@@ -122,22 +123,4 @@ def _section(name: str, table: Mapping[str, Any]) -> str:
 
 
 def _toml(table: Mapping[str, Any]) -> str:
-    return "".join(f"{_key(name)} = {_value(value)}\n" for name, value in table.items())
-
-
-def _key(name: str) -> str:
-    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else json.dumps(name)
-
-
-def _value(value: Any) -> str:
-    """A TOML value; what TOML has no word for raises TypeError."""
-    if isinstance(value, bool | str):
-        return json.dumps(value)
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
-    if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(str(name))} = {_value(one)}" for name, one in value.items() if one is not None)
-        return f"{{ {inner} }}"
-    raise TypeError(f"no TOML for {value!r}")
+    return "".join(f"{toml_key(name)} = {toml_of(value)}\n" for name, value in table.items())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from fedabm.common.errors import InputError
 
-__all__ = ["parse_toml", "read_toml"]
+__all__ = ["parse_toml", "read_toml", "toml_key", "toml_of"]
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
@@ -29,3 +31,26 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
         raise InputError(f"{source} is nested too deeply; write less inside each other") from None
     except ValueError as error:  # also of numbers with thousands of digits
         raise InputError(f"{source} is not valid TOML: {str(error).splitlines()[0]}; correct it there") from None
+
+
+def toml_of(value: Any) -> str:
+    """A value as TOML writes it; what TOML has no word for raises TypeError.
+
+    >>> toml_of({"rate": 0.1, "attacks": ["nan", True]})
+    '{ rate = 0.1, attacks = ["nan", true] }'
+    """
+    if isinstance(value, bool | str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml_of, value))}]"
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{toml_key(str(name))} = {toml_of(one)}" for name, one in value.items() if one is not None)
+        return f"{{ {inner} }}"
+    raise TypeError(f"no TOML for {value!r}")
+
+
+def toml_key(name: str) -> str:
+    """A key, in quotes where it needs them."""
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else json.dumps(name)

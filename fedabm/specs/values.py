@@ -138,9 +138,10 @@ class Reader:
                 f"{what} must be {_wanted(base)}, got {shown(given)}; no text stands for one, so leave it out"
             )
         names = choices(base, *self.modules)
-        if list(names.values()) == [base]:
+        known = isinstance(given, str) and (given in names or ":" in given)
+        if set(names.values()) <= {base}:
             names = {}  # there is but one class, which needs no name
-        if not isinstance(given, str | Mapping) or not (names or isinstance(given, Mapping) or ":" in given):
+        if not (known or isinstance(given, Mapping) or (isinstance(given, str) and names)):
             raise InputError(f"{what} must be {_wanted(base, names)}, got {shown(given)}; {_instead(base, names)}")
         table = dict(given) if isinstance(given, Mapping) else {"kind": given}
         if "kind" not in table and inspect.isabstract(base):

@@ -1,22 +1,22 @@
-"""Words of the command line: `--set key=value` takes what TOML takes, without quotes around names.
+"""Words of the command line: `--set key=value` takes what TOML takes, and quotes around names may be left out.
 
---set owners=12     --set rates=0.1,0.2     --set shuffle=yes     --set mechanism=shapley_share
---set 'mechanism={ kind = "contribution_subsidy", rate = 0.2 }'
+    --set owners=12     --set rates=0.1,0.2     --set shuffle=yes     --set mechanism=shapley_share
+    --set 'mechanism={ kind = "contribution_subsidy", rate = 0.2 }'
+
+`fedabm list NAME` shows the words for the usual values.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import typing
-from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 from fedabm.common.errors import InputError
-from fedabm.common.names import snake
 from fedabm.specs.hints import without_none
-from fedabm.specs.toml import parse_toml
+from fedabm.specs.toml import parse_toml, toml_of
 from fedabm.specs.values import is_list
+from fedabm.specs.written import written
 
 __all__ = ["text_of", "value_of"]
 
@@ -43,49 +43,17 @@ def value_of(what: str, text: str, hint: Any) -> Any:
     return _number(text) if {int, float, Any} & set(options) else text
 
 
-def text_of(value: Any) -> str:
-    """The word that stands for a value.
+def text_of(value: Any, *modules: ModuleType) -> str:
+    """The word that stands for a value; the classes of `modules` go by their names, as ours do.
 
     >>> from fedabm.mechanisms import ContributionSubsidy, NoPayments
     >>> text_of((1, 2)), text_of(NoPayments()), text_of(ContributionSubsidy(0.2))
     ('1,2', 'no_payments', '{ kind = "contribution_subsidy", rate = 0.2 }')
     """
-    if isinstance(value, str):
-        return value
-    if isinstance(value, tuple | list) and value and all(isinstance(one, bool | int | float | str) for one in value):
-        return ",".join(map(text_of, value))
-    text = _toml(value)
-    return json.loads(text) if text.startswith('"') else text
-
-
-def _toml(value: Any) -> str:
-    """A TOML value; an object without fields to speak of is its name."""
-    if value is None:
-        return '"none"'
-    if isinstance(value, bool | str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(map(_toml, value))}]"
-    if isinstance(value, Mapping):
-        return _table(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields, kind = _changed(value), snake(type(value).__name__)
-        return _table({"kind": kind, **fields}) if fields else json.dumps(kind)
-    return repr(value) if isinstance(value, int | float) else json.dumps(str(value))
-
-
-def _table(table: Mapping[str, Any]) -> str:
-    return f"{{ {', '.join(f'{name} = {_toml(one)}' for name, one in table.items())} }}"
-
-
-def _changed(value: Any) -> dict[str, Any]:
-    """The fields that are not as usual."""
-    fields = [one for one in dataclasses.fields(value) if one.init]
-    return {one.name: getattr(value, one.name) for one in fields if repr(getattr(value, one.name)) != repr(_usual(one))}
-
-
-def _usual(field: dataclasses.Field) -> Any:
-    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+    plain = written(value, *modules)
+    if isinstance(plain, list) and plain and all(isinstance(one, int | float | str) for one in plain):
+        return ",".join(text_of(one) for one in plain)
+    return plain if isinstance(plain, str) else "none" if plain is None else toml_of(plain)
 
 
 def _listed(what: str, text: str, inner: Any) -> list[Any]:

@@ -49,9 +49,14 @@ class Script:
     defaults: dict[str, Any]
     where: str
 
+    @property
+    def module(self) -> ModuleType:
+        """The module that it is in, whose classes have names in its parameters."""
+        return sys.modules[self.run.__module__]
+
     def parameters(self, settings: Sequence[str]) -> dict[str, Any]:
         """The defaults, changed by settings of the form key=value."""
-        hints, read = hints_of(self.run), Reader(modules=(sys.modules[self.run.__module__],)).read
+        hints, read = hints_of(self.run), Reader(modules=(self.module,)).read
         chosen = dict(self.defaults)
         for setting in settings:
             key, equals, text = setting.partition("=")

@@ -21,6 +21,7 @@ import numpy as np
 from fedabm.common.errors import InputError, check_whole
 from fedabm.results.frames import shorten
 from fedabm.simulation.scenario import Scenario
+from fedabm.specs.written import written
 from fedabm.sweep.seeds import MOST_RUNS
 
 __all__ = ["Cell", "Cells", "Design", "Grid", "OneAtATime", "plain"]
@@ -64,7 +65,7 @@ class Grid(Design):
         return [Cell(name_of(setting), setting) for setting in settings]
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "grid", "parameters": plain(self.axes)}
+        return {"kind": "grid", "parameters": written(self.axes)}
 
 
 class Cells(Design):
@@ -78,7 +79,7 @@ class Cells(Design):
         return list(self._cells)
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "cells", "cells": {cell.name: plain(cell.parameters) for cell in self._cells}}
+        return {"kind": "cells", "cells": {cell.name: written(cell.parameters) for cell in self._cells}}
 
 
 class OneAtATime(Design):
@@ -110,7 +111,7 @@ class OneAtATime(Design):
         return [Cell("baseline", self.baseline), *changed]
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "one_at_a_time", "baseline": plain(self.baseline), "parameters": plain(self.changes)}
+        return {"kind": "one_at_a_time", "baseline": written(self.baseline), "parameters": written(self.changes)}
 
 
 def listed(axes: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:

@@ -13,7 +13,7 @@ import inspect
 import json
 import sys
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,8 @@ def canonical(value: Any) -> Any:
         return value
     if isinstance(value, Mapping):
         return {"table": sorted([[canonical(key), canonical(item)] for key, item in value.items()], key=repr)}
+    if isinstance(value, PurePath):
+        return str(value)
     if isinstance(value, list | tuple):
         return [canonical(item) for item in value]
     return _object(value)

@@ -21,7 +21,8 @@ from fedabm.common.errors import InputError, Interrupted, check_positive, check_
 from fedabm.results import parts
 from fedabm.results.frames import versions
 from fedabm.results.sweeps import NEVER, states
-from fedabm.sweep.designs import Cell, Design, plain
+from fedabm.specs.written import written
+from fedabm.sweep.designs import Cell, Design
 from fedabm.sweep.executors import SerialExecutor, Workers, starting
 from fedabm.sweep.folder import check_target, claim, lock, write_jobs
 from fedabm.sweep.identity import digest
@@ -92,7 +93,7 @@ class Sweep:
             "target": self.what.describe(),
             "design": [design.describe() for design in designs],
             "design_digest": digest([job.key for job in self.jobs])[:16],
-            "fixed": plain(self.fixed),
+            "fixed": written(self.fixed),
             "seeds": Seeds.of(self.seeds).describe(),
             "steps": self.steps,
             "code": self.code,

@@ -20,7 +20,8 @@ from fedabm.common.errors import InputError, check_whole
 from fedabm.common.names import snake
 from fedabm.common.random import check_seed
 from fedabm.games.curves import Array
-from fedabm.sweep.designs import Cell, Design, listed, name_of, plain
+from fedabm.specs.written import written
+from fedabm.sweep.designs import Cell, Design, listed, name_of
 from fedabm.sweep.seeds import MOST_RUNS
 
 __all__ = ["LatinHypercube", "RandomDesign", "Sobol", "Span"]
@@ -78,7 +79,7 @@ class _Sampled(Design):
     def describe(self) -> dict[str, Any]:
         ranges = {name: asdict(given) if isinstance(given, Span) else given for name, given in self.ranges.items()}
         kind = snake(type(self).__name__).removesuffix("_design")
-        return {"kind": kind, "count": self.count, "seed": self.seed, "parameters": plain(ranges)}
+        return {"kind": kind, "count": self.count, "seed": self.seed, "parameters": written(ranges)}
 
 
 class RandomDesign(_Sampled):

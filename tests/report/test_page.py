@@ -13,18 +13,21 @@ import pandas as pd
 import pytest
 
 import fedabm
+from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.report.facts import facts, specification
 from fedabm.report.gallery import _by_role, _money, _parameters
 from fedabm.report.page import page
 from fedabm.report.source import Source, read
 from fedabm.report.tables import _rounded
 from fedabm.results.frames import COLUMNS, Frames
+from fedabm.strategies import BestResponse, Liar
 from fedabm.study.study import Study
 from fedabm.sweep import Cells, Grid, LatinHypercube, OneAtATime, Sweep
 from fedabm.sweep.spec import sweep_of
 from tests.conftest import run
 from tests.mechanisms.market.markets import apart, federation, truth
 from tests.report.folders import Outline, small
+from tests.sweep import targets
 
 
 @pytest.mark.parametrize("name", ["run", "failures", "market", "mesa"])
@@ -110,6 +113,15 @@ def test_a_mesa_model_of_ones_own_is_reported_on(pages: dict[str, str]) -> None:
 @pytest.mark.parametrize("seeds", [3, [7, 8]])
 def test_the_specification_gives_the_same_jobs(design: Any, seeds: Any, folders: dict[str, Path]) -> None:
     sweep = Sweep("free_riding", design, seeds, fixed={"liars": 2}, steps=4)
+    source = replace(read(folders["failures"]), manifest=json.loads(json.dumps(sweep.describe())))
+    again = sweep_of(tomllib.loads(specification(source)))
+    assert [job.key for job in again.jobs] == [job.key for job in sweep.jobs]
+
+
+def test_the_specification_of_a_sweep_over_objects_gives_the_same_jobs(folders: dict[str, Path]) -> None:
+    rules = [NoPayments(), ContributionSubsidy(0.1), targets.Bribe(3.0)]
+    design = Grid(mechanism=rules, strategy=[Liar(BestResponse(), cost_factor=2.0)])
+    sweep = Sweep(targets.build, design, fixed={"rate": 0.5})
     source = replace(read(folders["failures"]), manifest=json.loads(json.dumps(sweep.describe())))
     again = sweep_of(tomllib.loads(specification(source)))
     assert [job.key for job in again.jobs] == [job.key for job in sweep.jobs]

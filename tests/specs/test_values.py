@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 from fedabm import InputError
 from fedabm.common.errors import shown
 from fedabm.data.partitions import Dirichlet, Partition, Rotated
-from fedabm.games.accuracy import Accuracy, PowerLaw
-from fedabm.games.costs import Cost
+from fedabm.games.accuracy import Accuracy, GroupWeighted, PowerLaw
+from fedabm.games.costs import Affine, Cost
+from fedabm.learning.rules import FedAdam, FedAvg, Rule, Scaffold
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, Mechanism, NoPayments
 from fedabm.mechanisms.market import Distance, Gain
 from fedabm.simulation.activation import Activation, RandomSubset
+from fedabm.simulation.stopping import Never, Stopping
 from fedabm.specs.games import Owners, game_of
 from fedabm.specs.hints import hints_of, parameters_of
 from fedabm.specs.kinds import choices
@@ -31,14 +33,14 @@ from fedabm.sweep.seeds import Seeds
 from fedabm.sweep.spec import sweep_of
 
 READ = Reader().read
-FAMILIES = (Mechanism, Strategy, Accuracy, Cost, Activation, Partition, Gain, Distance)
+FAMILIES = (Mechanism, Strategy, Accuracy, Cost, Activation, Partition, Gain, Distance, Rule, Stopping)
 
 
 class Colour(enum.Enum):
     RED = 1
 
 
-class Rule(Protocol):
+class Answering(Protocol):
     def answer(self) -> int: ...
 
 
@@ -56,7 +58,7 @@ class Outer:
 
 
 ANNOTATIONS = (
-    *(int, float, bool, str, Path, Any, object, Colour, Rule, type, complex, datetime.date, None, int | None),
+    *(int, float, bool, str, Path, Any, object, Colour, Answering, type, complex, datetime.date, None, int | None),
     *(float | Literal["optimal"], Literal["a", 3, True], tuple[float, ...], tuple[int, str], tuple, list[float]),
     *(Sequence[int], dict[str, float], dict, np.ndarray, Callable[[float], float], tuple[tuple[float, ...], ...]),
     *(tuple[Mechanism, ...] | Mechanism, Inner, Outer, Owners, Seeds, Span, *FAMILIES),
@@ -86,7 +88,7 @@ def refused_in_one_line(read: Callable[[], Any]) -> Any:
 @given(value=VALUES, hint=st.sampled_from(ANNOTATIONS))
 def test_any_value_for_any_annotation_is_taken_or_refused_in_one_line(value, hint):
     found = refused_in_one_line(lambda: READ("it", value, hint))
-    if isinstance(hint, type) and hint not in (object, dict, type, Rule, Any) and found is not None:
+    if isinstance(hint, type) and hint not in (object, dict, type, Answering, Any) and found is not None:
         assert isinstance(found, hint)
 
 
@@ -162,6 +164,10 @@ def test_numbers_that_python_cannot_print_are_taken_or_refused_in_one_line(base)
         (["honest", {"kind": "liar", "truth": "honest"}], tuple[Strategy, ...], (Honest(), Liar(Honest()))),
         ({"kind": "attacker", "truth": "honest", "attack": "nan"}, Strategy, Attacker(Honest(), "nan")),
         ({"kind": "random_subset", "k": 3}, Activation, RandomSubset(3)),
+        ({"kind": "fed_adam", "betas": [0, 0.5]}, Rule, FedAdam(betas=(0.0, 0.5))),
+        ({"kind": "scaffold", "averaging": "fed_avg"}, Rule, Scaffold()),
+        ({"kind": "scaffold", "averaging": {"rate": 0.5}}, Rule, Scaffold(FedAvg(rate=0.5))),
+        ("never", Stopping, Never()),
         (
             {"kind": "rotated", "within": {"kind": "dirichlet", "owners": 4}},
             Partition,
@@ -227,6 +233,9 @@ def test_what_does_not_fit_is_refused(value, hint, message):
         ((NoPayments(), ContributionSubsidy(0.2)), tuple[Mechanism, ...]),
         (Quitter(Attacker(BestResponse(0.5), "nan"), tolerance=0.1), Strategy),
         (PowerLaw(exponent=0.5), Accuracy),
+        (GroupWeighted([[1.0, 0.5], [0.0, 1.0]], [0, 1, 1]), Accuracy),
+        (Affine(0.5, 2.0), Cost),
+        (FedAdam(inner=FedAvg(rate=0.5)), Rule),
     ],
 )
 def test_the_word_for_a_value_stands_for_it(value, hint):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import dataclass
 
 import mesa
 import numpy as np
@@ -17,6 +18,13 @@ from fedabm.simulation.activation import Sequential
 from fedabm.strategies import BestResponse, Random, Strategy
 
 NOTHING, ANYTHING = NoPayments(), Random()
+
+
+@dataclass(frozen=True)
+class Bribe(NoPayments):
+    """A mechanism that no package has."""
+
+    size: float = 1.0
 
 
 def build(
