@@ -15,7 +15,11 @@ CODE_AND_FINANCE = market_reports(np.array([500.0] * 5 + [200.0] * 3), 1.0, 5e4)
 
 def everyone_imports_everyone(truth: Reports) -> np.ndarray:
     """What the baselines come to: all models mixed, nobody pays."""
-    adjacency = ~np.eye(len(truth.size), dtype=bool)
+    return mixed(truth, ~np.eye(len(truth.size), dtype=bool))
+
+
+def mixed(truth: Reports, adjacency: np.ndarray) -> np.ndarray:
+    """Imports without payments."""
     return ROUNDS * utilities(GAIN, truth, adjacency, np.zeros(adjacency.shape))
 
 
@@ -46,3 +50,12 @@ def test_code_and_finance_market_of_models_that_are_alike():
     assert utility.mean() == pytest.approx(208.1, abs=0.05)
     assert utility.std(ddof=1) == pytest.approx(131.9, abs=0.05)
     assert utility.min() > 0.0
+
+
+def test_code_and_finance_where_code_owners_mix_code_only():
+    """pFedGraph's 137.7 +- 291.6: finance owners import from everybody."""
+    adjacency = ~np.eye(8, dtype=bool)
+    adjacency[:5, 5:] = False
+    utility = mixed(CODE_AND_FINANCE, adjacency)
+    assert utility.mean() == pytest.approx(137.66, abs=0.005)
+    assert utility.std(ddof=1) == pytest.approx(291.57, abs=0.005)
