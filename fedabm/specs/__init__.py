@@ -4,6 +4,7 @@
 - `kinds`    the names of classes: "shapley_share" where a mechanism is wanted
 - `hints`    what the annotations of a function or class say
 - `plain`    numbers, texts and choices
+- `shapes`   which values annotations ask for, in words
 - `values`   any TOML value, read as an annotation wants it
 - `written`  the way back, from objects to TOML values
 - `words`    both ways for words of the command line

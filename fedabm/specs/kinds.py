@@ -22,7 +22,7 @@ from fedabm.common.names import snake
 from fedabm.specs.hints import hints_of
 from fedabm.specs.places import find_place, one_line_errors
 
-__all__ = ["announced", "choices", "find_kind", "is_a", "kinds", "loaded", "snake", "word"]
+__all__ = ["announced", "choices", "find_kind", "is_a", "kinds", "loaded", "word"]
 
 Maker = Callable[..., Any]
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import enum
 import inspect
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -28,11 +28,9 @@ from fedabm.specs.hints import allows_none, hints_of, parameters_of, without_non
 from fedabm.specs.kinds import choices, find_kind, is_a, word
 from fedabm.specs.places import find_place
 from fedabm.specs.plain import WANTED, read_choice, read_plain
+from fedabm.specs.shapes import LISTS, TABLES, is_choice, keys_of, may_be, wanted
 
-__all__ = ["Reader", "is_list"]
-
-_LISTS = (tuple, list, Sequence, Iterable)
-_TABLES = (dict, Mapping)
+__all__ = ["Reader"]
 
 
 @dataclass(frozen=True)
@@ -49,11 +47,11 @@ class Reader:
         (1.0, 0.5)
         """
         options = without_none(hint)
-        if allows_none(hint) and (given is None or (given == "none" and not _chosen(given, options))):
+        if allows_none(hint) and (given is None or (given == "none" and not is_choice(given, options))):
             return None
         if len(options) == 1:
             return self._as(what, given, options[0])
-        return self._first_of(what, given, [one for one in options if _may_be(given, one)] or options)
+        return self._first_of(what, given, [one for one in options if may_be(given, one)] or options)
 
     def make(self, maker: Callable[..., Any], table: Mapping[str, Any], what: str, kind: str = "") -> Any:
         """Call a class or function with the values of a table, each as its parameter wants it."""
@@ -68,7 +66,7 @@ class Reader:
         if missing:
             example = ", ".join(f"{name} = ..." for name in missing)
             remedy = f'write {{ kind = "{kind}", {example} }}' if kind else f"add {example}"
-            raise InputError(f"{what} needs {', '.join(missing)}, got {_listed(table)}; {remedy}")
+            raise InputError(f"{what} needs {', '.join(missing)}, got {keys_of(table)}; {remedy}")
         return _called(maker, values, what)
 
     def _first_of(self, what: str, given: Any, options: Sequence[Any]) -> Any:
@@ -81,8 +79,8 @@ class Reader:
                 refusals.append(error)
         if len(refusals) == 1:
             raise refusals[0]
-        wanted = " or ".join(map(_wanted, options))
-        raise InputError(f"{what} must be {wanted}, got {shown(given)}; give one of these")
+        words = " or ".join(map(wanted, options))
+        raise InputError(f"{what} must be {words}, got {shown(given)}; give one of these")
 
     def _as(self, what: str, given: Any, hint: Any) -> Any:
         """As a single annotation."""
@@ -91,9 +89,9 @@ class Reader:
             return read_plain(what, given, hint)
         if origin is typing.Literal:
             return read_choice(what, given, {str(one): one for one in typing.get_args(hint)})
-        if origin in _LISTS:
+        if origin in LISTS:
             return self._list(what, given, hint)
-        if origin in _TABLES:
+        if origin in TABLES:
             return self._table(what, given, hint)
         if origin is np.ndarray:
             return as_numbers(what, given)
@@ -108,15 +106,15 @@ class Reader:
         fixed = typing.get_origin(hint) is tuple and inner[1:] != (...,)
         if fixed and len(inner) != len(given):
             raise InputError(f"{what} must have {len(inner)} entries, got {len(given)}; give {len(inner)}")
-        wanted = inner if fixed else (inner[:1] or (Any,)) * len(given)
-        read = [self.read(what, one, each) for one, each in zip(given, wanted, strict=True)]
+        hints = inner if fixed else (inner[:1] or (Any,)) * len(given)
+        read = [self.read(what, one, each) for one, each in zip(given, hints, strict=True)]
         return read if (typing.get_origin(hint) or hint) is list else tuple(read)
 
     def _table(self, what: str, given: Any, hint: Any) -> dict[str, Any]:
         if not isinstance(given, Mapping):
             raise InputError(f"{what} must be a table, got {shown(given)}; write {{ name = ... }}")
         inner = (typing.get_args(hint) or (str, Any))[1]
-        return {key: self.read(f"{_listed([key])} of {what}", one, inner) for key, one in given.items()}
+        return {key: self.read(f"{keys_of([key])} of {what}", one, inner) for key, one in given.items()}
 
     def _function(self, what: str, given: Any) -> Any:
         found = find_place(given, self.folders) if isinstance(given, str) and ":" in given else given
@@ -126,7 +124,7 @@ class Reader:
         return found
 
     def _object(self, what: str, given: Any, base: type) -> Any:
-        """An object: from its name, from a table with its kind, or from a table of the class's own fields."""
+        """An object of a class."""
         if is_a(type(given), base):
             return given
         if issubclass(base, Path):
@@ -135,33 +133,36 @@ class Reader:
             return read_choice(what, given, {one.name.lower(): one for one in base})
         if base.__module__ == "builtins":
             raise InputError(
-                f"{what} must be {_wanted(base)}, got {shown(given)}; no text stands for one, so leave it out"
+                f"{what} must be {wanted(base)}, got {shown(given)}; no text stands for that, leave it out"
             )
+        if isinstance(given, Mapping):
+            return self._from_table(what, given, base)
+        self._check_name(what, given, base)
+        return self._from_table(what, {"kind": given}, base)
+
+    def _check_name(self, what: str, given: Any, base: type) -> None:
+        """Raise unless this is a name, or might be a misspelt one; where there is but one class, nobody needs one."""
         names = choices(base, *self.modules)
-        known = isinstance(given, str) and (given in names or ":" in given)
-        if set(names.values()) <= {base}:
-            names = {}  # there is but one class, which needs no name
-        if not (known or isinstance(given, Mapping) or (isinstance(given, str) and names)):
-            raise InputError(f"{what} must be {_wanted(base, names)}, got {shown(given)}; {_instead(base, names)}")
-        table = dict(given) if isinstance(given, Mapping) else {"kind": given}
-        if "kind" not in table and inspect.isabstract(base):
-            raise InputError(f"{what} has no kind, got {_listed(table)}; {nearest('', names)}")
-        if "kind" not in table or "kind" in parameters_of(base):
-            return self.make(base, table, what)
-        kind = table.pop("kind")
+        single = set(names.values()) <= {base}
+        if isinstance(given, str) and (given in names or ":" in given or not single):
+            return
+        if single:
+            fields = ", ".join(f"{name} = ..." for name in parameters_of(base))
+            raise InputError(f"{what} must be a table, got {shown(given)}; write {{ {fields} }}")
+        remedy = f"give a name or a table with a kind; {nearest('', names)}"
+        raise InputError(f"{what} must be {wanted(base)}, got {shown(given)}; {remedy}")
+
+    def _from_table(self, what: str, given: Mapping[str, Any], base: type) -> Any:
+        """From its kind and parameters, or without a kind from the fields of the class itself."""
+        if "kind" not in given and inspect.isabstract(base):
+            raise InputError(f"{what} has no kind, got {keys_of(given)}; {nearest('', choices(base, *self.modules))}")
+        if "kind" not in given or "kind" in parameters_of(base):
+            return self.make(base, given, what)
+        kind, table = given["kind"], {key: value for key, value in given.items() if key != "kind"}
         made = self.make(find_kind(kind, base, self.folders, *self.modules), table, f"{word(base)} {kind!r}", kind)
         if not is_a(type(made), base):
             raise InputError(f"{kind!r} makes {shown(made)}, which is no {word(base)}; return one, or name another")
         return made
-
-
-def is_list(hint: Any) -> bool:
-    """Whether an annotation wants a list.
-
-    >>> is_list(tuple[int, ...]), is_list(int)
-    (True, False)
-    """
-    return (typing.get_origin(hint) or hint) in _LISTS
 
 
 def _called(maker: Callable[..., Any], values: dict[str, Any], what: str) -> Any:
@@ -170,53 +171,8 @@ def _called(maker: Callable[..., Any], values: dict[str, Any], what: str) -> Any
     except (InputError, MemoryError):
         raise
     except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(f"{what} cannot be made from {shown(values)}: {reason}; check its values") from None
-
-
-def _may_be(given: Any, hint: Any) -> bool:
-    """Whether a value has the shape that an annotation asks for, whatever it contains."""
-    origin = typing.get_origin(hint) or hint
-    if origin is typing.Literal:
-        return type(given) in map(type, typing.get_args(hint))
-    if hint is Any:
-        return True
-    if isinstance(given, bool):
-        return hint is bool
-    if isinstance(given, int | float):
-        return hint in (int, float)
-    if isinstance(given, list | tuple):
-        return origin in _LISTS or origin is np.ndarray
-    if isinstance(given, Mapping):
-        return origin in _TABLES or (inspect.isclass(origin) and origin not in (*WANTED, *_LISTS))
-    return hint not in (int, float, bool) and origin not in (*_LISTS, *_TABLES, np.ndarray)
-
-
-def _chosen(given: Any, options: Iterable[Any]) -> bool:
-    """Whether it is one of the choices that an annotation lists."""
-    return any(typing.get_origin(one) is typing.Literal and given in typing.get_args(one) for one in options)
-
-
-def _wanted(hint: Any, names: Iterable[str] = ("any",)) -> str:
-    """What an annotation wants, in words; a class of which there are no names wants a table."""
-    origin = typing.get_origin(hint) or hint
-    if origin is typing.Literal:
-        return " or ".join(map(repr, typing.get_args(hint)))
-    lists, tables = dict.fromkeys((*_LISTS, np.ndarray), "a list"), dict.fromkeys(_TABLES, "a table")
-    name = word(origin) if inspect.isclass(origin) else str(hint)
-    other = f"{'an' if name[:1] in 'aeiou' else 'a'} {name}" if names else "a table"
-    return {**WANTED, **lists, **tables, Callable: "a function"}.get(origin, other)
-
-
-def _instead(base: type, names: Iterable[str]) -> str:
-    """What to write where an object of a class is wanted."""
-    fields = ", ".join(f"{name} = ..." for name in parameters_of(base))
-    return f"give a name or a table with a kind; {nearest('', names)}" if names else f"write {{ {fields} }}"
-
-
-def _listed(keys: Iterable[str]) -> str:
-    """The keys of a table, in one line."""
-    return ", ".join(key if key.isidentifier() else shown(key) for key in keys) or "nothing"
 
 
 def _hint(key: str, names: Sequence[str]) -> str:

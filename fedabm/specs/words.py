@@ -14,8 +14,8 @@ from typing import Any
 
 from fedabm.common.errors import InputError
 from fedabm.specs.hints import without_none
+from fedabm.specs.shapes import is_list
 from fedabm.specs.toml import parse_toml, toml_of
-from fedabm.specs.values import is_list
 from fedabm.specs.written import written
 
 __all__ = ["text_of", "value_of"]

@@ -9,7 +9,8 @@ from typing import Any
 
 from fedabm.common.errors import InputError, nearest, shown
 from fedabm.specs.hints import hints_of, without_none
-from fedabm.specs.values import Reader, is_list
+from fedabm.specs.shapes import is_list
+from fedabm.specs.values import Reader
 from fedabm.sweep.sampling import Span
 from fedabm.sweep.targets import Target
 
