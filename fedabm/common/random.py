@@ -8,6 +8,7 @@ came from, so nobody can predict a neighbour's draws from its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,30 +40,35 @@ class Streams:
     """
 
     def __init__(self, generators: Iterable[np.random.Generator]) -> None:
-        self._generators = tuple(generators)
+        self._pool = _Pool(tuple(generators))
+        self._rows = np.arange(len(self._pool.generators))
+        self._source: Streams | None = None
         self.drawn = False
 
     def __len__(self) -> int:
-        return len(self._generators)
+        return len(self._rows)
 
     def take(self, rows: Sequence[int] | np.ndarray) -> Streams:
-        """The streams of some of the owners, in their present state."""
-        return Streams(self._generators[row] for row in rows)
+        """The streams of some of the owners, each of them once, in their present state."""
+        some = Streams.__new__(Streams)
+        some._pool, some._rows, some._source = self._pool, self._rows[np.asarray(rows, dtype=np.intp)], self
+        some.drawn = False
+        return some
 
     def each(self) -> tuple[np.random.Generator, ...]:
         """One generator per owner."""
-        self.drawn = True
-        return self._generators
+        self._note()
+        return self._pool.whole(self._rows)
 
     def uniform(self, low: float = 0.0, high: float = 1.0, where: Flags | None = None) -> Array:
         """One uniform number per owner; only owners `where` draw, the others get nan and their streams stay put."""
         if where is None:
-            return np.array([g.uniform(low, high) for g in self.each()])
+            self._note()
+            return low + (high - low) * self._pool.uniform(self._rows)
         drawn = np.full(len(self), np.nan)
         rows = np.flatnonzero(where)
         if len(rows):
             drawn[rows] = self.take(rows).uniform(low, high)
-            self.drawn = True
         return drawn
 
     def normal(self) -> Array:
@@ -74,6 +80,52 @@ class Streams:
         edges = np.cumsum(weights, axis=1)
         spot = self.uniform() * edges[:, -1]
         return np.minimum((edges <= spot[:, None]).sum(axis=1), weights.shape[1] - 1)
+
+    def _note(self) -> None:
+        """Somebody draws, also in the eyes of those from whom these streams were taken."""
+        self.drawn = True
+        if self._source is not None:
+            self._source._note()
+
+
+class _Pool:
+    """The generators behind some streams, with uniform numbers drawn ahead: one call of a generator serves many steps.
+
+    Nobody can tell: who asks for the generators themselves gets them as if nothing had been drawn ahead.
+    """
+
+    #: how many numbers a generator is asked for at once
+    AHEAD = 64
+
+    def __init__(self, generators: tuple[np.random.Generator, ...]) -> None:
+        self.generators = generators
+        self._ahead: Array | None = None
+        self._used = np.full(len(generators), self.AHEAD)
+
+    def uniform(self, rows: NDArray[np.intp]) -> Array:
+        """The next uniform number of each of these generators."""
+        if self._ahead is None:
+            self._ahead = np.empty((len(self.generators), self.AHEAD))
+        for row in rows[self._used[rows] == self.AHEAD]:
+            self.generators[row].random(out=self._ahead[row])
+            self._used[row] = 0
+        drawn = self._ahead[rows, self._used[rows]]
+        self._used[rows] += 1
+        return drawn
+
+    def whole(self, rows: NDArray[np.intp]) -> tuple[np.random.Generator, ...]:
+        """These generators, with the numbers that were drawn ahead and not used put back."""
+        for row in rows[self._used[rows] < self.AHEAD]:
+            _step_back(self.generators[row].bit_generator, int(self.AHEAD - self._used[row]))
+            self._used[row] = self.AHEAD
+        return tuple(self.generators[row] for row in rows)
+
+
+def _step_back(bits: Any, draws: int) -> None:
+    """Undo some draws of uniform numbers; `advance` alone would forget the half of a draw that is kept for later."""
+    kept = {name: bits.state[name] for name in ("has_uint32", "uinteger")}
+    bits.advance(-draws)
+    bits.state = bits.state | kept
 
 
 def owner_streams(seed: int, owners: int) -> Streams:

@@ -98,3 +98,30 @@ def test_a_quitter_that_leaves_changes_no_draw_of_the_others(activation):
     one, two = draws(run(stays)), draws(run(leaves))
     for owner in set(one) - {4}:
         np.testing.assert_array_equal(one[owner], two[owner])
+
+
+def test_numbers_drawn_ahead_are_those_that_the_generators_give_one_by_one():
+    """Uniform numbers are drawn many at a time; whatever else is drawn in between, nobody can tell."""
+    streams = owner_streams(7, 3)
+    bare = [generator(7, "owner", row) for row in range(3)]
+    for turn in range(200):
+        some = [0, 2] if turn % 3 else [0, 1, 2]
+        drawn = streams.take(some).uniform(0.2, 0.8)
+        np.testing.assert_array_equal(drawn, [bare[row].uniform(0.2, 0.8) for row in some])
+        if turn % 7 == 0:
+            np.testing.assert_array_equal(streams.normal(), [one.standard_normal() for one in bare])
+        if turn % 11 == 0:  # half of a draw is kept for the next one
+            odd = [one.standard_normal(3, dtype=np.float32) for one in streams.each()]
+            np.testing.assert_array_equal(odd, [one.standard_normal(3, dtype=np.float32) for one in bare])
+
+
+def test_who_draws_from_streams_that_were_taken_is_noticed():
+    streams = owner_streams(0, 4)
+    some = streams.take([1, 2])
+    some.take([0]).uniform()
+    assert some.drawn
+    some.drawn = False
+    some.uniform(where=np.array([False, False]))
+    assert not some.drawn
+    some.uniform(where=np.array([False, True]))
+    assert some.drawn
