@@ -3,24 +3,46 @@
 from fedabm.strategies.attackers import Attacker
 from fedabm.strategies.base import Strategy, Wrapper
 from fedabm.strategies.best_response import BestResponse, GradientResponse
+from fedabm.strategies.learners import (
+    EXP3,
+    UCB,
+    Aspiration,
+    EpsilonGreedy,
+    FictitiousPlay,
+    Imitation,
+    LogitResponse,
+    QLearning,
+    RegretMatching,
+    TitForTat,
+)
 from fedabm.strategies.liar import Liar
 from fedabm.strategies.measured import MeasuredResponse, MultiplicativeShare
 from fedabm.strategies.quitter import Quitter
 from fedabm.strategies.simple import FixedShare, FreeRider, Honest, Keep, Random
 
 __all__ = [
+    "EXP3",
+    "UCB",
+    "Aspiration",
     "Attacker",
     "BestResponse",
+    "EpsilonGreedy",
+    "FictitiousPlay",
     "FixedShare",
     "FreeRider",
     "GradientResponse",
     "Honest",
+    "Imitation",
     "Keep",
     "Liar",
+    "LogitResponse",
     "MeasuredResponse",
     "MultiplicativeShare",
+    "QLearning",
     "Quitter",
     "Random",
+    "RegretMatching",
     "Strategy",
+    "TitForTat",
     "Wrapper",
 ]

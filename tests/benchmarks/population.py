@@ -1,8 +1,9 @@
 """What does a step of a large federation cost?  `python -m tests.benchmarks.population`
 
-10,000 best-responding owners, 200 steps, closed form, last-step recording: the whole step of the model beside the same
-dynamics as a bare NumPy loop and beside 10,000 empty Mesa agents stepped with `AgentSet.do`, all three in turn within
-each step, so that whatever else the machine does hits them alike.  Exits with 1 if a target is missed.
+10,000 owners, 200 steps, closed form, last-step recording: the whole step of the model beside the same dynamics as a
+bare NumPy loop and beside 10,000 empty Mesa agents stepped with `AgentSet.do`, all three in turn within each step, so
+that whatever else the machine does hits them alike.  Owners climb, respond, remember all that the others ever did
+(fictitious play) or throw dice from 10,000 streams of their own (a bandit).  Exits with 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ import numpy as np
 from fedabm import Federation, Scenario, population
 from fedabm.common.random import generator
 from fedabm.games.accuracy import PowerLaw
-from fedabm.strategies import BestResponse, GradientResponse, Strategy
+from fedabm.strategies import BestResponse, EpsilonGreedy, FictitiousPlay, GradientResponse, Strategy
 
 Update = Callable[[np.ndarray], np.ndarray]
 
 MOST_RATIO, MOST_MEMORY = 5.0, 500.0
+#: shares of the data that learners choose among
+LEVELS = 11
 
 
 class Empty(mesa.Agent):
@@ -36,10 +39,14 @@ class Empty(mesa.Agent):
 
 @dataclass(frozen=True)
 class Contest:
-    """One strategy and the same dynamics written by hand for a(s) = 1 - 1 / (1 + sum s) and linear costs."""
+    """One strategy and the same dynamics written by hand for a(s) = 1 - 1 / (1 + sum s) and linear costs.
+
+    `same`: the two can be expected to contribute the same, as nobody throws dice.
+    """
 
     strategy: Strategy
     update: Update
+    same: bool = True
 
 
 def contests(costs: np.ndarray, capacities: np.ndarray, step: float, rationality: float) -> list[Contest]:
@@ -52,7 +59,42 @@ def contests(costs: np.ndarray, capacities: np.ndarray, step: float, rationality
         best = np.clip(costs**-0.5 - 1.0 - (s.sum() - s), 0.0, capacities)
         return s + rationality * (best - s)
 
-    return [Contest(GradientResponse(step), climb), Contest(BestResponse(rationality), respond)]
+    return [
+        Contest(GradientResponse(step), climb),
+        Contest(BestResponse(rationality), respond),
+        Contest(FictitiousPlay(LEVELS), remembering(costs, capacities)),
+        Contest(EpsilonGreedy(0.1, LEVELS), exploring(costs, capacities), same=False),
+    ]
+
+
+def remembering(costs: np.ndarray, capacities: np.ndarray) -> Update:
+    """Fictitious play: the level that would have earned most so far."""
+    table = capacities[:, None] * np.linspace(0.0, 1.0, LEVELS)
+    earned, rows = np.zeros(table.shape), np.arange(len(table))
+
+    def reply(s: np.ndarray) -> np.ndarray:
+        nonlocal earned
+        earned = earned + (1.0 - 1.0 / (1.0 + (s.sum() - s)[:, None] + table) - costs[:, None] * table)
+        return table[rows, np.argmax(earned, axis=1)]
+
+    return reply
+
+
+def exploring(costs: np.ndarray, capacities: np.ndarray) -> Update:
+    """A bandit: mostly the level with the best mean utility, sometimes any; one generator for all owners."""
+    rows, rng = np.arange(len(costs)), generator(0, "owner")
+    count, worth = np.zeros((len(costs), LEVELS)), np.zeros((len(costs), LEVELS))
+
+    def explore(s: np.ndarray) -> np.ndarray:
+        arm = np.rint(s / capacities * (LEVELS - 1)).astype(int)
+        count[rows, arm] += 1
+        earned = 1.0 - 1.0 / (1.0 + s.sum()) - costs * s
+        worth[rows, arm] += (earned - worth[rows, arm]) / count[rows, arm]
+        best = np.argmax(np.where(count > 0, worth, -np.inf), axis=1)
+        anything = rng.integers(LEVELS, size=len(rows))
+        return capacities * np.where(rng.random(len(rows)) < 0.1, anything, best) / (LEVELS - 1)
+
+    return explore
 
 
 def measure(contest: Contest, costs: np.ndarray, capacities: np.ndarray, steps: int) -> tuple[np.ndarray, float]:
@@ -91,11 +133,11 @@ def main() -> int:
     for contest in contests(costs, capacities, step=10.0 / options.owners, rationality=5.0 / options.owners):
         times, apart = measure(contest, costs, capacities, options.steps)
         ours, numpy_, mesa_ = 1e3 * np.median(times, axis=0)
-        met = ours <= MOST_RATIO * mesa_ and apart < 1e-6
-        row = (
-            f"{contest.strategy.label:<20}{ours:>10.3f}{numpy_:>10.3f}{mesa_:>10.3f}{ours / mesa_:>14.2f}{apart:>11.1e}"
-        )
-        print(f"{row}  {'met' if met else 'MISSED'}: at most {MOST_RATIO:g}, and the same contributions")
+        met = ours <= MOST_RATIO * mesa_ and (apart < 1e-6 or not contest.same)
+        times_shown = f"{contest.strategy.label:<20}{ours:>10.3f}{numpy_:>10.3f}{mesa_:>10.3f}{ours / mesa_:>14.2f}"
+        row = f"{times_shown}{apart:>11.1e}" if contest.same else f"{times_shown}{'random':>11}"
+        wanted = f"at most {MOST_RATIO:g}{', and the same contributions' if contest.same else ''}"
+        print(f"{row}  {'met' if met else 'MISSED'}: {wanted}")
         good &= met
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
     print(f"peak memory {memory:.0f} MB  {'met' if memory < MOST_MEMORY else 'MISSED'}: below {MOST_MEMORY:g} MB")
