@@ -36,35 +36,43 @@ def generator(seed: int, kind: str, *path: int) -> np.random.Generator:
 class Streams:
     """The generators of some owners; each draw gives one number per owner, from that owner's own generator.
 
-    `drawn` says whether anybody has drawn since it was last set to False: a run does not rest while owners throw dice.
+    `drawn` says whether anybody has drawn since it was last set to False, also from streams that were taken from these:
+    a run does not rest while owners throw dice.
     """
 
     def __init__(self, generators: Iterable[np.random.Generator]) -> None:
-        self._pool = _Pool(tuple(generators))
-        self._rows = np.arange(len(self._pool.generators))
-        self._source: Streams | None = None
-        self.drawn = False
+        self._dice = tuple(_Dice(one) for one in generators)
+        self._marks: tuple[_Mark, ...] = (_Mark(),)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._dice)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether anybody has drawn."""
+        return self._marks[0].set
+
+    @drawn.setter
+    def drawn(self, drawn: bool) -> None:
+        self._marks[0].set = drawn
 
     def take(self, rows: Sequence[int] | np.ndarray) -> Streams:
-        """The streams of some of the owners, each of them once, in their present state."""
-        some = Streams.__new__(Streams)
-        some._pool, some._rows, some._source = self._pool, self._rows[np.asarray(rows, dtype=np.intp)], self
-        some.drawn = False
+        """The streams of some of the owners, in their present state; nobody else's can be reached from them."""
+        some = Streams(())
+        some._dice = tuple(self._dice[row] for row in rows)
+        some._marks = (_Mark(), *self._marks)
         return some
 
     def each(self) -> tuple[np.random.Generator, ...]:
         """One generator per owner."""
         self._note()
-        return self._pool.whole(self._rows)
+        return tuple(dice.whole() for dice in self._dice)
 
     def uniform(self, low: float = 0.0, high: float = 1.0, where: Flags | None = None) -> Array:
         """One uniform number per owner; only owners `where` draw, the others get nan and their streams stay put."""
         if where is None:
             self._note()
-            return low + (high - low) * self._pool.uniform(self._rows)
+            return low + (high - low) * np.array([dice.left.pop() if dice.left else dice.roll() for dice in self._dice])
         drawn = np.full(len(self), np.nan)
         rows = np.flatnonzero(where)
         if len(rows):
@@ -82,50 +90,48 @@ class Streams:
         return np.minimum((edges <= spot[:, None]).sum(axis=1), weights.shape[1] - 1)
 
     def _note(self) -> None:
-        """Somebody draws, also in the eyes of those from whom these streams were taken."""
-        self.drawn = True
-        if self._source is not None:
-            self._source._note()
+        """Somebody draws."""
+        for mark in self._marks:
+            mark.set = True
 
 
-class _Pool:
-    """The generators behind some streams, with uniform numbers drawn ahead: one call of a generator serves many steps.
+class _Mark:
+    """A flag that streams share with those that were taken from them."""
 
-    Nobody can tell: who asks for the generators themselves gets them as if nothing had been drawn ahead.
+    def __init__(self) -> None:
+        self.set = False
+
+
+class _Dice:
+    """One owner's generator, with uniform numbers drawn ahead: one call of the generator serves many steps.
+
+    Nobody can tell: who asks for the generator itself gets it as if nothing had been drawn ahead.
     """
 
     #: how many numbers a generator is asked for at once
-    AHEAD = 64
+    AHEAD = 32
+    __slots__ = ("generator", "left")
 
-    def __init__(self, generators: tuple[np.random.Generator, ...]) -> None:
-        self.generators = generators
-        self._ahead: Array | None = None
-        self._used = np.full(len(generators), self.AHEAD)
+    def __init__(self, generator: np.random.Generator) -> None:
+        self.generator = generator
+        #: numbers drawn ahead, the next one last
+        self.left: list[float] = []
 
-    def uniform(self, rows: NDArray[np.intp]) -> Array:
-        """The next uniform number of each of these generators."""
-        if self._ahead is None:
-            self._ahead = np.empty((len(self.generators), self.AHEAD))
-        for row in rows[self._used[rows] == self.AHEAD]:
-            self.generators[row].random(out=self._ahead[row])
-            self._used[row] = 0
-        drawn = self._ahead[rows, self._used[rows]]
-        self._used[rows] += 1
-        return drawn
+    def roll(self) -> float:
+        """Draw ahead, and give the first of the numbers."""
+        self.left = self.generator.random(self.AHEAD)[::-1].tolist()
+        return self.left.pop()
 
-    def whole(self, rows: NDArray[np.intp]) -> tuple[np.random.Generator, ...]:
-        """These generators, with the numbers that were drawn ahead and not used put back."""
-        for row in rows[self._used[rows] < self.AHEAD]:
-            _step_back(self.generators[row].bit_generator, int(self.AHEAD - self._used[row]))
-            self._used[row] = self.AHEAD
-        return tuple(self.generators[row] for row in rows)
-
-
-def _step_back(bits: Any, draws: int) -> None:
-    """Undo some draws of uniform numbers; `advance` alone would forget the half of a draw that is kept for later."""
-    kept = {name: bits.state[name] for name in ("has_uint32", "uinteger")}
-    bits.advance(-draws)
-    bits.state = bits.state | kept
+    def whole(self) -> np.random.Generator:
+        """The generator, with the numbers that are left put back."""
+        if self.left:
+            bits: Any = self.generator.bit_generator
+            # `advance` alone would forget the half of a draw that a generator may keep for later.
+            kept = {name: bits.state[name] for name in ("has_uint32", "uinteger")}
+            bits.advance(-len(self.left))
+            bits.state = bits.state | kept
+            self.left = []
+        return self.generator
 
 
 def owner_streams(seed: int, owners: int) -> Streams:

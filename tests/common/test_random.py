@@ -10,6 +10,7 @@ from fedabm.mechanisms import NoPayments
 from fedabm.simulation.activation import RandomSubset, Sequential, Simultaneous
 from fedabm.strategies import Honest, Liar, Quitter, Random, Strategy
 from tests.conftest import mixed, run
+from tests.test_privacy import leaks
 
 
 def with_strategy(scenario, row: int, strategy: Strategy):
@@ -113,6 +114,15 @@ def test_numbers_drawn_ahead_are_those_that_the_generators_give_one_by_one():
         if turn % 11 == 0:  # half of a draw is kept for the next one
             odd = [one.standard_normal(3, dtype=np.float32) for one in streams.each()]
             np.testing.assert_array_equal(odd, [one.standard_normal(3, dtype=np.float32) for one in bare])
+
+
+def test_nobody_elses_stream_can_be_reached_from_ones_own():
+    streams = owner_streams(7, 3)
+    streams.uniform()
+    mine, others = streams.take([1]), streams.take([0, 2])
+    ahead = [number for dice in others._dice for number in dice.left]
+    assert not leaks(mine, [*ahead, *(float(one.bit_generator.state["state"]["state"]) for one in others.each())])
+    assert leaks(mine, mine._dice[0].left)
 
 
 def test_who_draws_from_streams_that_were_taken_is_noticed():
