@@ -139,12 +139,17 @@ class Owner(_Agent):
         return bool(self.model.population.stayed[self.row])
 
     @property
+    def memory(self) -> dict[str, Any]:
+        """What its strategy remembers, by name: its own row."""
+        return self.model.population.memory(self.row)
+
+    @property
     def role(self) -> str:
         """What it is called by its profile."""
         return self.model.population.roles[self.row]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("accuracy", "payment", "cost", "utility", "stayed", "role"):
+        if name in ("accuracy", "payment", "cost", "utility", "stayed", "memory", "role"):
             raise AttributeError(
                 f"an owner's {name} is a result; set its strategy, contribution, capacity or cost_function instead"
             )

@@ -6,6 +6,7 @@ An `Owner` agent is a handle on one row.  Rows are private: only the model hands
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from fedabm.simulation.cohorts import Facts, Turn, grouped
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Strategy
 from fedabm.views import INFORMATION, Action, Experience, Reports
+from fedabm.views.memory import row_of
 
 __all__ = ["Population"]
 
@@ -194,6 +196,11 @@ class Population:
         asked[members] = True
         chosen = ((cohort, np.flatnonzero(asked[cohort.members])) for cohort in self._cohorts)
         return [Turn.of(cohort, places) for cohort, places in chosen if len(places)]
+
+    def memory(self, row: int) -> dict[str, Any]:
+        """What one owner remembers."""
+        (turn,) = self.turns(np.array([row]))
+        return row_of(turn.cohort.memory, int(np.searchsorted(turn.cohort.members, row)))
 
     def freeze(self) -> None:
         """What strategies see cannot be written to, also after a checkpoint has been read."""

@@ -14,7 +14,7 @@ import numpy as np
 from fedabm.common.errors import InputError
 from fedabm.games.curves import Rows
 
-__all__ = ["Memory", "check_memory", "held", "put_rows", "same_rows", "take_rows"]
+__all__ = ["Memory", "check_memory", "held", "put_rows", "row_of", "same_rows", "take_rows"]
 
 #: arrays by name, whose first axis runs over owners, or tables of such arrays
 Memory = Mapping[str, Any]
@@ -67,6 +67,14 @@ def take_rows(memory: Memory, rows: Rows | None) -> dict[str, Any]:
         seen[name] = part.view() if rows is None else part[rows]
         seen[name].setflags(write=False)
     return seen
+
+
+def row_of(memory: Memory, row: int) -> dict[str, Any]:
+    """One owner's memory: numbers, and arrays where it has several of a name."""
+    return {
+        name: row_of(part, row) if isinstance(part, Mapping) else np.copy(part[row])[()]
+        for name, part in memory.items()
+    }
 
 
 def put_rows(memory: dict[str, Any], rows: Rows | None, given: Memory) -> None:
