@@ -10,7 +10,7 @@ from fedabm.mechanisms import NoPayments
 from fedabm.simulation.activation import RandomSubset, Sequential, Simultaneous
 from fedabm.strategies import Honest, Liar, Quitter, Random, Strategy
 from tests.conftest import mixed, run
-from tests.test_privacy import leaks
+from tests.simulation.test_privacy import leaks
 
 
 def with_strategy(scenario, row: int, strategy: Strategy):
