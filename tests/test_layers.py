@@ -8,6 +8,7 @@ users give, as their own scripts are, and never imported.
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -114,6 +115,13 @@ def test_imports_point_downwards():
 def test_no_module_leads_back_to_itself():
     graph = graph_of(sources())
     assert [sorted(ring) for ring in nx.strongly_connected_components(graph) if len(ring) > 1] == []
+
+
+def test_the_picture_for_contributors_shows_these_rooms_in_this_order():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## The house")[2].partition("\n## ")[0]
+    shown = re.findall(r"^    ([a-z]+)(?:    ([a-z]+))?  +\S", text, re.MULTILINE)
+    rooms = [tuple(name for name in names if name not in ("fedabm", "__main__")) for names in reversed(LAYERS)]
+    assert [tuple(filter(None, names)) for names in shown] == [names for names in rooms if names]
 
 
 def test_games_rules_and_owners_are_there_without_torch_or_mesa():
