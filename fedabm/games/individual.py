@@ -21,6 +21,7 @@ def individual_optimum(accuracy: Accuracy, cost: Cost, capacity: Array) -> tuple
     m_i* maximises v_i(m) - c_i(m); it is 0 unless that beats doing nothing.  Karimireddy et al. 2022, Theorem I.
 
     >>> from fedabm.games.accuracy.power_law import PowerLaw
+    >>> from fedabm.games.costs import PowerCost
     >>> individual_optimum(PowerLaw(), PowerCost(np.array([0.1, 0.25])), np.full(2, 100.0))
     (array([2.16227766, 1.        ]), array([0.46754447, 0.25      ]))
     """

@@ -276,11 +276,12 @@ def test_an_interrupt_before_the_first_step_leaves_nothing(tmp_path, monkeypatch
 def test_a_real_ctrl_c(tmp_path):
     out = tmp_path / "out"
     program = f"""
-import sys, fedabm.simulation.model
+import sys, time, fedabm.simulation.model
 step = fedabm.simulation.model.Federation.step
 def announced(self):
     step(self)
     print(self.steps, flush=True)
+    time.sleep(5)  # else the run might be over before it is interrupted
 fedabm.simulation.model.Federation.step = announced
 from fedabm.cli import main
 sys.exit(main(["run", "free_riding", "--set", "owners=300", "--steps", "100000", "--quiet", "--out", {str(out)!r}]))

@@ -136,13 +136,13 @@ def rounds(**changes) -> Rounds:
 def test_the_model_of_everybody_is_the_next_one_and_nobodys_is_the_last():
     oracle = rounds()
     full = oracle.values(np.full((1, 4), 30.0))[0]
-    np.testing.assert_allclose(full, Measure().of(engine(), oracle.after)[0], atol=1e-6)
-    np.testing.assert_allclose(oracle.at_zero(4), Measure().of(engine(), oracle.model)[0], atol=1e-6)
+    np.testing.assert_allclose(full, Measure().of(engine(), oracle._learned.after.model)[0], atol=1e-6)
+    np.testing.assert_allclose(oracle.at_zero(4), Measure().of(engine(), engine().initial(1))[0], atol=1e-6)
 
 
 def test_one_more_contribution_is_a_line_to_the_second_training():
     oracle = rounds(measure=Measure("loss", 2.3))
-    other = one_round(engine(), oracle.model, np.array([50, 30, 30, 30]), Recipe(batch=20), 1, 0)
+    other = one_round(engine(), engine().initial(1), np.array([50, 30, 30, 30]), Recipe(batch=20), 1, 0)
     profiles = np.array([[30.0, 30, 30, 30], [40.0, 30, 30, 30], [50.0, 30, 30, 30]])
     low, middle, high = oracle.values(profiles)
     np.testing.assert_allclose(middle, (low + high) / 2, atol=1e-9)
@@ -152,8 +152,8 @@ def test_one_more_contribution_is_a_line_to_the_second_training():
 
 def test_where_the_data_end_the_second_training_uses_less():
     oracle = rounds(start=60.0, effort=None)
-    assert oracle.claims.tolist() == [[60.0] * 4, [40.0] * 4]
-    assert rounds(start=0.0, effort=None).claims.tolist() == [[0.0] * 4, [20.0] * 4]
+    assert oracle._learned.claims.tolist() == [[60.0] * 4, [40.0] * 4]
+    assert rounds(start=0.0, effort=None)._learned.claims.tolist() == [[0.0] * 4, [20.0] * 4]
 
 
 def test_payments_are_shares_of_the_rounds_progress_and_sum_to_zero():
@@ -187,7 +187,9 @@ def test_coalitions_of_all_rounds_share_all_that_was_learned():
     )
     oracle = made.accuracy
     np.testing.assert_allclose(oracle.at_zero(4), Measure().of(engine(), engine().initial(0))[0], atol=1e-6)
-    np.testing.assert_allclose(made.population.accuracy, Measure().of(engine(), oracle.after)[0], atol=1e-6)
+    np.testing.assert_allclose(
+        made.population.accuracy, Measure().of(engine(), oracle._learned.after.model)[0], atol=1e-6
+    )
     assert made.population.payment.sum() == pytest.approx(0.0, abs=1e-9)
 
 
@@ -215,7 +217,9 @@ def test_liars_and_leavers_do_not_break_coalition_models():
     scenario = fed_br_shap(100.0, window=2).scenario(oracle, [0.001] * 4, 60.0, 30.0, people, steps=4)
     made = run(scenario)
     assert np.all(np.isfinite(made.frames().owners["utility"]))
-    np.testing.assert_allclose(made.population.accuracy, Measure().of(engine(), made.accuracy.after)[0], atol=1e-6)
+    np.testing.assert_allclose(
+        made.population.accuracy, Measure().of(engine(), made.accuracy._learned.after.model)[0], atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("what", ["rounds", "phased"])
@@ -236,7 +240,7 @@ def test_protocols_go_on_from_a_checkpoint(what, tmp_path):
 
 def test_runs_of_a_study_share_their_data_on_disk_and_restoring_trains_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "LARGE", 1000)
-    keepers = [checkpoint.Keeper(tmp_path / f"run-{number}.checkpoint", 0.0) for number in (1, 2)]
+    keepers = [checkpoint.Keeper(tmp_path / f"run-{number}.checkpoint", 0.0, "one run") for number in (1, 2)]
     made = [run(rule.scenario(learning(2), COSTS, 60.0, 30.0, steps=2)) for rule in (fed_avg(), upbred(0.5))]
     for keeper, model in zip(keepers, made, strict=True):
         keeper.end(model)
@@ -260,7 +264,7 @@ def test_runs_that_are_short_but_not_quickly_made_again_are_kept(tmp_path):
     made = run(fed_avg().scenario(learning(1), COSTS, 60.0, steps=1))
     now = time.monotonic()
     for number, (age, kept) in enumerate([(2.0, False), (4.0, True), (90.0, True)]):
-        keeper = checkpoint.Keeper(tmp_path / f"run-{number}.checkpoint", 60.0, now - age)
+        keeper = checkpoint.Keeper(tmp_path / f"run-{number}.checkpoint", 60.0, "one run", now - age)
         keeper.end(made)
         assert keeper.path.exists() == kept
 
