@@ -16,6 +16,7 @@ from fedabm.games.chords import concave_bound
 from fedabm.games.costs import Cost, Linear, Piecewise, Tabulated, stack
 from fedabm.games.individual import individual_optimum
 from fedabm.games.offers import full_access, nothing
+from fedabm.games.welfare import welfare_optimum
 from fedabm.mechanisms import (
     ContributionSubsidy,
     CostSharing,
@@ -24,7 +25,6 @@ from fedabm.mechanisms import (
     ProportionalData,
     ShapleyShare,
 )
-from fedabm.solving.welfare import welfare_optimum
 from fedabm.strategies import BestResponse, FixedShare, GradientResponse, Liar
 from tests.own_costs import CAPACITY, Congested, Discount, Discs, any_cost, closed_costs, own_costs
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.arrays import Array, Flags, Rows
+from fedabm.common.rowwise import sum_last
 
-__all__ = ["Along", "Array", "Curve", "Flags", "Line", "Rows", "beside"]
+__all__ = ["Along", "AlongEach", "Array", "Curve", "Flags", "Line", "Rows", "beside"]
 
 
 def beside(rows: Any, x: Array) -> Any:
@@ -84,6 +85,31 @@ class Along(Curve):
 
     def take(self, rows: Rows) -> Along:
         return Along(self.function, self.derivative, self.base[rows], self.weight[rows])
+
+
+@dataclass(frozen=True)
+class AlongEach(Curve):
+    """sum_j function(base_j + weight_j * x): several exposures (n, m) that grow with the own contribution."""
+
+    function: Callable[[Array], Array]
+    derivative: Callable[[Array], Array]
+    base: Array
+    weight: Array
+
+    def value(self, x: Array) -> Array:
+        return sum_last(self.function(self._exposures(x)))
+
+    def slope(self, x: Array) -> Array:
+        weight = self.weight if x.ndim == 1 else self.weight[:, None]
+        return sum_last(weight * self.derivative(self._exposures(x)))
+
+    def take(self, rows: Rows) -> AlongEach:
+        return AlongEach(self.function, self.derivative, self.base[rows], self.weight[rows])
+
+    def _exposures(self, x: Array) -> Array:
+        """(n, m), or (n, k, m) for k trials."""
+        base, weight = (self.base, self.weight) if x.ndim == 1 else (self.base[:, None], self.weight[:, None])
+        return base + weight * x[..., None]
 
 
 @dataclass(frozen=True)

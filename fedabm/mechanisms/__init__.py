@@ -2,6 +2,7 @@
 
 from fedabm.mechanisms.banzhaf_share import BanzhafShare
 from fedabm.mechanisms.base import Mechanism
+from fedabm.mechanisms.clarke import Clarke
 from fedabm.mechanisms.contribution_subsidy import ContributionSubsidy
 from fedabm.mechanisms.cost_sharing import CostSharing
 from fedabm.mechanisms.market.model_market import ModelMarket
@@ -24,6 +25,7 @@ from fedabm.mechanisms.value_shaping import ValueShaping
 __all__ = [
     "CFL",
     "BanzhafShare",
+    "Clarke",
     "ContributionSubsidy",
     "CostSharing",
     "Ditto",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers
+from fedabm.mechanisms.standing import standing
 from fedabm.views import Outcome, Reports, ServerView, Transfers
 
 __all__ = ["Mechanism", "full_access_jacobian", "mean_of_others"]
@@ -39,6 +40,18 @@ class Mechanism(ABC):
     @abstractmethod
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The curves that each owner faces while the others' reports stay as they are."""
+
+    def terms(self, accuracy: Accuracy, types: Reports) -> Any:
+        """What the offers need that depends on reported sizes, costs and eagerness only, never on contributions.
+
+        `offers` gets it by `standing_terms`, which asks again only when the types have changed.  The contributions in
+        `types` are not a number.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no terms; state them, or do without standing_terms")
+
+    def standing_terms(self, accuracy: Accuracy, reports: Reports) -> Any:
+        """The `terms` for the types in these reports."""
+        return standing(self, accuracy, reports, self.terms)
 
     def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
         """d(benefit slope of i) / d(contribution of j), (n, n), where the mechanism knows it; speeds up the solver."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedabm.common.errors import InputError, check_kind, check_number
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.costs import Cost, check_costs, of_one_kind
+from fedabm.games.costs import Cost, check_costs
 from fedabm.games.offers import Offers
 from fedabm.mechanisms import Mechanism
 from fedabm.simulation.scenario import OwnerProfile
@@ -186,12 +186,9 @@ class Server(_Agent):
 
 
 def _same(one: Reports, other: Reports) -> bool:
-    def columns(reports: Reports) -> list[Any]:
-        costs = None if reports.cost is None else reports.cost.figures()
-        asked = [column for column in (costs, reports.eagerness, reports.owners) if column is not None]
-        return [reports.contribution, reports.size, *asked]
-
-    pairs = zip(columns(one), columns(other), strict=True)
-    if one.memory is not other.memory or not all(np.array_equal(a, b) for a, b in pairs):
+    if one.memory is not other.memory or not np.array_equal(one.contribution, other.contribution):
         return False
-    return one.cost is None or other.cost is None or bool(np.all(of_one_kind(one.cost, other.cost, len(one.size))))
+    numbered = one.owners is not None and other.owners is not None
+    if numbered and not np.array_equal(one.owners, other.owners):  # type: ignore[arg-type]
+        return False
+    return one.same_types(other)

@@ -18,7 +18,7 @@ from fedabm.games.best import best_response
 from fedabm.games.costs import check_costs, costs_of
 from fedabm.games.curves import Array
 from fedabm.games.offers import full_access, nothing
-from fedabm.solving.welfare import Optimum, p_mean_welfare, welfare_optimum
+from fedabm.games.welfare import Optimum, p_mean_welfare, welfare_optimum
 
 __all__ = [
     "Optimum",

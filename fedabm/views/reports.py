@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.games.costs import Cost
+from fedabm.games.costs import Cost, of_one_kind
 from fedabm.games.curves import Array, Rows
 
 __all__ = ["Reports"]
@@ -35,3 +35,25 @@ class Reports:
         eagerness = None if self.eagerness is None else self.eagerness[rows]
         owners = None if self.owners is None else self.owners[rows]
         return Reports(self.contribution[rows], self.size[rows], cost, eagerness, owners, self.memory)
+
+    @property
+    def types(self) -> Reports:
+        """What owners say they are, without what they say they do: contributions are not a number."""
+        unknown = np.full(len(self.size), np.nan)
+        return Reports(unknown, self.size, self.cost, self.eagerness)
+
+    def same_types(self, other: Reports) -> bool:
+        """Whether others report the same sizes, costs and eagerness."""
+        if not all(_same(one, two) for one, two in zip(self._figures, other._figures, strict=True)):
+            return False
+        if self.cost is None or other.cost is None or self.cost is other.cost:
+            return True
+        return bool(np.all(of_one_kind(self.cost, other.cost, len(self.size))))
+
+    @property
+    def _figures(self) -> tuple[Array | None, ...]:
+        return self.size, None if self.cost is None else self.cost.figures(), self.eagerness
+
+
+def _same(one: Array | None, two: Array | None) -> bool:
+    return one is two if one is None or two is None else np.array_equal(one, two)

@@ -5,6 +5,7 @@ strategies and the solver only ever ask an oracle:
 
 - `values(profiles)`: accuracies for many profiles at once, (k, n) -> (k, n);
 - `curves(profile)`: each owner's accuracy as a function of its own contribution, the others' fixed;
+- `spillovers(profile)`: what the others' accuracies sum to, as a function of the own contribution;
 - `marginals(profile)`: the full matrix d a_i / d s_j, for small games.
 """
 
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from fedabm.common.rowwise import sum_last
 from fedabm.common.table import Table
-from fedabm.games.curves import Along, Array, Curve, Rows, beside
+from fedabm.games.curves import Along, AlongEach, Array, Curve, Rows, beside
 from fedabm.games.sending import Sending
 
 __all__ = ["Accuracy", "Exposure", "Probed"]
@@ -49,6 +50,15 @@ class Accuracy(ABC):
     def kinks(self, profile: Array) -> Array:
         """Own contributions (n, b) between which the accuracy is as smooth and concave as promised."""
         return np.empty((len(profile), 0))
+
+    def spillovers(self, profile: Array) -> Curve:
+        """sum_{j != i} a_j(s) as a function of owner i's own contribution; the others stay at `profile`."""
+        profile = np.asarray(profile, dtype=float)
+        return ProbedOthers(self, profile, np.arange(len(profile)), self.spillover_kinks(profile))
+
+    def spillover_kinks(self, profile: Array) -> Array:
+        """Own contributions (n, b) between which the others' accuracies are as smooth as the own one."""
+        return self.kinks(profile)
 
     def marginals(self, profile: Array) -> Array:
         """The matrix d a_i / d s_j, by central differences unless a family knows better."""
@@ -152,9 +162,28 @@ class Exposure(Accuracy):
         if self.viable <= 0:
             return np.empty((len(profile), 0))
         along = self.curves(profile)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            needed = np.where(along.weight > 0, (self.viable - along.base) / along.weight, np.inf)
-        return np.maximum(needed, 0.0)[:, None]
+        return _needed(self.viable, along.base, along.weight)[:, None]
+
+    def spillovers(self, profile: Array) -> Curve:
+        """sum_{j != i} v(exposure of j from all but i + W_ji * own contribution)."""
+        profile = np.asarray(profile, dtype=float)
+        weights = self.weight_matrix(len(profile))
+        if np.all(weights == 1):
+            return (len(profile) - 1.0) * self.curves(profile)
+        return AlongEach(self.curve, self.curve_slope, *self._exposed_others(profile, weights))
+
+    def spillover_kinks(self, profile: Array) -> Array:
+        """The own contributions from which on the model is worth anything to one of the others."""
+        if self.viable <= 0:
+            return np.empty((len(profile), 0))
+        return _needed(self.viable, *self._exposed_others(profile, self.weight_matrix(len(profile))))
+
+    def _exposed_others(self, profile: Array, weights: Array) -> tuple[Array, Array]:
+        """Exposures (n, n - 1) of the others while the own contribution is 0, and what a unit of it adds to them."""
+        others = ~np.eye(len(profile), dtype=bool)
+        added = weights.T[others].reshape(len(profile), -1)
+        theirs = np.broadcast_to(self.exposures(profile[None])[0], others.shape)[others].reshape(added.shape)
+        return np.maximum(theirs - added * profile[:, None], 0.0), added
 
 
 @dataclass(frozen=True)
@@ -185,14 +214,30 @@ class Probed(Curve):
 
     def ask(self, question: Callable[[Array], Array], x: Array) -> Array:
         """Each owner's own answer to a question about profiles, (k, n) -> (k, n), at its contributions x."""
-        trials = x.reshape(len(x), -1)
+        profiles, turns, owner = self._trials(x.reshape(len(x), -1))
+        return question(profiles)[turns, owner].reshape(x.shape)
+
+    def _trials(self, trials: Array) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+        """One profile per trial contribution, its number, and whose it is."""
         turns, owner = np.arange(trials.size), np.repeat(np.asarray(self.rows), trials.shape[1])
         profiles = np.repeat(self.profile[None], trials.size, axis=0)
         profiles[turns, owner] = trials.ravel()
-        return question(profiles)[turns, owner].reshape(x.shape)
+        return profiles, turns, owner
 
     def take(self, rows: Rows) -> Probed:
         return replace(self, rows=np.asarray(self.rows)[rows], kinks=self.kinks[rows])
+
+
+@dataclass(frozen=True)
+class ProbedOthers(Probed):
+    """The sum of all accuracies but the own one, by asking the oracle at changed profiles."""
+
+    def ask(self, question: Callable[[Array], Array], x: Array) -> Array:
+        """The others' answers together."""
+        profiles, turns, owner = self._trials(x.reshape(len(x), -1))
+        answers = np.array(question(profiles))
+        answers[turns, owner] = 0.0
+        return sum_last(answers).reshape(x.shape)
 
 
 @dataclass(frozen=True)
@@ -249,3 +294,10 @@ class Restricted(Accuracy):
         embedded = np.zeros((*np.shape(profiles)[:-1], width))
         embedded[..., self.rows.array] = profiles
         return embedded
+
+
+def _needed(viable: float, base: Array, weight: Array) -> Array:
+    """The own contribution that brings an exposure to the viable one; infinite where it adds nothing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = np.where(weight > 0, (viable - base) / weight, np.inf)
+    return np.maximum(needed, 0.0)

@@ -120,7 +120,7 @@ class PowerCost(Cost):
 
     def figures(self) -> Array:
         """Rate and fixed part."""
-        return np.column_stack([self.rate, self.fixed])
+        return np.column_stack(np.broadcast_arrays(self.rate, self.fixed))
 
     def alike(self, other: Cost) -> bool | Flags:
         """Whose exponents are equal."""
