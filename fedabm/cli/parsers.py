@@ -20,7 +20,7 @@ def command_line() -> argparse.ArgumentParser:
     parser = _Parser(prog="fedabm", description="Strategic behaviour in federated learning.")
     parser.add_argument("--version", action="version", version=f"fedabm {version('fedabm')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (_list, _run, _solve, _sweep, _report, _data, _reproduce):
+    for add in (_list, _run, _solve, _sweep, _report, _data, _reproduce, _record):
         add(commands)
     return parser
 
@@ -101,9 +101,32 @@ def _data(commands: Any) -> None:
 def _reproduce(commands: Any) -> None:
     parser = commands.add_parser("reproduce", help="what the five papers claim, and what we get")
     parser.add_argument(
-        "paper", nargs="?", metavar="PAPER", help="one paper only, by number or name: 002, murhekar2025"
+        "what",
+        nargs="*",
+        metavar="PAPER|ROW",
+        help="some rows only: 002, murhekar2025, D08, or how the claim begins, such as 'Table 1'",
     )
-    parser.add_argument("--budget", default="quick", metavar="NAME", help="quick (minutes) or paper (many instances)")
+    parser.add_argument(
+        "--budget",
+        default="quick",
+        metavar="NAME",
+        help="quick (minutes; reads what is recorded), decisive (hours; trains all of it) or paper (many instances)",
+    )
+    parser.add_argument("--list", action="store_true", help="show which rows are recorded, and at which size")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--write", type=Path, metavar="FILE", help="also write all rows as Markdown")
     parser.set_defaults(command="fedabm.cli.reproduce:run")
+
+
+def _record(commands: Any) -> None:
+    parser = commands.add_parser("record", help="run a scenario once and keep what it found for `reproduce`")
+    parser.add_argument("name", nargs="?", help="which scenario; with --check: which record (default: all)")
+    parser.add_argument("--seed", type=int, default=0, help="all randomness comes from it (default 0)")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter; repeatable")
+    parser.add_argument(
+        "--short", action="append", default=[], metavar="KEY=VALUE", help="a parameter that shortens the replay"
+    )
+    parser.add_argument("--short-steps", type=int, metavar="N", help="steps of the replay (default 2)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where records are (default: with the package)")
+    parser.add_argument("--check", action="store_true", help="replay in short what is recorded, and compare")
+    parser.set_defaults(command="fedabm.cli.record:record")

@@ -1,4 +1,4 @@
-"""`fedabm reproduce [PAPER] [--budget quick|paper] [--json] [--write FILE]`."""
+"""`fedabm reproduce [PAPER|ROW ...] [--budget quick|decisive|paper] [--list] [--json] [--write FILE]`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from fedabm.common.errors import InputError
 from fedabm.common.files import write
-from fedabm.papers.ledger.render import markdown, show
-from fedabm.papers.ledger.rows import PAPERS, Budget, Result, Row, find_paper
+from fedabm.papers.ledger.records import records_of
+from fedabm.papers.ledger.render import markdown, show, show_recorded
+from fedabm.papers.ledger.rows import Budget, Result, Row, select
 from fedabm.papers.ledger.runner import find_budget, ledger, reproduce
 
 __all__ = ["run"]
@@ -26,26 +27,47 @@ _WORKERS = 2
 def run(options: argparse.Namespace) -> int:
     """Run the rows; the exit code says whether one of them failed."""
     budget = find_budget(options.budget)
-    papers = PAPERS if options.paper is None else (find_paper(options.paper),)
     if options.write is not None:
-        _check(options.write, options.paper)
-    rows = ledger(papers)
+        _check(options.write, options.what)
+    rows = select(options.what, ledger())
+    if options.list:
+        print(json.dumps(_listed(rows), indent=2)) if options.json else show_recorded(_listed(rows), _terminal())
+        return 0
     results = _with_progress(rows, budget)
     if options.json:
         print(json.dumps([asdict(result) for result in results], indent=2))
     else:
-        terminal = Console()
-        show(results, terminal if terminal.is_terminal else Console(width=180))
+        show(results, _terminal())
     if options.write is not None:
-        kinds = {one.id: one.kind for one in rows}
+        kinds = {one.id: "recorded" if one.decisive and records_of(one.decisive) else one.kind for one in rows}
         write(options.write, markdown(results, budget, kinds))
     return int(any(result.verdict == "FAILED" for result in results))
 
 
-def _check(file: Path, paper: str | None) -> None:
+def _terminal() -> Console:
+    terminal = Console()
+    return terminal if terminal.is_terminal else Console(width=180)
+
+
+def _listed(rows: list[Row]) -> list[dict[str, str]]:
+    """Per row how large what its verdict rests on is, and where that comes from."""
+    return [{"id": one.id, "claim": one.claim, **_rests_on(one)} for one in rows]
+
+
+def _rests_on(one: Row) -> dict[str, str]:
+    known = records_of(one.decisive)
+    if known:
+        return {"size": ", ".join(sorted({record.size for record in known})), "from": known[0].origin}
+    wanted = f"; decided by: {one.decisive[0].command}" if one.decisive else ""
+    if one.plays:
+        return {"size": "quick", "from": f"trained when asked: {one.plays[0].command}{wanted}"}
+    return {"size": "closed form" if one.kind == "c" else "none", "from": f"computed when asked{wanted}"}
+
+
+def _check(file: Path, words: list[str]) -> None:
     """Refuse before minutes of work."""
-    if paper is not None:
-        raise InputError(f"--write takes the rows of all papers, got only {paper!r}; leave the paper out")
+    if words:
+        raise InputError(f"--write takes the rows of all papers, got only {words[0]!r}; leave that out")
     if file.is_dir() or not file.parent.is_dir():
         raise InputError(f"cannot write {str(file)!r}: no such folder, or a folder itself; give a file name")
 

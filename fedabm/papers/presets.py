@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -17,7 +18,10 @@ from fedabm.learning.engine.engine import Engine
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import ShapleyShare
 
-__all__ = ["Preset", "Size", "choose", "engine_for", "spread"]
+__all__ = ["Preset", "Size", "Sizes", "choose", "engine_for", "spread"]
+
+#: how large a trained scenario is run: in minutes, so that it decides the claim on an ordinary machine, as in the paper
+Sizes = Literal["quick", "decisive", "paper"]
 
 
 def choose(name: str, note: Callable[[str], None], wanted: str = "mnist", spare: str = "digits") -> Dataset:

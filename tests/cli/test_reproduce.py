@@ -14,7 +14,7 @@ from fedabm.cli.parsers import command_line
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import PowerLaw
 from fedabm.papers.ledger.render import counts, markdown, show
-from fedabm.papers.ledger.rows import PAPERS, VERDICTS, Result, find_paper
+from fedabm.papers.ledger.rows import PAPERS, VERDICTS, Result, select
 from fedabm.papers.ledger.runner import BUDGETS, ledger
 from tests.papers.rows import ARTEFACTS, IDS, TINY
 
@@ -59,9 +59,7 @@ def reproduce_command(*words: str) -> int:
 def few(monkeypatch):
     """Only three fast rows, with few instances."""
     chosen = [one for one in ledger() if one.id in ("R02", "K13", "P28")]
-    monkeypatch.setattr(
-        command, "ledger", lambda papers: [one for one in chosen if one.id[0] in {p.letter for p in papers}]
-    )
+    monkeypatch.setattr(command, "ledger", lambda: chosen)
     monkeypatch.setitem(BUDGETS, "quick", TINY)
 
 
@@ -89,9 +87,9 @@ def test_the_page_is_written(few, capsys, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("karimiredy2022",), "unknown paper 'karimiredy2022'; did you mean 'karimireddy2022'"),
+        (("karimiredy2022",), "unknown paper or row 'karimiredy2022'; did you mean 'karimireddy2022'"),
         (("--budget", "quik"), "unknown budget 'quik'; did you mean 'quick'"),
-        (("003", "--write", "page.md"), "leave the paper out"),
+        (("003", "--write", "page.md"), "leave that out"),
         (("--write", "no/such/folder/page.md"), "cannot write"),
     ],
 )
@@ -100,10 +98,23 @@ def test_wrong_words_are_refused_before_any_work(words: tuple[str, ...], message
         reproduce_command(*words)
 
 
-def test_papers_are_found_by_number_and_by_name() -> None:
-    assert (
-        [find_paper(paper.number) for paper in PAPERS] == [find_paper(paper.name) for paper in PAPERS] == list(PAPERS)
-    )
+def test_rows_are_chosen_by_paper_id_and_the_beginning_of_their_claim() -> None:
+    rows = ledger()
+    for paper in PAPERS:
+        ids = [one.id for one in rows if one.id[0] == paper.letter]
+        assert [one.id for one in select([paper.number], rows)] == ids
+        assert [one.id for one in select([paper.name], rows)] == ids
+    assert [one.id for one in select(["d02", "P17"], rows)] == ["D02", "P17a", "P17b"]
+    assert [one.id for one in select(["001", "table 1"], rows)] == ["M12", "M13"]
+    assert select([], rows) == rows
+
+
+def test_the_list_says_what_every_row_rests_on(few, capsys) -> None:
+    assert reproduce_command("--list", "--json") == 0
+    listed = {one["id"]: one for one in json.loads(capsys.readouterr().out)}
+    assert listed["R02"]["size"] == "closed form"
+    assert reproduce_command("--list", "K13") == 0
+    assert "1 rows, 0 recorded" in capsys.readouterr().out
 
 
 def test_the_page_of_the_project_is_complete_and_without_failures() -> None:

@@ -12,7 +12,7 @@ from rich.table import Table
 import fedabm
 from fedabm.papers.ledger.rows import PAPERS, VERDICTS, Budget, Paper, Result
 
-__all__ = ["counts", "markdown", "show"]
+__all__ = ["counts", "markdown", "show", "show_recorded"]
 
 _STYLES = {
     "reproduced": "green",
@@ -22,7 +22,12 @@ _STYLES = {
     "FAILED": "bold red",
 }
 #: what a row of each kind needs
-_NEEDS = {"c": "quick", "t": "quick (training); its size: paper", "c,t": "quick; accuracies: paper (training)"}
+_NEEDS = {
+    "c": "quick",
+    "t": "quick (training); its size: paper",
+    "c,t": "quick; accuracies: paper (training)",
+    "recorded": "recorded (decisive)",
+}
 
 #: what the page says about rows that need training
 _RULES = (
@@ -31,6 +36,10 @@ _RULES = (
     "or if it is about a rule of a market or protocol and holds in the quick run; *not reproducible* only with",
     "evidence against it at a size that can tell; otherwise *not run here*, with the quick numbers beside it and the",
     "command for the paper's size.  A claim that fails at the quick size is never called reproduced.",
+    "",
+    "Rows with the budget *recorded* rest on runs at the size `decisive` (full data sets, the paper's network, as many",
+    "owners, rounds and seeds as an ordinary machine manages), kept in `analysis/recorded/` with command and commit;",
+    "such a run can refute a claim as well.  `fedabm reproduce ROW --budget decisive` trains it anew.",
     "",
     "*Shown by* is a command to see it at work; `game.toml` is the game in the README, with the owners of Murhekar et",
     "al. 2025, Examples 3, 4 and 7.",
@@ -59,6 +68,18 @@ def show(results: list[Result], console: Console) -> None:
     seconds = sum(result.seconds for result in results)
     shown = ", ".join(f"{number} {verdict}" for verdict, number in counts(results).items())
     console.print(f"{len(results)} rows in {seconds:.0f} s: {shown}", highlight=False)
+
+
+def show_recorded(rows: list[dict[str, str]], console: Console) -> None:
+    """Which rows rest on recorded runs."""
+    table = Table(title="What the rows rest on", title_justify="left", title_style="bold", expand=True)
+    for name, share in (("id", None), ("claim", 3), ("size", None), ("from", 4)):
+        table.add_column(name, ratio=share, overflow="fold")
+    for one in rows:
+        table.add_row(*(escape(text) for text in one.values()))
+    console.print(table)
+    recorded = sum(one["from"].startswith("recorded") for one in rows)
+    console.print(f"{len(rows)} rows, {recorded} recorded", highlight=False)
 
 
 def _small(one: Result) -> Iterator[str]:

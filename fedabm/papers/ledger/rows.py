@@ -12,7 +12,7 @@ statement as printed holds, and, where the paper is wrong, whether the correct s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -38,22 +38,26 @@ __all__ = [
     "Row",
     "Verdict",
     "corrected",
-    "find_paper",
     "holds",
     "not_run",
     "refuted",
     "row",
     "rows_of",
+    "select",
 ]
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How much work the rows may do: `instances` random games per theorem, and whether rows may train models."""
+    """How much work the rows may do: `instances` random games per theorem, and whether rows may train models.
+
+    With `decisive` they train at the size that decides, whether that was recorded or not.
+    """
 
     name: str
     instances: int
     trains: bool = True
+    decisive: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,9 +75,14 @@ class Play:
         return cls(scenario, tuple(parameters.items()), needs if named in ("auto", "all") else (named, *needs))
 
     @property
+    def settings(self) -> dict[str, str]:
+        """The parameters as `--set` takes them."""
+        return {name: _text(value) for name, value in self.parameters}
+
+    @property
     def command(self) -> str:
         """How to play it from the command line."""
-        shown = (f" --set {name}={_text(value)}" for name, value in self.parameters)
+        shown = (f" --set {name}={text}" for name, text in self.settings.items())
         return f"fedabm run {self.scenario}{''.join(shown)}"
 
 
@@ -122,7 +131,7 @@ class Row:
     """One artefact of a paper: its id, what is claimed, what is printed, and the function that checks it.
 
     `kind` is "c" (closed form), "t" (needs training) or "c,t"; `preset` is the command that shows it at work; `plays`
-    are the scenarios that its check trains.
+    are the scenarios that its check trains, and `decisive` those that decide it, trained or recorded.
     """
 
     id: str
@@ -132,6 +141,7 @@ class Row:
     preset: str
     check: Callable[[Budget], Finding]
     plays: tuple[Play, ...] = ()
+    decisive: tuple[Play, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -170,14 +180,21 @@ _ROWS: dict[str, Row] = {}
 
 
 def row(
-    id: str, claim: str, *, published: str = "", preset: str = "", kind: str = "c", plays: tuple[Play, ...] = ()
+    id: str,
+    claim: str,
+    *,
+    published: str = "",
+    preset: str = "",
+    kind: str = "c",
+    plays: tuple[Play, ...] = (),
+    decisive: tuple[Play, ...] = (),
 ) -> Callable[[Callable[[Budget], Finding]], Callable[[Budget], Finding]]:
     """Register the function below as the check of row `id`."""
 
     def register(check: Callable[[Budget], Finding]) -> Callable[[Budget], Finding]:
         if id in _ROWS:
             raise InputError(f"row {id} is registered twice, got {claim!r}; give each row its own id")
-        _ROWS[id] = Row(id, kind, claim, published, preset, check, plays)
+        _ROWS[id] = Row(id, kind, claim, published, preset, check, plays, decisive)
         return check
 
     return register
@@ -190,13 +207,23 @@ def rows_of(papers: tuple[Paper, ...] = PAPERS) -> list[Row]:
     return sorted(chosen, key=lambda one: (order[one.id[0]], one.id))
 
 
-def find_paper(name: str) -> Paper:
-    """The paper of that number or short name.
+def select(words: Sequence[str], rows: list[Row]) -> list[Row]:
+    """The rows that these words name: papers by number or name, rows by id or by how their claim begins.
 
-    >>> find_paper("003").name
-    'karimireddy2022'
+    >>> rows = [Row(id, "c", claim, "", "", lambda budget: not_run("")) for id, claim in (("D01", "a"), ("M02", "b"))]
+    >>> [one.id for one in select(["doshi2025"], rows)], [one.id for one in select(["m02"], rows)]
+    (['D01'], ['M02'])
     """
-    known = {key: paper for paper in PAPERS for key in (paper.number, paper.name)}
-    if name not in known:
-        raise InputError(f"unknown paper {name!r}; {nearest(name, known)}")
-    return known[name]
+    papers = {key: paper for paper in PAPERS for key in (paper.number, paper.name)}
+    letters = {papers[word].letter for word in words if word in papers}
+    within = [one for one in rows if not letters or one.id[0] in letters]
+    others = [word for word in words if word not in papers]
+    for word in others:
+        if not any(_named(one, word) for one in within):
+            raise InputError(f"unknown paper or row {word!r}; {nearest(word, [*papers, *(one.id for one in rows)])}")
+    return [one for one in within if not others or any(_named(one, word) for word in others)]
+
+
+def _named(one: Row, word: str) -> bool:
+    """Whether a word is the id of a row, without the letter of a part or with it, or the beginning of its claim."""
+    return word.upper() in (one.id.upper(), one.id[:3]) or one.claim.casefold().startswith(word.casefold())

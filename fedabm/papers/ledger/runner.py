@@ -9,14 +9,19 @@ from collections.abc import Callable
 
 from fedabm.common.errors import InputError, nearest
 from fedabm.papers.ledger.rows import PAPERS, Budget, Finding, Paper, Result, Row, rows_of
-from fedabm.papers.ledger.training import ahead
+from fedabm.papers.ledger.training import ahead, needed
 from fedabm.papers.ledger.trials import play
 
 __all__ = ["BUDGETS", "find_budget", "ledger", "reproduce"]
 
-#: quick: minutes on two cores; paper: ten times as many random instances, while training stays quick: each row that
-#: needs more says which command runs the paper's size, which takes hours to days
-BUDGETS = {"quick": Budget("quick", 40), "paper": Budget("paper", 400)}
+#: quick: minutes on two cores, with verdicts from recorded runs where there are any; decisive: what could be recorded
+#: is trained here and now, an hour or so per row; paper: ten times as many random instances, while training stays
+#: quick: each row that needs more says which command runs the paper's size, which takes hours to days
+BUDGETS = {
+    "quick": Budget("quick", 40),
+    "decisive": Budget("decisive", 40, decisive=True),
+    "paper": Budget("paper", 400),
+}
 
 
 def ledger(papers: tuple[Paper, ...] = PAPERS) -> list[Row]:
@@ -49,7 +54,7 @@ def reproduce(
     """
     play.cache_clear()
     results = []
-    with ahead(rows if budget.trains else [], workers, told):
+    with ahead([play for one in rows for play in needed(one, budget)], workers, told):
         for one in rows:
             results.append(_run(one, budget))
             done(results[-1])

@@ -11,6 +11,9 @@ in all.  What that can decide is little, and the verdicts respect it:
                        command for the paper's size
 
 A claim that fails in a quick run is never called reproduced, and `ours` says what was run.
+
+What decides is run at the size `decisive` and recorded (see `records`): then the row's second judge reads the recorded
+tables, and its verdict may go either way.
 """
 
 from __future__ import annotations
@@ -20,15 +23,29 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
+from fedabm.papers.ledger.records import Record, records_of
 from fedabm.papers.ledger.rows import Budget, Finding, Play, Row, not_run, row
 from fedabm.papers.ledger.trials import play
 
-__all__ = ["Tables", "ahead", "judged", "missing", "paper", "seeds", "tables", "trained", "undecided"]
+__all__ = [
+    "Tables",
+    "ahead",
+    "from_record",
+    "judged",
+    "missing",
+    "needed",
+    "paper",
+    "seeds",
+    "tables",
+    "trained",
+    "undecided",
+]
 
 Tables = dict[str, pd.DataFrame]
 Judge = Callable[..., Finding]
@@ -62,20 +79,51 @@ def judged(ours: str, claim: bool, note: str, command: str) -> Finding:
     )
 
 
-def trained(id: str, claim: str, published: str, plays: tuple[Play, ...], judge: Judge, command: str) -> None:
-    """Register a row whose verdict `judge` reads from the tables of these plays; `command` is the paper's size."""
-    shown = plays[0].command if plays else command
+def trained(
+    id: str,
+    claim: str,
+    published: str,
+    plays: tuple[Play, ...],
+    judge: Judge,
+    command: str,
+    *,
+    decisive: tuple[Play, ...] = (),
+    decide: Judge | None = None,
+) -> None:
+    """Register a row whose verdict `judge` reads from the tables of these plays; `command` is the paper's size.
+
+    `decide` (default: `judge`) reads those of the `decisive` plays: recorded ones, or trained with `--budget decisive`.
+    """
+    shown = (decisive if records_of(decisive) else plays) or decisive
 
     def check(budget: Budget) -> Finding:
+        known = [] if budget.decisive else records_of(decisive)
+        if known:
+            return from_record((decide or judge)(*(one.tables for one in known)), known)
         if not budget.trains:
             return not_run(f"needs training, which was left out; run it with: {command}")
-        absent = missing(plays)
+        chosen = decisive if budget.decisive and decisive else plays
+        absent = missing(chosen)
         if absent:
             where = "`fedabm data list` says what to put where (FEDABM_DATA sets the folder)"
             return not_run(f"needs training on {', '.join(absent)}, not here: {where}, then: {command}")
-        return judge(*(tables(one) for one in plays))
+        return (decide or judge if chosen is decisive else judge)(*(tables(one) for one in chosen))
 
-    row(id, claim, published=published, preset=shown, kind="t", plays=plays)(check)
+    preset = shown[0].command if shown else command
+    row(id, claim, published=published, preset=preset, kind="t", plays=plays, decisive=decisive)(check)
+
+
+def from_record(finding: Finding, known: Iterable[Record]) -> Finding:
+    """The same, saying which recorded runs it rests on."""
+    return replace(finding, reason="; ".join(filter(None, (finding.reason, *(one.origin for one in known)))))
+
+
+def needed(one: Row, budget: Budget) -> tuple[Play, ...]:
+    """What must be trained for a row: nothing if what decides is recorded or its data are not there."""
+    if not budget.trains or (not budget.decisive and records_of(one.decisive)):
+        return ()
+    chosen = one.decisive if budget.decisive and one.decisive else one.plays
+    return () if missing(chosen) else chosen
 
 
 def missing(plays: Iterable[Play]) -> list[str]:
@@ -98,9 +146,9 @@ def _played(one: Play) -> Tables:
 
 
 @contextmanager
-def ahead(rows: Iterable[Row], workers: int, told: Callable[[str], None]) -> Iterator[None]:
-    """Play what rows need in other processes, while the rows that need nothing are run; `told` hears what is done."""
-    wanted = list(dict.fromkeys(play for one in rows if one.plays and not missing(one.plays) for play in one.plays))
+def ahead(plays: Iterable[Play], workers: int, told: Callable[[str], None]) -> Iterator[None]:
+    """Play these in other processes, while the rows that need nothing are run; `told` hears what is done."""
+    wanted = list(dict.fromkeys(plays))
     if not wanted or workers < 1:
         yield
         return

@@ -1,0 +1,33 @@
+"""`fedabm record NAME [--set KEY=VALUE]`: run a scenario and keep what it found for the ledger; `--check` replays."""
+
+from __future__ import annotations
+
+import argparse
+
+from fedabm.common.errors import InputError, nearest
+from fedabm.papers.ledger.recording import make_record, replay
+from fedabm.papers.ledger.records import records
+
+__all__ = ["record"]
+
+
+def record(options: argparse.Namespace) -> None:
+    """Record, or replay in short what is recorded."""
+    if options.check:
+        _check(options.name)
+        return
+    if options.name is None:
+        raise InputError("record what? got no scenario; give one of `fedabm list`, or --check")
+    steps = {} if options.short_steps is None else {"steps": options.short_steps}
+    made = make_record(options.name, options.set, options.seed, options.short, folder=options.out, **steps)
+    print(f"{made.folder}: {made.origin}")
+
+
+def _check(name: str | None) -> None:
+    """Replay every record, or those of one name or scenario."""
+    known = records()
+    chosen = [one for one in known if name in (None, one.name, one.manifest["scenario"])]
+    if not chosen:
+        raise InputError(f"no record {name!r}; {nearest(str(name), [one.name for one in known])}")
+    for one in chosen:
+        print(f"{one.name}: first rounds as recorded ({replay(one):.0f} s)", flush=True)

@@ -1,0 +1,173 @@
+"""Runs a scenario once at a size that decides and keeps what it found; `fedabm record` does this.
+
+    fedabm record welfare_by_subsidy --set preset=decisive --set data=cifar10
+
+writes `analysis/recorded/welfare_by_subsidy-decisive-cifar10/` (see `records`).  A record names the commit that made
+it, so that uncommitted changes are refused, and so is data=auto, which may be another set tomorrow.  When the run is
+done it is replayed in short (two steps of one seed, or as `short` says), and the record is kept only if the replay
+gives its first rounds.  Rounds are those of the study's frames; a scenario without frames may keep a table named
+"rounds" with the columns label, seed, step and numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fedabm.common.errors import InputError
+from fedabm.common.files import write
+from fedabm.papers.ledger.records import MANIFEST, ROUNDS, Record, home
+from fedabm.results.frames import versions
+from fedabm.study.library import find
+from fedabm.study.study import Study
+
+__all__ = ["make_record", "replay", "rounds_of"]
+
+#: steps of a replay, unless a record says otherwise
+_STEPS = 2
+_KEYS = ["label", "turn", "seed", "step"]
+_KEPT = ["contribution", "accuracy", "welfare"]
+_DIGITS = "%.9g"
+
+
+def make_record(
+    scenario: str,
+    settings: Sequence[str],
+    seed: int = 0,
+    short: Sequence[str] = (),
+    steps: int = _STEPS,
+    folder: Path | None = None,
+    *,
+    quiet: bool = False,
+) -> Record:
+    """Run, write into a new folder and replay; `short` and `steps` are the settings that make the replay short."""
+    script, commit = find(scenario), _commit()
+    parameters = script.parameters(settings)
+    if "auto" in parameters.values():
+        raise InputError(f"a record names its data, got auto; add --set data=... to the settings of {scenario}")
+    place = (folder or home()) / "-".join([script.name, *(text.split("=", 1)[1] for text in settings)])
+    if place.exists():
+        raise InputError(f"{place} is there already; remove it if it is to be made anew")
+    study = Study(script.name, seed, None, quiet=quiet)
+    begun = time.perf_counter()
+    script.run(study, **parameters)
+    seconds = time.perf_counter() - begun
+    study.close()
+    given = [*short, *(["seeds=1"] if "seeds" in parameters and not _sets("seeds", short) else [])]
+    manifest = {
+        "scenario": script.name,
+        "settings": list(settings),
+        "seed": seed,
+        "command": _command("record", script.name, settings, seed),
+        "commit": commit,
+        "seconds": round(seconds, 1),
+        "machine": _machine(),
+        "versions": {**versions(), "torch": version("torch")},
+        "short": {"settings": given, "steps": steps},
+    }
+    _write(place, study, manifest)
+    found = Record(place)
+    try:
+        manifest["short"] |= {"seconds": round(replay(found, 1e-6), 1)}
+    except BaseException as error:
+        study.note(f"Not kept as a record: {error}. Its tables stay in {place}, without a manifest.")
+        (place / MANIFEST).unlink()
+        raise
+    write(place / MANIFEST, _text(manifest))
+    return Record(place)
+
+
+def replay(record: Record, tolerance: float = 1e-3) -> float:
+    """Run a record's scenario in short, compare the first rounds with the recorded ones; return the seconds it took.
+
+    Other processors round differently, and training magnifies it: numbers may differ by `tolerance`, relatively.
+    """
+    known, script = record.manifest, find(record.manifest["scenario"])
+    study = Study(script.name, known["seed"], known["short"]["steps"], quiet=True)
+    begun = time.perf_counter()
+    script.run(study, **script.parameters([*known["settings"], *known["short"]["settings"]]))
+    study.close()
+    both = record.rounds.merge(rounds_of(study), on=_KEYS, suffixes=("", " again"))
+    if both.empty:
+        raise InputError(f"the replay of {record.name} has no run and step in common with it; give other --short")
+    for name in (name for name in both.columns if f"{name} again" in both.columns):
+        first, second = both[name].to_numpy(float), both[f"{name} again"].to_numpy(float)
+        if not np.allclose(first, second, tolerance, tolerance * max(1e-6, np.nanmax(np.abs(first))), equal_nan=True):
+            worst = both.iloc[int(np.nanargmax(np.abs(first - second)))]
+            where = f"{worst['label']}, seed {worst['seed']:g}, step {worst['step']:g}"
+            got = f"{worst[name]:.6g} was recorded, {worst[f'{name} again']:.6g} came now"
+            raise InputError(f"{name} of {record.name} ({where}): {got}; the code has changed, record it anew")
+    return time.perf_counter() - begun
+
+
+def rounds_of(study: Study) -> pd.DataFrame:
+    """One row per run and step; `turn` counts runs of the same label and seed."""
+    if ROUNDS in study.tables:
+        table = study.tables[ROUNDS].copy()
+        return table if "turn" in table else table.assign(turn=0)
+    runs = study.frames.runs[["run", "label", "seed"]].copy()
+    runs["turn"] = runs.groupby(["label", "seed"]).cumcount()
+    return study.frames.steps.merge(runs, on="run")[[*_KEYS, *_KEPT]]
+
+
+def _write(place: Path, study: Study, manifest: dict[str, Any]) -> None:
+    """Tables and rounds first, the manifest last: a folder with a manifest is complete."""
+    place.mkdir(parents=True)
+    for name, table in {**study.tables, ROUNDS: rounds_of(study)}.items():
+        write(place / f"{name}.csv", table.to_csv(index=False, float_format=_DIGITS))
+    write(place / MANIFEST, _text(manifest))
+
+
+def _text(manifest: dict[str, Any]) -> str:
+    return json.dumps(manifest, indent=2) + "\n"
+
+
+def _command(word: str, name: str, settings: Sequence[str], seed: int) -> str:
+    chosen = "".join(f" --set {setting}" for setting in settings)
+    return f"fedabm {word} {name}{chosen}" + (f" --seed {seed}" if seed else "")
+
+
+def _sets(name: str, settings: Sequence[str]) -> bool:
+    return any(setting.split("=", 1)[0] == name for setting in settings)
+
+
+def _commit() -> str:
+    """The commit of the code that runs; it must be all of the code."""
+    root = str(home().parent)
+    try:
+        changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ":/")
+        commit = _git(root, "rev-parse", "HEAD")
+    except (OSError, subprocess.CalledProcessError):
+        raise InputError(
+            f"{root} is under no version control, so that a record could not name its code; clone the "
+            "project and record there"
+        ) from None
+    if changed:
+        raise InputError(
+            f"uncommitted changes ({changed.split()[1]}); a record names the commit that made it, so commit"
+        )
+    return commit
+
+
+def _git(root: str, *words: str) -> str:
+    return subprocess.run(["git", "-C", root, *words], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def _machine() -> dict[str, Any]:
+    """What kind of machine this is, not which one."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), None)
+    return {"system": platform.system(), "processor": model or platform.machine(), "cores": os.cpu_count()}

@@ -1,0 +1,106 @@
+"""What was run at a size that decides, kept with the package in `analysis/recorded/NAME/` and read by the ledger.
+
+    manifest.json    scenario, settings, seed, command, commit, versions, seconds, machine, how to replay it in short
+    TABLE.csv        the tables of the study, by name
+    rounds.csv       what every run had in every step: label, seed, step, contribution, accuracy, welfare
+
+A row states in `trained(..., decisive=(Play.of("market_attacks", preset="decisive"),))` which runs decide it.  Once all
+of them are recorded, its verdict is computed from their tables, without training.  `recording` makes records.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fedabm.common.errors import InputError
+from fedabm.papers.ledger.rows import Play
+
+__all__ = ["MANIFEST", "ROUNDS", "Record", "home", "record_of", "records", "records_of"]
+
+MANIFEST = "manifest.json"
+ROUNDS = "rounds"
+
+
+def home() -> Path:
+    """Where records are kept: in the package of figures, installed or not."""
+    spec = importlib.util.find_spec("fedabm.analysis")
+    if spec is None or not spec.submodule_search_locations:
+        raise InputError("fedabm.analysis is not installed, got no folder for records; install fedabm whole")
+    return Path(next(iter(spec.submodule_search_locations))) / "recorded"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One recorded run of a scenario."""
+
+    folder: Path
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What made it."""
+        try:
+            return json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"cannot read the record {self.folder}: {error}; make it anew with fedabm record"
+            ) from None
+
+    @property
+    def name(self) -> str:
+        """Of the folder."""
+        return self.folder.name
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The parameters that were set, as text."""
+        return dict(setting.split("=", 1) for setting in self.manifest["settings"])
+
+    @property
+    def size(self) -> str:
+        """The preset that was run."""
+        return self.settings.get("preset", "default")
+
+    @property
+    def origin(self) -> str:
+        """Command, commit and seconds in one line."""
+        known = self.manifest
+        return f"recorded: {known['command']} (commit {known['commit'][:7]}, {known['seconds']:,.0f} s)"
+
+    @cached_property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The study's tables by name."""
+        return {path.stem: pd.read_csv(path) for path in sorted(self.folder.glob("*.csv")) if path.stem != ROUNDS}
+
+    @cached_property
+    def rounds(self) -> pd.DataFrame:
+        """What every run had in every step."""
+        return pd.read_csv(self.folder / f"{ROUNDS}.csv")
+
+    def answers(self, play: Play) -> bool:
+        """Whether this is a run of that play."""
+        return self.manifest["scenario"] == play.scenario and self.settings == play.settings
+
+
+def records(folder: Path | None = None) -> list[Record]:
+    """All records, in the order of their names."""
+    return [Record(path.parent) for path in sorted((folder or home()).glob(f"*/{MANIFEST}"))]
+
+
+def record_of(play: Play) -> Record | None:
+    """The record of a play, None if there is none."""
+    return next((one for one in records() if one.answers(play)), None)
+
+
+def records_of(plays: Iterable[Play]) -> list[Record]:
+    """The records of all of these plays; none unless each has one."""
+    found = [record_of(play) for play in plays]
+    known = [one for one in found if one is not None]
+    return known if len(known) == len(found) else []

@@ -1,0 +1,136 @@
+"""Recorded runs: their commands parse, their code is named, replays give their first rounds, and rows read them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+import pandas as pd
+import pytest
+
+from fedabm.cli import main
+from fedabm.cli.parsers import command_line
+from fedabm.common.errors import InputError
+from fedabm.data.datasets import status
+from fedabm.papers.ledger import recording, records, training
+from fedabm.papers.ledger.records import Record
+from fedabm.papers.ledger.rows import Budget, Finding, Play
+from fedabm.papers.ledger.runner import ledger
+from fedabm.study.library import find
+from tests.papers.rows import TINY
+
+KNOWN = records.records()
+NAMES = [one.name for one in KNOWN]
+#: what a test may take; longer ones by `fedabm record --check`
+SECONDS = 8.0
+KEYS = {"scenario", "settings", "seed", "command", "commit", "seconds", "machine", "versions", "short"}
+
+
+@pytest.mark.parametrize("record", KNOWN, ids=NAMES)
+def test_a_record_says_how_it_was_made(record: Record) -> None:
+    known = record.manifest
+    assert set(known) == KEYS
+    options = command_line().parse_args(shlex.split(known["command"])[1:])
+    assert (options.name, options.set, options.seed) == (known["scenario"], known["settings"], known["seed"])
+    script = find(options.name)
+    script.parameters(options.set)
+    script.parameters([*options.set, *known["short"]["settings"]])
+    assert re.fullmatch("[0-9a-f]{40}", known["commit"])
+    assert {"fedabm", "numpy", "torch", "python"} <= set(known["versions"])
+    assert set(known["machine"]) == {"system", "processor", "cores"}
+    assert known["seconds"] > 0
+    assert record.tables
+    assert len(record.rounds)
+    assert sum(path.stat().st_size for path in record.folder.iterdir()) < 2_000_000
+
+
+@pytest.mark.parametrize("record", KNOWN, ids=NAMES)
+def test_a_short_replay_gives_the_recorded_first_rounds(record: Record) -> None:
+    absent = {row.name for row in status() if row.state != "present"} & set(record.settings.values())
+    if absent:
+        pytest.skip(f"{', '.join(absent)} not here")
+    if record.manifest["short"]["seconds"] > SECONDS:
+        pytest.skip(f"takes longer: fedabm record --check {record.name}")
+    recording.replay(record)
+
+
+@pytest.mark.parametrize("record", KNOWN, ids=NAMES)
+def test_every_record_decides_a_row(record: Record) -> None:
+    assert any(record.answers(play) for one in ledger() for play in one.decisive)
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch) -> Record:
+    """A record of a small scenario, as if nothing were uncommitted."""
+    monkeypatch.setattr(recording, "_commit", lambda: "0" * 40)
+    settings = ["data=digits", "seeds=2", "subsidies=0,2"]
+    return recording.make_record("welfare_by_subsidy", settings, 3, ["seeds=1"], folder=tmp_path, quiet=True)
+
+
+def test_a_record_is_made_read_and_replayed(small, tmp_path, monkeypatch, capsys) -> None:
+    assert small.name == "welfare_by_subsidy-digits-2-0,2"
+    assert (small.size, small.manifest["short"]["steps"]) == ("default", 2)
+    assert small.rounds.columns.tolist() == ["label", "turn", "seed", "step", "contribution", "accuracy", "welfare"]
+    assert sorted(small.rounds["seed"].unique()) == [3, 4]
+    assert set(small.tables) == {"summary"}
+    monkeypatch.setattr(records, "home", lambda: tmp_path)
+    play = Play.of("welfare_by_subsidy", data="digits", seeds=2, subsidies=(0.0, 2.0))
+    found = records.record_of(play)
+    assert found == small
+    assert records.record_of(Play.of("welfare_by_subsidy", data="digits")) is None
+    assert not records.records_of([play, Play.of("welfare_by_subsidy", data="digits")])
+    with pytest.raises(InputError, match="is there already"):
+        recording.make_record("welfare_by_subsidy", small.manifest["settings"], folder=tmp_path)
+    recording.replay(small, 1e-7)
+    assert main(["record", "--check", small.name]) == 0
+    assert "first rounds as recorded" in capsys.readouterr().out
+
+
+def test_a_replay_notices_code_that_has_changed(small) -> None:
+    path = small.folder / "rounds.csv"
+    text = pd.read_csv(path)
+    text.loc[text["step"] == 2, "accuracy"] += 0.02
+    text.to_csv(path, index=False)
+    with pytest.raises(InputError, match=r"accuracy of welfare_by_subsidy.*step 2.*record it anew"):
+        recording.replay(Record(small.folder))
+    text.assign(label="other").to_csv(path, index=False)
+    with pytest.raises(InputError, match="no run and step in common"):
+        recording.replay(Record(small.folder))
+
+
+def test_what_cannot_be_repeated_is_not_recorded(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(recording, "_git", lambda root, *words: " M fedabm/x.py" if words[0] == "status" else "0" * 40)
+    with pytest.raises(InputError, match=r"uncommitted changes \(fedabm/x.py\)"):
+        recording.make_record("welfare_by_subsidy", ["data=digits"], folder=tmp_path)
+    monkeypatch.setattr(recording, "_git", lambda root, *words: "")
+    with pytest.raises(InputError, match="a record names its data"):
+        recording.make_record("welfare_by_subsidy", [], folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_row_is_decided_by_its_record_and_trains_nothing(small, tmp_path, monkeypatch) -> None:
+    play = Play.of("welfare_by_subsidy", data="digits", seeds=2, subsidies=(0.0, 2.0))
+    made = []
+    monkeypatch.setattr(records, "home", lambda: tmp_path)
+    monkeypatch.setattr(training, "row", lambda *words, **more: lambda check: made.append((more, check)))
+    quick = Play.of("no_such_scenario")
+
+    def decide(found: training.Tables) -> Finding:
+        return Finding(f"{len(found['summary'])} rows", "not reproducible", "why")
+
+    training.trained("X1", "claim", "", (quick,), lambda found: None, "cmd", decisive=(play,), decide=decide)
+    more, check = made[0]
+    assert more["preset"] == play.command
+    for budget in (TINY, Budget("quick", 4)):
+        found = check(budget)
+        assert (found.ours, found.verdict) == ("5 rows", "not reproducible")
+        assert found.reason.startswith("why; recorded: fedabm record welfare_by_subsidy --set data=digits")
+    (small.folder / "manifest.json").unlink()
+    assert check(TINY).verdict == "not run here"
+
+
+def test_a_record_that_cannot_be_read_says_what_to_do(tmp_path) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps({})[:1])
+    with pytest.raises(InputError, match="make it anew"):
+        _ = Record(tmp_path).manifest
