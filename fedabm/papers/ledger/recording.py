@@ -64,7 +64,7 @@ def make_record(
     seconds = time.perf_counter() - begun
     study.close()
     given = [*short, *(["seeds=1"] if "seeds" in parameters and not _sets("seeds", short) else [])]
-    manifest = {
+    manifest: dict[str, Any] = {
         "scenario": script.name,
         "settings": list(settings),
         "seed": seed,
