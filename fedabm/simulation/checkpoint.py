@@ -1,93 +1,101 @@
 """A federation in the middle of its run, on disk: a run that was killed goes on from there to the same frames.
 
-A checkpoint holds the scenario, the seed and everything that changes: generators, population, accuracy with the weights
-it has learned, records and ledger.  Mesa's own machinery (agents, agent sets, the wrapped `step`) is made anew.  Its
-first line says which run it is of, with a checksum of that and of all that follows.
-
-A study keeps one for each of its runs, and the runs of a seed have their data in common.  So a `Keeper` puts large
-arrays of the scenario into files of their own, named by their content, and writes each of them once.
+A checkpoint holds what changes: generators, population, accuracy with the weights it has learned, records and ledger,
+as plain data (`fedabm.common.archive`), so that a folder of somebody else's can be gone on with.  What the scenario
+holds is not in it: whoever goes on has made the scenario again, with all its code.  Mesa's own machinery (agents, agent
+sets, the wrapped `step`) is made anew.  The first line says which run it is of, with a checksum of that and of all that
+follows.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import pickle
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from fedabm.common.archive import Given, Unsaveable, fingerprint, pack, unpack
 from fedabm.common.errors import InputError
 from fedabm.common.files import write
+from fedabm.simulation.agents import Owner
 from fedabm.simulation.model import Federation
 from fedabm.simulation.scenario import Scenario
 
 __all__ = ["Keeper", "restore", "save"]
 
-FORMAT = 3
-#: arrays of the scenario with at least so many bytes are shared between checkpoints
-LARGE = 1_000_000
+FORMAT = 4
 _REMEDY = "free some space or save it elsewhere"
 #: what belongs to Mesa or points at the model and is made anew
-_ANEW = ("_agents", "_agents_by_type", "_all_agents", "_user_step", "step", "_seated", "server", "random", "rng")
+_ANEW = (
+    *("_agents", "_agents_by_type", "_all_agents", "_user_step", "step", "_seated", "server", "random", "rng"),
+    "datacollector",
+)
+#: what a data collector has collected
+_COLLECTED = ("model_vars", "_agent_records", "_agenttype_records", "tables")
 
 
-def save(model: Federation, path: str | Path, identity: str = "", *, shared: bool = False) -> Path:
+def save(model: Federation, path: str | Path, identity: str = "") -> Path:
     """Write a checkpoint between two steps; an older one at that path stays whole until this one is.
 
-    `identity` tells the run apart from others.  With `shared`, large arrays of the scenario go into files beside the
-    checkpoint, which others use as well.
+    `identity` tells the run apart from others.
     """
-    path = Path(path)
-    body = _dump(model, lambda array: _aside(path, array) if shared else None)
-    head = json.dumps({"format": FORMAT, "identity": identity, "checksum": _checksum(identity, body)})
+    try:
+        body = pack(_state(model), Given(model.scenario))
+    except Unsaveable as error:
+        raise InputError(f"this run cannot be saved: {error}; put it into the scenario or remember arrays") from None
+    return _write(Path(path), identity, fingerprint(model.scenario), body)
+
+
+def _write(path: Path, identity: str, scenario: str, body: bytes) -> Path:
+    told = {"format": FORMAT, "identity": identity, "scenario": scenario}
+    head = json.dumps({**told, "checksum": _checksum(told, body)})
     return write(path, head.encode() + b"\n" + body, _REMEDY)
 
 
-def restore(path: str | Path, identity: str | None = None) -> Federation:
-    """The federation as it was saved; step on, and it ends like one that was never interrupted.
+def restore(path: str | Path, scenario: Scenario, identity: str | None = None) -> Federation:
+    """The federation of a scenario as it was saved; step on, and it ends like one that was never interrupted.
 
-    With an `identity`, a checkpoint of another run is refused.
+    A checkpoint of another scenario is refused; with an `identity`, also one of another run.
     """
     try:
-        return _restored(Path(path), identity)
+        return _restored(Path(path), scenario, identity)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}; give a checkpoint's path") from None
-    except Exception as error:  # whatever a pickle of other code raises
+    except Exception as error:  # whatever nonsense leads to
         raise InputError(f"{path} is no whole checkpoint of this run ({error}); run again from the beginning") from None
 
 
-def _restored(path: Path, identity: str | None) -> Federation:
-    body = io.BytesIO(_checked(path.read_bytes(), identity))
-    buffers = [bytearray(_array(path.with_name(name))) for name in pickle.load(body)]
-    parts = pickle.Unpickler(body, buffers=buffers)
-    return _rebuilt(parts.load(), parts.load())
+def _restored(path: Path, scenario: Scenario, identity: str | None) -> Federation:
+    body = _checked(path.read_bytes(), fingerprint(scenario), identity)
+    return _rebuilt(scenario, unpack(body, Given(scenario)))
 
 
-def _checked(content: bytes, identity: str | None) -> bytes:
-    """What follows the first line, if it is what that line says."""
+def _checked(content: bytes, scenario: str, identity: str | None) -> bytes:
+    """What follows the first line, if it is what that line says and of this run."""
     first, _, body = content.partition(b"\n")
     try:
-        head = json.loads(first)
-        known = head["format"] == FORMAT
-        whole = head["checksum"] == _checksum(head["identity"], body)
-    except (ValueError, KeyError, TypeError):
+        told = json.loads(first)
+        checksum = told.pop("checksum")
+        known = told["format"] == FORMAT
+        whole = checksum == _checksum(told, body)
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise ValueError("it does not begin like one") from None
     if not known:
         raise ValueError("another version of fedabm wrote it")
     if not whole:
         raise ValueError("its checksum is wrong")
-    if identity is not None and head["identity"] != identity:
+    if identity is not None and told["identity"] != identity:
         raise ValueError("it is of another run")
+    if told["scenario"] != scenario:
+        raise ValueError("it is of another scenario, or its code has changed")
     return body
 
 
-def _checksum(identity: str, body: bytes) -> str:
-    return hashlib.sha256(json.dumps(identity).encode() + b"\n" + body).hexdigest()
+def _checksum(told: dict[str, Any], body: bytes) -> str:
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode() + b"\n" + body).hexdigest()
 
 
 @dataclass
@@ -100,14 +108,19 @@ class Keeper:
     _last: float = field(default_factory=time.monotonic)
     #: the step that is on disk
     _step: int | None = None
+    #: the fingerprint of the scenario before the first step
+    _begun: str | None = None
+    #: whether this run cannot be saved
+    _given_up: bool = False
 
-    def found(self) -> Federation | None:
-        """The run as it was left; a bad checkpoint is set aside, and the run begins again."""
+    def found(self, scenario: Scenario) -> Federation | None:
+        """The run of this scenario as it was left; a bad checkpoint is set aside, and the run begins again."""
+        self._begun = fingerprint(scenario)
         if not self.path.exists():
             return None
         try:
-            model = _restored(self.path, self.identity)
-        except Exception as error:  # whatever a pickle of other code raises
+            model = _restored(self.path, scenario, self.identity)
+        except Exception as error:  # whatever nonsense leads to
             aside = _set_aside(self.path)
             print(f"fedabm: bad checkpoint set aside as {aside} ({error}); its run begins again", file=sys.stderr)
             return None
@@ -128,50 +141,24 @@ class Keeper:
             self._save(model)
 
     def _save(self, model: Federation) -> None:
-        save(model, self.path, self.identity, shared=True)
+        """Save it; a run that cannot be saved goes on all the same, and says so once."""
+        if self._given_up:
+            return
+        try:
+            body = pack(_state(model), Given(model.scenario))
+            if self._begun not in (None, fingerprint(model.scenario)):
+                raise Unsaveable("its scenario has changed while it ran")
+            _write(self.path, self.identity, fingerprint(model.scenario), body)
+        except Unsaveable as error:
+            self._given_up = True
+            print(f"fedabm: this run cannot be saved ({error}); if it is cut short it begins again", file=sys.stderr)
         self._last = time.monotonic()
         self._step = model.steps
-
-
-def _dump(model: Federation, aside: Callable[[memoryview], str | None]) -> bytes:
-    """Scenario and everything that changes, pickled together so that what is one object stays one."""
-    body = io.BytesIO()
-    names: list[str] = []
-    constant = True
-
-    def in_band(buffer: pickle.PickleBuffer) -> bool:
-        name = aside(buffer.raw()) if constant and buffer.raw().nbytes >= LARGE else None
-        names.extend([name] if name else [])
-        return name is None
-
-    pickler = pickle.Pickler(body, protocol=5, buffer_callback=in_band)
-    pickler.dump(model.scenario)
-    constant = False
-    pickler.dump(_state(model))
-    return pickle.dumps(names) + body.getvalue()
-
-
-def _aside(path: Path, array: memoryview) -> str:
-    """The name of the file beside a checkpoint that holds this array; it belongs to all runs of the same study."""
-    place = path.with_name(f"{path.stem.split('-')[0]}-{_digest(array)}{path.suffix}")
-    return place.name if place.exists() else write(place, array, _REMEDY).name
-
-
-def _array(place: Path) -> bytes:
-    """The content of such a file, if it is what its name says."""
-    content = place.read_bytes()
-    if place.stem.split("-")[-1] != _digest(content):
-        raise ValueError(f"{_set_aside(place).name} is not what was written")
-    return content
 
 
 def _set_aside(path: Path) -> Path:
     """Rename a bad file, so that nobody reads it and nothing is deleted."""
     return path.replace(path.with_name(f"{path.name}.corrupt"))
-
-
-def _digest(array: bytes | memoryview) -> str:
-    return hashlib.blake2b(array, digest_size=16).hexdigest()
 
 
 def _state(model: Federation) -> dict[str, Any]:
@@ -180,6 +167,7 @@ def _state(model: Federation) -> dict[str, Any]:
         "seed": model.seed,
         "values": {name: value for name, value in vars(model).items() if name not in _ANEW},
         "agents": model.seats(),
+        "collected": {name: vars(model.datacollector)[name] for name in _COLLECTED},
         "memory": model.server.memory,
         "standing": model.server._standing,
         "random": model.random.getstate(),
@@ -192,7 +180,11 @@ def _rebuilt(scenario: Scenario, state: dict[str, Any]) -> Federation:
     # With the accuracy that has its seed already, so that nothing is trained or judged anew.
     model = Federation(replace(scenario, accuracy=state["values"]["accuracy"]), state["seed"])
     model.__dict__.update(state["values"])
+    if not all(seat is None or issubclass(seat[0], Owner) for seat in state["agents"]):
+        raise ValueError("somebody in it is no owner")
     model.reseat(state["agents"])
+    if set(state["collected"]["model_vars"]) == set(model.datacollector.model_vars):
+        vars(model.datacollector).update(state["collected"])
     model.server.memory = state["memory"]
     model.server._standing = state["standing"]
     model.random.setstate(state["random"])

@@ -72,7 +72,9 @@ class Study:
         steps = self.steps or scenario.steps
         scenario = replace(scenario, name=self.name, steps=steps)
         keeper = self._keeper()
-        model = (keeper.found() if keeper else None) or Federation(scenario, self.seed if seed is None else seed)
+        model = (keeper.found(scenario) if keeper else None) or Federation(
+            scenario, self.seed if seed is None else seed
+        )
         label = label or type(scenario.mechanism).__name__
         try:
             with self._progress() as bar:

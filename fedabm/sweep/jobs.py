@@ -62,8 +62,9 @@ def _script(job: Job, path: Path | None, every: float | None) -> list[Tables]:
 
 def _simulate(job: Job, make: Callable[[Job], Any], keeper: Keeper | None) -> Tables:
     """Step a model to its end, from where a killed worker left it."""
-    model = (keeper.found() if keeper else None) or make(job)
+    model = make(job)
     if isinstance(model, Federation):
+        model = (keeper.found(model.scenario) if keeper else None) or model
         tables = _run_federation(job, model, keeper)
     else:
         facts = {"label": job.cell, "scenario": job.target.name, "seed": job.seed}

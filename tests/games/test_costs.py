@@ -322,7 +322,7 @@ def test_runs_with_own_costs_resume_to_the_same_frames(tmp_path):
     whole, part = Federation(scenario).run(), Federation(scenario)
     part.step()
     part.step()
-    again = restore(save(part, tmp_path / "run")).run()
+    again = restore(save(part, tmp_path / "run"), scenario).run()
     assert again.frames().owners.equals(whole.frames().owners)
     assert again.gap == whole.gap
 

@@ -188,4 +188,4 @@ def test_a_restored_federation_asks_its_own_oracle(tmp_path) -> None:  # type: i
     expected = model.run().frames()
     del model
     gc.collect()
-    assert_equal_frames(checkpoint.restore(path).run().frames(), expected)
+    assert_equal_frames(checkpoint.restore(path, fresh().scenario).run().frames(), expected)

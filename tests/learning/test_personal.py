@@ -252,7 +252,7 @@ def test_a_restored_run_ends_like_one_that_was_not_interrupted(tmp_path):
     whole, part = run(scenario(MARKET, steps=4)), Federation(scenario(MARKET, steps=4))
     part.step()
     part.step()
-    restored = checkpoint.restore(checkpoint.save(part, tmp_path / "run"))
+    restored = checkpoint.restore(checkpoint.save(part, tmp_path / "run"), scenario(MARKET, steps=4))
     assert_equal_frames(restored.run().frames(), whole.frames())
 
 

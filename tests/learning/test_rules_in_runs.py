@@ -67,7 +67,7 @@ def test_a_restored_run_goes_on_with_what_the_rule_remembers(rule: Rule, tmp_pat
     for _ in range(3):
         model.step()
     path = checkpoint.save(model, tmp_path / "run")
-    rest = checkpoint.restore(path)
+    rest = checkpoint.restore(path, scenario(rule, people, steps=5))
     remembered = tensors(model.accuracy.memory)
     assert all(torch.equal(a, b) for a, b in zip(remembered, tensors(rest.accuracy.memory), strict=True))
     assert_equal_frames(rest.run().frames(), model.run().frames())

@@ -190,7 +190,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path):
     made = Federation(scenario([NOISY, Random(), Honest(), BestResponse()]), 4)
     made.step()
     made.step()
-    again = checkpoint.restore(checkpoint.save(made, tmp_path / "run"))
+    again = checkpoint.restore(checkpoint.save(made, tmp_path / "run"), made.scenario)
     assert_equal_frames(again.run().frames(), made.run().frames())
 
 

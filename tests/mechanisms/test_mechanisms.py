@@ -363,7 +363,8 @@ def test_equal_seeds_give_equal_frames_also_after_an_interruption(mechanism, tmp
     part = Federation(scenario, 3)
     for _ in range(3):
         part.step()
-    assert_equal_frames(checkpoint.restore(checkpoint.save(part, tmp_path / "run")).run().frames(), whole)
+    again = checkpoint.restore(checkpoint.save(part, tmp_path / "run"), federation(mechanism))
+    assert_equal_frames(again.run().frames(), whole)
 
 
 # Examples

@@ -117,7 +117,7 @@ def test_nothing_survives_through_the_scenario_and_equal_seeds_give_equal_frames
 def test_a_restored_run_remembers(tmp_path, mechanism, stop):
     accuracy = PowerLaw() if mechanism.promises else StandingModels(3)
     whole = scenario(Random(), Random(0.5), Honest(), joins=(1, 1, 2), steps=6, mechanism=mechanism, accuracy=accuracy)
-    part = checkpoint.restore(checkpoint.save(steps(Federation(whole, 5), stop), tmp_path / "run"))
+    part = checkpoint.restore(checkpoint.save(steps(Federation(whole, 5), stop), tmp_path / "run"), whole)
     assert part.server.memory
     assert_equal_frames(part.run().frames(), run(whole, 5).frames())
 

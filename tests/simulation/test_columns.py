@@ -59,7 +59,7 @@ def test_they_survive_a_checkpoint(tmp_path):
     model = Federation(mixed(columns=OWN), 1)
     model.step()
     checkpoint.save(model, tmp_path / "run")
-    assert_equal_frames(checkpoint.restore(tmp_path / "run").run().frames(), model.run().frames())
+    assert_equal_frames(checkpoint.restore(tmp_path / "run", mixed(columns=OWN)).run().frames(), model.run().frames())
 
 
 def test_they_are_in_the_frames_of_a_sweep(tmp_path):

@@ -94,7 +94,7 @@ def test_a_run_that_is_interrupted_and_restored_ends_the_same(activation, step, 
     for _ in range(step):
         model.step()
     checkpoint.save(model, tmp_path / "run")
-    assert_equal_frames(checkpoint.restore(tmp_path / "run").run().frames(), whole.frames())
+    assert_equal_frames(checkpoint.restore(tmp_path / "run", scenario(activation)).run().frames(), whole.frames())
 
 
 def test_memory_cannot_be_written_to_from_a_view():

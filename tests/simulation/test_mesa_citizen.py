@@ -187,7 +187,7 @@ def test_added_owners_survive_a_checkpoint_and_removed_ones_stay_away(tmp_path):
     model.agents[0].remove()
     model.step()
     checkpoint.save(model, tmp_path / "run")
-    again = checkpoint.restore(tmp_path / "run")
+    again = checkpoint.restore(tmp_path / "run", model.scenario)
     assert [owner.row for owner in again.agents] == [1, 2, 3, 4]
     for made in (model, again):
         while made.steps < 6:
@@ -218,7 +218,7 @@ def test_a_subclass_of_owner_decides_for_itself_beside_the_vectorised_ones(tmp_p
     assert model.agents.get("contribution") == pytest.approx([5.0, 5.0, 5.0, 10 / 3, 10 / 3])
     assert model.agents_by_type[Miser].get("asked") == [2, 2]
     checkpoint.save(model, tmp_path / "run")
-    assert_equal_frames(checkpoint.restore(tmp_path / "run").run().frames(), model.run().frames())
+    assert_equal_frames(checkpoint.restore(tmp_path / "run", model.scenario).run().frames(), model.run().frames())
     assert model.status == "stopped"  # who decides for itself may always move again
 
 

@@ -2,18 +2,21 @@
 
 import multiprocessing
 import os
+import pickle
+import re
 import signal
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from fedabm import Federation, InputError, load
-from fedabm.games.accuracy import RandomCoverage
+from fedabm import Federation, InputError, load, population
 from fedabm.simulation import checkpoint
+from fedabm.strategies import Honest
 from fedabm.study.study import Study
 from fedabm.sweep import Grid, Sweep
 from fedabm.sweep.executors import LocalExecutor
@@ -29,7 +32,7 @@ def test_a_restored_run_ends_like_one_never_interrupted(tmp_path):
         for _ in range(cut):
             model.step()
         checkpoint.save(model, tmp_path / "saved")
-        restored = checkpoint.restore(tmp_path / "saved")
+        restored = checkpoint.restore(tmp_path / "saved", build(5, owners=4))
         assert restored.steps == cut
         assert restored.owners.get("contribution") == list(restored.population.contribution)
         again, whole = restored.run().frames(), Federation(build(5, owners=4), 5).run().frames()
@@ -74,7 +77,7 @@ def test_a_script_goes_on_with_the_run_it_was_at(tmp_path, monkeypatch):
 def test_a_damaged_checkpoint_gets_one_line(tmp_path, content):
     (tmp_path / "saved").write_bytes(content)
     with pytest.raises(InputError, match="no whole checkpoint") as caught:
-        checkpoint.restore(tmp_path / "saved")
+        checkpoint.restore(tmp_path / "saved", build(5))
     assert "\n" not in str(caught.value)
 
 
@@ -92,14 +95,14 @@ def test_one_flipped_bit_anywhere_sets_a_checkpoint_aside(tmp_path, capsys):
     content = kept(path, "mine").path.read_bytes()
     for place in np.linspace(0, len(content) - 1, 60).astype(int):
         path.write_bytes(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
-        assert checkpoint.Keeper(path, 1.0, "mine").found() is None
+        assert checkpoint.Keeper(path, 1.0, "mine").found(build(5, owners=4)) is None
         said = capsys.readouterr().err
         assert "bad checkpoint set aside as" in said
         assert said.count("\n") == 1
         assert [file.name for file in tmp_path.iterdir()] == ["run.checkpoint.corrupt"]
         (tmp_path / "run.checkpoint.corrupt").unlink()
     path.write_bytes(content)
-    assert checkpoint.Keeper(path, 1.0, "mine").found().steps == 1
+    assert checkpoint.Keeper(path, 1.0, "mine").found(build(5, owners=4)).steps == 1
     assert capsys.readouterr().err == ""
 
 
@@ -107,9 +110,9 @@ def test_a_checkpoint_of_another_run_is_not_taken_for_ones_own(tmp_path, capsys)
     kept(tmp_path / "one", "first")
     kept(tmp_path / "two", "second", seed=6)
     (tmp_path / "one").replace(tmp_path / "two")
-    assert checkpoint.Keeper(tmp_path / "two", 1.0, "second").found() is None
+    assert checkpoint.Keeper(tmp_path / "two", 1.0, "second").found(build(6, owners=4)) is None
     assert "it is of another run" in capsys.readouterr().err
-    assert checkpoint.restore(tmp_path / "two.corrupt").seed == 5
+    assert checkpoint.restore(tmp_path / "two.corrupt", build(5, owners=4)).seed == 5
     assert (tmp_path / "two.corrupt").exists()
 
 
@@ -133,19 +136,53 @@ def test_checkpoints_of_a_study_that_were_swapped_do_not_change_its_frames(tmp_p
         pd.testing.assert_frame_equal(getattr(whole, name), getattr(again, name), check_exact=True)
 
 
-def test_a_damaged_array_that_checkpoints_share_is_noticed_and_written_anew(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(checkpoint, "LARGE", 8)
+def test_a_pickle_in_place_of_a_checkpoint_is_not_run(tmp_path, capsys):
+    class Trap:
+        def __reduce__(self):
+            return (tmp_path / "sprung").touch, ()
+
     path = tmp_path / "run.checkpoint"
-    accuracy = RandomCoverage([[0.1, 0.2]] * 4)
-    keeper = kept(path, "mine", accuracy=accuracy)
-    shared = next(file for file in tmp_path.iterdir() if file.name.startswith("run-"))
-    content = shared.read_bytes()
-    shared.write_bytes(b"?" + content[1:])
-    assert keeper.found() is None
-    assert f"{shared.name}.corrupt is not what was written" in capsys.readouterr().err
-    kept(path, "mine", accuracy=accuracy)
-    assert shared.read_bytes() == content
-    assert keeper.found().steps == 1
+    path.write_bytes(pickle.dumps(Trap()))
+    assert checkpoint.Keeper(path, 1.0, "mine").found(build(5, owners=4)) is None
+    assert "it does not begin like one" in capsys.readouterr().err
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_no_part_of_the_package_reads_pickles_from_folders():
+    """CIFAR's own files are pickles, read by a reader that knows arrays only."""
+    package = Path(checkpoint.__file__).parents[1]
+    words = re.compile(
+        r"import (cloud)?pickle|torch\.load|allow_pickle=True|read_pickle|import (dill|shelve|marshal|joblib)"
+    )
+    found = {path.stem for path in package.rglob("*.py") if words.search(path.read_text())}
+    assert found == {"cifar"}
+
+
+class Chatty(Honest):
+    """A strategy that, against its contract, keeps something in itself."""
+
+    def act(self, view):
+        self.__dict__.setdefault("heard", []).append(view.step)
+        return super().act(view)
+
+
+def test_a_run_that_cannot_be_saved_goes_on_and_says_so_once(tmp_path, capsys):
+    scenario = replace(build(5), owners=population([0.1, 0.2], 10.0, Chatty()), tolerance=0.0)
+    keeper = checkpoint.Keeper(tmp_path / "run.checkpoint", 1e-9, "mine")
+    assert keeper.found(scenario) is None
+    model = Federation(scenario, 5)
+    while model.running:
+        model.step()
+        keeper.keep(model)
+    said = capsys.readouterr().err
+    assert said.count("cannot be saved (its scenario has changed while it ran); if it is cut short") == 1
+    assert not keeper.path.exists()
+
+
+def test_a_checkpoint_is_not_gone_on_with_after_the_scenario_has_changed(tmp_path, capsys):
+    keeper = kept(tmp_path / "run.checkpoint", "mine")
+    assert keeper.found(build(5, 0.2, owners=4)) is None
+    assert "it is of another scenario, or its code has changed" in capsys.readouterr().err
 
 
 @pytest.fixture

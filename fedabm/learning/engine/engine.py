@@ -27,7 +27,10 @@ from fedabm.common.errors import InputError, check_positive, check_whole
 from fedabm.common.random import Streams, generator
 from fedabm.common.timing import timed
 from fedabm.data.federated import FederatedData
-from fedabm.learning.engine import threads
+from fedabm.learning.engine import (
+    stored,  # noqa: F401  so that tensors can be saved
+    threads,
+)
 from fedabm.learning.engine.batched import Network, compile_network
 from fedabm.learning.engine.batches import Plan, mini_batches
 from fedabm.learning.engine.blocks import SeededDropout
