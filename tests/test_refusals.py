@@ -11,8 +11,8 @@ from fedabm.mechanisms import BanzhafShare, ContributionSubsidy, NoPayments, Sha
 from fedabm.mechanisms.cost_sharing import optimal_rate
 from fedabm.shapley import shapley
 from fedabm.solving import metrics
-from fedabm.solving.equilibrium import equilibria
 from fedabm.solving.rates import full_contribution_steps
+from fedabm.solving.several import equilibria
 from fedabm.strategies import GradientResponse, MultiplicativeShare
 
 LAW, RULE = PowerLaw(), NoPayments()

@@ -55,11 +55,14 @@ def _run(commands: Any) -> None:
 
 
 def _solve(commands: Any) -> None:
-    parser = commands.add_parser("solve", help="the Nash equilibrium of a game written in TOML")
+    parser = commands.add_parser("solve", help="the Nash equilibria of a game written in TOML")
     parser.add_argument("spec", type=Path, metavar="SPEC.toml", help="accuracy, owners and mechanism of the game")
     parser.add_argument("--mechanism", metavar="NAME", help="another one, by name or as { kind = ..., ... }")
+    parser.add_argument(
+        "--starts", type=int, metavar="N", help="random starts from which to look for other equilibria (0: none)"
+    )
     parser.add_argument("--json", action="store_true", help="print all fields of the equilibrium as JSON")
-    parser.set_defaults(command="fedabm.cli.run:solve_game")
+    parser.set_defaults(command="fedabm.cli.solve:solve_game")
 
 
 def _sweep(commands: Any) -> None:

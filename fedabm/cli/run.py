@@ -1,4 +1,4 @@
-"""What `fedabm run` and `fedabm solve` do."""
+"""What `fedabm run` does."""
 
 from __future__ import annotations
 
@@ -13,19 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
-from rich.console import Console
-from rich.table import Table
 
 from fedabm.common.errors import Interrupted
 from fedabm.common.timing import profiled
 from fedabm.results.store import claim
-from fedabm.solving.equilibrium import solve
-from fedabm.specs.games import read_game
 from fedabm.study import resume
 from fedabm.study.library import Script, find
 from fedabm.study.study import Study
 
-__all__ = ["run_scenario", "solve_game"]
+__all__ = ["run_scenario"]
 
 
 def run_scenario(options: argparse.Namespace) -> None:
@@ -73,26 +69,6 @@ def _claimed(folder: Path) -> Iterator[None]:
     finally:
         if new and not any(folder.iterdir()):
             folder.rmdir()
-
-
-def solve_game(options: argparse.Namespace) -> None:
-    """`fedabm solve SPEC.toml`: the equilibrium with its certificate."""
-    game = read_game(options.spec, options.mechanism)
-    found = solve(game)
-    if options.json:
-        print(json.dumps(found.as_dict(), indent=2))
-        return
-    console = Console()
-    console.print(f"Equilibrium under {game.mechanism}", style="bold", highlight=False)
-    rows = found.rows()
-    table = Table(*rows[0])
-    for row in rows:
-        table.add_row(*(f"{value:.9g}" for value in row.values()))
-    console.print(table)
-    cycling = "no equilibrium: best responses cycle"
-    verdict = "certified" if found.converged else "NOT certified" if found.cycle is None else cycling
-    console.print(f"{verdict}; nobody gains more than {found.gap:.2g} by a change of its own", highlight=False)
-    console.print(f"total data {found.profile.sum():.8g}; method {found.method}", highlight=False)
 
 
 def _fresh(folder: Path, command: str) -> Path:

@@ -17,7 +17,7 @@ from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.curves import Array
 from fedabm.shapley.worth import worth
 
-__all__ = ["MOST_OWNERS", "EveryCoalition", "marginals", "shares"]
+__all__ = ["MOST_OWNERS", "EveryCoalition", "marginals", "potential", "shares"]
 
 #: 2^16 coalitions are still a matter of a second
 MOST_OWNERS = 16
@@ -43,6 +43,15 @@ def marginals(accuracy: Accuracy, profile: Array, slopes: Callable[[], Array]) -
     weight = members * _entering(len(profile))[np.maximum(members.sum(axis=1) - 1, 0)][:, None]
     steep = accuracy.curve_slope(accuracy.exposures(members * profile))
     return (weight * (steep @ accuracy.weight_matrix(len(profile)))).sum(axis=0)
+
+
+def potential(accuracy: Accuracy, profile: Array) -> float:
+    """P = sum_X (|X| - 1)! (n - |X|)! / n! (A(X) - A(nobody)).  Hart and Mas-Colell 1989, eq. (2.6)."""
+    owners = len(profile)
+    members = _members(owners)
+    gained = worth(accuracy, members * profile)
+    sizes = members.sum(axis=1)[1:]
+    return float(np.sum((gained[1:] - gained[0]) / (sizes * comb(owners, sizes))))
 
 
 @dataclass(frozen=True)

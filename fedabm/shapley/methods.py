@@ -17,7 +17,16 @@ from fedabm.shapley.mixture import is_mixture, mixture_of
 from fedabm.shapley.monte_carlo import Orders, sampled_curve, sampled_shares
 from fedabm.shapley.shares import Shares
 
-__all__ = ["METHODS", "Options", "choose_method", "shapley", "shapley_curves", "shapley_jacobian", "shapley_marginals"]
+__all__ = [
+    "METHODS",
+    "Options",
+    "choose_method",
+    "shapley",
+    "shapley_curves",
+    "shapley_jacobian",
+    "shapley_marginals",
+    "shapley_potential",
+]
 
 METHODS = ("linear", "quadrature", "counting", "enumeration", "monte_carlo")
 
@@ -121,6 +130,28 @@ def shapley_jacobian(accuracy: Accuracy, profile: Array, precision: float = 1e-1
         return np.zeros((len(profile), len(profile)))
     mixture = mixture_of(accuracy, profile, precision, order=2)  # type: ignore[arg-type]
     return quadrature.jacobian(mixture, profile, precision)
+
+
+def shapley_potential(accuracy: Accuracy, profile: Array) -> float:
+    """The number whose gains are the shares: P(s) - P(s without i) = phi_i(s), so d P / d s_i = d phi_i / d s_i.
+
+        P(s) = sum_{X not empty} (|X| - 1)! (n - |X|)! / n! (A(s_X) - A(0))
+
+    S. Hart, A. Mas-Colell (1989), Potential, value, and consistency, Econometrica 57(3).  By linearity, quadrature or
+    enumeration, whichever applies.
+
+    >>> from fedabm.games.accuracy import PowerLaw
+    >>> both, alone = (shapley_potential(PowerLaw(), np.array(s)) for s in ([3.0, 1.0], [3.0, 0.0]))
+    >>> bool(abs(both - alone - shapley(PowerLaw(), np.array([3.0, 1.0]))[1]) < 1e-14)
+    True
+    """
+    fitting = (name for name in ("linear", "quadrature", "enumeration") if _applies(name, accuracy, profile))
+    profile, method = _checked(accuracy, profile, next(fitting, "enumeration"))
+    if method == "quadrature":
+        return quadrature.potential(mixture_of(accuracy, profile), profile)  # type: ignore[arg-type]
+    if method == "enumeration":
+        return enumeration.potential(accuracy, profile)
+    return float(np.sum(shapley(accuracy, profile, method)))
 
 
 def choose_method(accuracy: Accuracy, profile: Array) -> str:

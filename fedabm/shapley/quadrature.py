@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from fedabm.games.curves import Array
 from fedabm.shapley.mixture import Mixture, lost
 
-__all__ = ["jacobian", "leave_one_out", "leave_two_out", "marginals", "shares"]
+__all__ = ["jacobian", "leave_one_out", "leave_two_out", "marginals", "potential", "shares"]
 
 #: numbers in one block of (atoms, nodes, owners); small enough to stay in the cache
 _BLOCK = 2**16
@@ -69,6 +69,20 @@ def marginals(mixture: Mixture, profile: Array, precision: float = 1e-15) -> Arr
     total = np.zeros(len(profile))
     for block in _blocks(mixture, profile, precision):
         total += mixture.weight[block.atoms] @ (lost(block.rates, profile) * block.means)
+    return total
+
+
+def potential(mixture: Mixture, profile: Array, precision: float = 1e-15) -> float:
+    """The Hart-Mas-Colell potential, P = sum_k weight_k int_0^1 (1 - prod_j (1 - t + t q_kj)) / t dt.
+
+    Beyond the last node the product has vanished, and the rest of the integral is that of 1/t.
+    """
+    total = 0.0
+    for block in _blocks(mixture, profile, precision):
+        reached = np.log1p(-block.t[:, :, None] * block.taken[:, None, :]).sum(axis=2)
+        near = np.sum(block.t_weight * -np.expm1(reached) / block.t, axis=1)
+        beyond = -np.log(np.minimum(block.t_weight.sum(axis=1), 1.0))
+        total += float(mixture.weight[block.atoms] @ (near + beyond))
     return total
 
 

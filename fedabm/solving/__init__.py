@@ -1,7 +1,8 @@
 """Equilibria without simulating.
 
 game           accuracies, costs, capacities and a mechanism; its utilities, slopes and certified gap
-equilibrium    `solve` and `equilibria`; `candidates`, `search`, `newton` and `linear_model` find what they certify
+equilibrium    `solve`; `candidates`, `search`, `newton`, `potential` and `linear_model` find what it certifies
+several        `solve_all` and `equilibria`: is there another one?  `uniqueness`: what can be proven about that
 dynamics       the papers' best-response dynamics; `rates`: how large their steps may be
 metrics        how good and how fair an outcome is
 """

@@ -9,9 +9,10 @@ import numpy as np
 from fedabm.games.curves import Array
 from fedabm.solving.game import Game
 from fedabm.solving.newton import interior_point, newton
+from fedabm.solving.potential import ascend, has_potential
 from fedabm.solving.search import Path, damped, in_turn, is_smooth, opening, starts
 
-__all__ = ["attempts", "automatic"]
+__all__ = ["SMALL", "attempts", "automatic", "by_newton"]
 
 #: best responses in turn evaluate the whole game once per owner, so only games of this size can afford them
 SMALL = 24
@@ -23,6 +24,8 @@ def automatic(game: Game, origin: Array | None, rng: np.random.Generator) -> Ite
     if is_smooth(game, offers):
         first = opening(game, offers) if origin is None else origin
         yield from by_newton(game, first)
+        if has_potential(game):
+            yield ascend(game, first)
         yield from by_interior_point(game, first)
     if origin is not None:
         yield from attempts(game, origin)

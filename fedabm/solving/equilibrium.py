@@ -6,8 +6,10 @@ unilateral change over its whole range, decides.  `converged` means gap <= toler
 The default method is Newton's on the equilibrium conditions (see `newton`) where offers are concave, and exact
 best responses from several starts, polished by Newton, where they have kinks (minimum viability, value shaping).  From
 everyone at capacity, where owners' best responses increase in the others' data, these find the largest equilibrium.
+A game may have several equilibria: `several` says which one this is, finds others, or proves that there are none.
 A game in which nothing certifies because best responses in turn run in a circle is reported with that circle.
 
+Under Shapley shares "potential" climbs the one function that all owners climb (see `potential`).
 The papers' dynamics (see `fedabm.solving.dynamics`) are methods too: "projected gradient", "stochastic gradient",
 "best response" and "sequential best response".
 """
@@ -26,17 +28,19 @@ from fedabm.games.best import best_response
 from fedabm.games.certificate import certified_gains
 from fedabm.games.curves import Array
 from fedabm.solving import dynamics, search
-from fedabm.solving.candidates import attempts, automatic
+from fedabm.solving.candidates import automatic
 from fedabm.solving.game import Game
 from fedabm.solving.newton import interior_point, newton
+from fedabm.solving.potential import ascend
 from fedabm.solving.search import Path
 
-__all__ = ["METHODS", "Equilibrium", "Game", "equilibria", "solve"]
+__all__ = ["METHODS", "Equilibrium", "Game", "certify", "polish", "solve"]
 
 METHODS = (
     "auto",
     "newton",
     "interior point",
+    "potential",
     "projected gradient",
     "stochastic gradient",
     "best response",
@@ -114,36 +118,12 @@ def solve(
     if method in ("newton", "interior point"):
         found = (newton if method == "newton" else interior_point)(game, origin, limit=limit or 100)
         return certify(game, Path(found.profile, found.iterations, method), tolerance)
+    if method == "potential":
+        return certify(game, ascend(game, origin, limit or 200), tolerance)
     if method.endswith("best response"):
         return certify(game, _best_responses(game, origin, method, limit or 1000 * game.owners), tolerance)
     path = _gradient(game, origin, method, step, active, rng)
     return _watch(game, path, method, limit or 10_000, tolerance)
-
-
-def equilibria(
-    game: Game,
-    starts: int = 16,
-    rng: np.random.Generator | None = None,
-    tolerance: float = 1e-9,
-    select: str | None = None,
-) -> list[Equilibrium]:
-    """All distinct certified equilibria found from many starts, most data first.
-
-    Starts are everyone at capacity, nobody, everyone as if alone, and `starts` random profiles.  With `select` "most
-    data" or "most utility" only that one is returned (an empty list if none certifies).
-    """
-    check_kind("game", game, Game)
-    check_positive("tolerance", tolerance)
-    check_whole("starts", starts, 0)
-    if select not in (None, "most data", "most utility"):
-        raise InputError(f"unknown selection {select!r}; choose 'most data' or 'most utility', or None for all")
-    distinct: list[Equilibrium] = []
-    for origin in search.starts(game, rng or np.random.default_rng(0), starts):
-        for found in attempts(game, origin):
-            seen = polish(game, certify(game, found, tolerance), tolerance)
-            distinct += [seen] if seen.converged and _is_new(seen.profile, distinct) else []
-    distinct.sort(key=lambda one: one.utilities.sum() if select == "most utility" else one.profile.sum(), reverse=True)
-    return distinct[:1] if select else distinct
 
 
 def certify(
@@ -239,12 +219,6 @@ def _gain_found(game: Game, profile: Array) -> float:
     best = best_response(offers, game.costs, game.capacities).utility
     gain = float(np.max(best - offers.benefit.value(profile) + game.costs.value(profile)))
     return gain if math.isfinite(gain) else math.inf
-
-
-def _is_new(profile: Array, known: list[Equilibrium]) -> bool:
-    """Whether a profile differs from all known ones by more than rounding."""
-    width = 1e-6 * max(1e-3, float(np.max(profile)))
-    return all(np.max(np.abs(profile - one.profile)) > width for one in known)
 
 
 def _best_responses(game: Game, origin: Array, method: str, limit: int) -> Path:

@@ -18,10 +18,11 @@ from fedabm.mechanisms import (
     ShapleyShare,
     ValueShaping,
 )
-from fedabm.solving.equilibrium import METHODS, equilibria, solve
+from fedabm.solving.equilibrium import METHODS, solve
 from fedabm.solving.game import Game
 from fedabm.solving.linear_model import linearise
 from fedabm.solving.newton import interior_point, newton
+from fedabm.solving.several import equilibria
 
 TWO = ([0.1, 0.25], 100)
 
@@ -213,7 +214,8 @@ def test_equilibria_can_be_selected_only_by_known_names() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_solves_a_strictly_concave_game(method: str) -> None:
-    game = Game(PowerLaw(), [Quadratic(0.1), Quadratic(0.3), Affine(0.1, 2.0)], 10, NoPayments())
+    rule = ShapleyShare() if method == "potential" else NoPayments()
+    game = Game(PowerLaw(), [Quadratic(0.1), Quadratic(0.3), Affine(0.1, 2.0)], 10, rule)
     found = solve(game, method=method, start=[1.0, 1.0, 1.0])
     assert found.converged
     assert found.profile == pytest.approx(solve(game).profile, abs=1e-3)

@@ -1,0 +1,74 @@
+"""What `fedabm solve` does: the equilibria of a game, their certificates, and which one is the answer."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from fedabm.solving.equilibrium import Equilibrium
+from fedabm.solving.several import Equilibria, solve_all
+from fedabm.specs.games import read_game
+
+__all__ = ["solve_game"]
+
+#: so many equilibria and contributions of each are shown; --json has all
+_SHOWN = 12
+
+
+def solve_game(options: argparse.Namespace) -> None:
+    """`fedabm solve SPEC.toml`: the equilibrium with its certificate, and whether there are others."""
+    game = read_game(options.spec, options.mechanism)
+    found = solve_all(game, starts=options.starts)
+    if options.json:
+        print(json.dumps(found.as_dict(), indent=2))
+        return
+    console = Console()
+    console.print(f"Equilibrium under {game.mechanism}", style="bold", highlight=False)
+    console.print(_table(found.answer.rows()))
+    console.print(_certificate(found.answer), highlight=False)
+    total, method = found.answer.profile.sum(), found.answer.method
+    console.print(f"total data {total:.8g}; method {method}", highlight=False)
+    if found.answer.converged:
+        console.print(_number(found), highlight=False)
+    if len(found.every) > 1:
+        console.print(_table(_lines(found)))
+
+
+def _certificate(answer: Equilibrium) -> str:
+    """How sure it is."""
+    cycling = "no equilibrium: best responses cycle"
+    verdict = "certified" if answer.converged else "NOT certified" if answer.cycle is None else cycling
+    return f"{verdict}; nobody gains more than {answer.gap:.2g} by a change of its own"
+
+
+def _number(found: Equilibria) -> str:
+    """Whether it is the only one."""
+    if found.unique is None:
+        return f"unique or not is open: {found.reason}"
+    return f"{'unique' if found.unique else 'NOT the only equilibrium'}: {found.reason}"
+
+
+def _lines(found: Equilibria) -> Iterable[Mapping[str, Any]]:
+    """One line per equilibrium, most data first."""
+    for one in found.every[:_SHOWN]:
+        given = ", ".join(f"{value:.6g}" for value in one.profile[:_SHOWN])
+        yield {
+            "equilibrium": "the answer" if found.is_answer(one) else "another",
+            "total data": float(one.profile.sum()),
+            "welfare": float(one.utilities.sum()),
+            "contributions": given + (", ..." if len(one.profile) > _SHOWN else ""),
+        }
+
+
+def _table(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """Rows with the same keys as a table."""
+    rows = list(rows)
+    table = Table(*rows[0])
+    for row in rows:
+        table.add_row(*(value if isinstance(value, str) else f"{value:.9g}" for value in row.values()))
+    return table
