@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from fedabm.analysis.looks import Look, strategy_looks
-from fedabm.analysis.rows import last_step, needed, numbers
-from fedabm.results.frames import Frames
+from fedabm.analysis.rows import called, last_step, needed, numbers
+from fedabm.results.frames import Frames, shorten
 
 __all__ = ["owner_bars"]
 
@@ -37,7 +37,7 @@ def owner_bars(frames: Frames, columns: dict[str, str], axis: str = "owner") -> 
     for panel, title in zip(axes[0], columns.values(), strict=True):
         panel.set_title(title)
     for panels, run in zip(axes, frames.runs.itertuples(), strict=False):
-        mine = final[final["run"] == run.run].set_index("owner")
+        mine = final[final["run"] == run.run]
         for panel, column in zip(panels, columns, strict=True):
             _bars(panel, mine, column, looks)
         panels[0].set_ylabel(run.label)
@@ -57,7 +57,11 @@ def _bars(panel: Axes, owners: pd.DataFrame, column: str, looks: Mapping[str, Lo
     panel.axhline(0, color="0.3", linewidth=0.8)
     panel.grid(visible=False, axis="x")
     spaced = np.arange(0, len(owners), -(-len(owners) // _NAMED) or 1)
-    panel.set_xticks(spaced, owners.index[spaced])
+    names = list(called(owners).values())
+    long = max(map(len, names), default=0) > 3
+    panel.set_xticks(spaced, [shorten(names[place], 24) for place in spaced])
+    panel.tick_params(axis="x", rotation=40 if long else 0)
+    plt.setp(panel.get_xticklabels(), ha="right" if long else "center", rotation_mode="anchor" if long else "default")
 
 
 def _legend(figure: Figure, looks: Mapping[str, Look]) -> None:

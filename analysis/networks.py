@@ -12,9 +12,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 
 from fedabm.analysis.looks import Look, new_panel, strategy_looks
-from fedabm.analysis.rows import needed, nothing_to_show, numbers
+from fedabm.analysis.rows import called, needed, nothing_to_show, numbers
 from fedabm.common.errors import InputError, check_whole
 from fedabm.games.curves import Array
+from fedabm.results.frames import shorten
 from fedabm.simulation.ledger import import_graph, payment_graph
 
 __all__ = ["collaboration_graph", "money_graph"]
@@ -76,8 +77,10 @@ def _draw(
     heaviest = max((value for *_, value in part.edges(data=weight)), default=1.0)
     for giver, taker, value in sorted(part.edges(data=weight), key=lambda edge: edge[2]):
         _arrow(ax, places[giver], places[taker], looks[giver].colour, value / heaviest)
+    text_of = {} if owners is None else {f"owner {n}": shorten(name, 18) for n, name in called(owners).items()}
     for node, place in places.items():
-        _node(ax, node, place, looks[node], alone=node not in part or not part.degree(node))
+        text = text_of.get(node, node.split()[-1])
+        _node(ax, text, place, looks[node], alone=node not in part or not part.degree(node))
     left = f", {len(shown)} largest shown" if len(shown) < len(known) else ""
     ax.set_title(f"{words}\n{numbers(owners=len(known))}, {graph.number_of_edges()} arrows{left}", fontsize="medium")
     _legend(ax, by_name, heaviest if part.number_of_edges() else 0.0, verb)
@@ -131,12 +134,12 @@ def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], colou
     )
 
 
-def _node(ax: Axes, node: str, place: tuple[float, float], look: Look, alone: bool) -> None:
-    """A marker with the owner's number; hollow if it has no arrow."""
+def _node(ax: Axes, text: str, place: tuple[float, float], look: Look, alone: bool) -> None:
+    """A marker with the owner's name or number; hollow if it has no arrow."""
     face = "white" if alone else look.colour
     ax.scatter(*place, s=230, marker=look.marker, color=[face], edgecolor=[look.colour], linewidth=1.6, zorder=2)
-    text = "server" if node == "server" else node.split()[-1]
-    outside = (place[0] * 1.13, place[1] * 1.13) if node != "server" else (0.0, -0.13)
+    centre = place == (0.0, 0.0)
+    outside = (0.0, -0.13) if centre else (place[0] * 1.13, place[1] * 1.13)
     box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
     ax.text(*outside, text, ha="center", va="center", fontsize="small", bbox=box, zorder=3)
 

@@ -17,6 +17,7 @@ from fedabm.results.frames import Frames, shorten
 
 __all__ = [
     "UNITS",
+    "called",
     "grouped",
     "how_many",
     "last_step",
@@ -99,6 +100,17 @@ def run_looks(frames: Frames, groups: Sequence[str], by: str) -> dict[str, Look]
     else:
         behind = {}
     return mechanism_looks({group: behind.get(group, group) for group in groups})
+
+
+def called(owners: pd.DataFrame) -> dict[int, str]:
+    """What to call every owner in a figure: its name, or its number where it has none.
+
+    >>> called(pd.DataFrame({"owner": [0, 1], "name": ["St. Mary", ""]}))
+    {0: 'St. Mary', 1: '1'}
+    """
+    first = owners.drop_duplicates("owner")
+    names = first["name"].astype(str) if "name" in first else [""] * len(first)
+    return {int(owner): name or str(int(owner)) for owner, name in zip(first["owner"], names, strict=True)}
 
 
 def numbers(**counts: int) -> str:

@@ -22,7 +22,7 @@ __all__ = ["COLUMNS", "LINKED", "NAMED", "Frames", "run_frame", "shorten", "spli
 
 
 #: columns of names, the same in every step
-NAMED = ("strategy", "role")
+NAMED = ("strategy", "role", "name")
 #: columns that only federations with a model for each owner fill
 LINKED: dict[str, type] = {
     "imports": np.int64,

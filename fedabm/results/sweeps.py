@@ -26,7 +26,7 @@ _CHILDREN = ("steps", "owners", "transfers")
 _INTERNAL = ("attempt", "batch", "number")
 _REASONS = ("error", "traceback")
 #: columns of names among the owners', with all that there can be where it is known
-_NAMES: dict[str, list[str]] = {"strategy": [], "role": [], "information": list(INFORMATION)}
+_NAMES: dict[str, list[str]] = {"strategy": [], "role": [], "name": [], "information": list(INFORMATION)}
 _EDGE = [name for name in COLUMNS["runs"] if name != "run"]
 
 

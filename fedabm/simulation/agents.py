@@ -148,8 +148,13 @@ class Owner(_Agent):
         """What it is called by its profile."""
         return self.model.population.roles[self.row]
 
+    @property
+    def name(self) -> str:
+        """What it is called; its number if it has no name."""
+        return self.model.population.names[self.row] or f"owner {self.row}"
+
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in ("accuracy", "payment", "cost", "utility", "stayed", "memory", "role"):
+        if name in ("accuracy", "payment", "cost", "utility", "stayed", "memory", "role", "name"):
             raise AttributeError(
                 f"an owner's {name} is a result; set its strategy, contribution, capacity or cost_function instead"
             )

@@ -67,6 +67,7 @@ class Population:
         self._accounts: dict[int, int] = {}
         self.person = np.array([self._person(profile, row) for row, profile in enumerate(profiles)])
         self.roles = [profile.role for profile in profiles]
+        self.names = [profile.name for profile in profiles]
         self.strategies = [profile.strategy for profile in profiles]
         self.information = np.zeros(n, dtype=np.int8)
         self.claimed_cost = self.cost.scaled(0.0)
@@ -121,6 +122,7 @@ class Population:
         self.person = np.append(self.person, self._person(profile, row))
         self.information = np.append(self.information, np.int8(0))
         self.roles.append(profile.role)
+        self.names.append(profile.name)
         self.strategies.append(profile.strategy)
         self.codes = np.append(self.codes, self._code(profile.strategy))
         self._streams = Streams([*self._streams.each(), generator(self.seed, "owner", row)])

@@ -81,6 +81,7 @@ class Recorder:
         columns["information"] = pd.Categorical.from_codes(columns["information"], categories=list(INFORMATION))
         columns["strategy"] = _named(columns["strategy"], population.labels)
         columns["role"] = _named(columns["owner"], population.roles)
+        columns["name"] = _named(columns["owner"], population.names)
         further = [column.name for column in self.columns if column.name in columns]
         return pd.DataFrame({name: columns[name] for name in (*COLUMNS["owners"], *further)})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,7 +38,8 @@ class OwnerProfile:
 
     eagerness  how much it wants others' data, where the valuation knows that (K_i of iPFL 2025)
     joins      the step in which it joins the federation
-    role       what to call it in frames and figures
+    role       what to call its kind in frames and figures
+    name       what to call it in frames and figures, such as "St. Mary" (default: its number)
     person     who is behind it: owners of the same number are accounts of one person (default: a person of its own)
     budget     the money it has; it cannot pay more than that (see `Treasury`)
     agent      the class of its Mesa agent: a subclass of `Owner` whose `decide` takes the place of the strategy
@@ -53,6 +55,7 @@ class OwnerProfile:
     person: int | None = None
     budget: float = np.inf
     agent: type | None = None
+    name: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.cost, Cost):
@@ -61,6 +64,7 @@ class OwnerProfile:
             raise InputError(f"an owner has one cost, got {self.cost!r}; give one OwnerProfile per owner")
         if not isinstance(self.strategy, Strategy):
             raise InputError(f"an owner's strategy must be a strategy, got {self.strategy!r}; write BestResponse()")
+        check_kind("an owner's name", self.name, str)
         check_number("capacity", self.capacity)
         check_costs(self.cost, np.array([self.capacity]))
         check_range("starting contribution", self.start, 0.0, self.capacity)
@@ -107,6 +111,7 @@ class Scenario:
             raise InputError("a scenario needs owners, got none; give at least one OwnerProfile")
         for owner in self.owners:
             check_kind("an owner", owner, OwnerProfile)
+        _check_names([owner.name for owner in self.owners if owner.name])
         for what, value, kind in (
             ("accuracy", self.accuracy, Accuracy),
             ("mechanism", self.mechanism, Mechanism),
@@ -144,6 +149,7 @@ def population(
     strategies: Strategy | Sequence[Strategy] | None = None,
     starts: Any = 0.0,
     agent: type | None = None,
+    names: Sequence[str] = (),
 ) -> tuple[OwnerProfile, ...]:
     """Make one owner per cost; numbers are linear rates, single values serve everybody.
 
@@ -160,5 +166,15 @@ def population(
     chosen = list(strategies) if isinstance(strategies, Sequence) else [strategies or BestResponse()] * n
     if len(chosen) != n:
         raise InputError(f"{len(chosen)} strategies but {n} costs; give one strategy per owner")
-    columns = zip(made, size.tolist(), chosen, np.minimum(start, size).tolist(), strict=True)
-    return tuple(OwnerProfile(*column, agent=agent) for column in columns)
+    if names and len(names) != n:
+        raise InputError(f"{len(names)} names but {n} costs; give one name per owner, or none")
+    called = list(names) or [""] * n
+    columns = zip(made, size.tolist(), chosen, np.minimum(start, size).tolist(), called, strict=True)
+    return tuple(OwnerProfile(*column, agent=agent, name=name) for *column, name in columns)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Raise if two owners have the same name."""
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise InputError(f"{names.count(twice[0])} owners are called {twice[0]!r}; give each a name of its own")

@@ -56,6 +56,7 @@ def _equilibrium_owners(game: Game, found: Equilibrium) -> pd.DataFrame:
             "owner": np.arange(n),
             "strategy": pd.Categorical(["equilibrium"] * n),
             "role": pd.Categorical(["owner"] * n),
+            "name": pd.Categorical([""] * n),
             "capacity": game.capacities,
             "contribution": kept,
             "reported_contribution": kept,

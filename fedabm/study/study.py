@@ -14,7 +14,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from fedabm.common.errors import InputError, Interrupted
 from fedabm.common.random import check_seed
@@ -27,6 +26,7 @@ from fedabm.simulation.model import Federation
 from fedabm.simulation.scenario import Scenario
 from fedabm.solving.game import Game
 from fedabm.study.equilibria import equilibrium_frames
+from fedabm.study.tables import shown_table
 
 __all__ = ["Study"]
 
@@ -142,13 +142,7 @@ class Study:
     def table(self, frame: pd.DataFrame, title: str, name: str = "summary") -> None:
         """Print a table and keep it, to be saved as NAME.csv."""
         self._tables[name], self._titles[name] = frame, title
-        shown = Table(title=title, title_justify="left", title_style="bold")
-        for column in frame.columns:
-            number = pd.api.types.is_numeric_dtype(frame[column])
-            shown.add_column(str(column), justify="right" if number else "left", overflow="fold")
-        for row in frame.itertuples(index=False):
-            shown.add_row(*map(_format, row))
-        self.console.print(shown)
+        self.console.print(shown_table(frame, title))
 
     def picture(self, figure: Figure, name: str = "figure") -> None:
         """Keep a figure, to be saved as NAME.png."""
@@ -193,9 +187,3 @@ class Study:
 
 def _draw(figure: Figure, path: Path) -> None:
     figure.savefig(path, format="png", dpi=150, bbox_inches="tight")
-
-
-def _format(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.6g}"
-    return str(value)

@@ -54,7 +54,7 @@ def test_each_run_is_the_same_as_by_itself(tmp_path):
         alone = Federation(build(job.seed, **job.parameters), job.seed).run().frames()
         for name in ("steps", "transfers"):
             pd.testing.assert_frame_equal(getattr(frames, name), getattr(alone, name), check_exact=True)
-        named = {"strategy": str, "role": str}  # categories are those of the whole sweep
+        named = {"strategy": str, "role": str, "name": str}  # categories are those of the whole sweep
         pd.testing.assert_frame_equal(frames.owners.astype(named), alone.owners.astype(named), check_exact=True)
 
 
