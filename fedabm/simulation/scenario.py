@@ -170,7 +170,10 @@ def population(
         raise InputError(f"{len(names)} names but {n} costs; give one name per owner, or none")
     called = list(names) or [""] * n
     columns = zip(made, size.tolist(), chosen, np.minimum(start, size).tolist(), called, strict=True)
-    return tuple(OwnerProfile(*column, agent=agent, name=name) for *column, name in columns)
+    return tuple(
+        OwnerProfile(cost, capacity, strategy, begin, agent=agent, name=name)
+        for cost, capacity, strategy, begin, name in columns
+    )
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -73,9 +73,10 @@ def short(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, float | np.floating):
-        if np.isnan(value):
+        number = float(value)
+        if np.isnan(number):
             return ""
-        return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:,.4g}"
+        return f"{number:,.0f}" if 1e4 <= abs(number) < 1e15 else f"{number:,.4g}"
     if isinstance(value, int | np.integer):
         return f"{value:,}"
     return str(value)
