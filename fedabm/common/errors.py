@@ -18,6 +18,7 @@ __all__ = [
     "check_range",
     "check_whole",
     "finite_vector",
+    "in_one_line",
     "nearest",
     "shown",
 ]
@@ -59,10 +60,22 @@ def shown(value: Any, most: int = 120) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
+def in_one_line(error: Exception, most: int = 300) -> str:
+    """What an error of a user's own code says; one of ours says already what to do.
+
+    >>> in_one_line(KeyError("cost")), in_one_line(InputError("no cost; give one"))
+    ("KeyError: 'cost'; mend what raised it", 'no cost; give one')
+    """
+    text = " ".join(str(error).split())
+    text = text if len(text) <= most else text[: most - 3] + "..."
+    return text if isinstance(error, InputError) else f"{type(error).__name__}: {text}; mend what raised it"
+
+
 def check_kind(what: str, value: Any, kind: type) -> None:
     """Raise unless `value` is an object of this kind."""
     if not isinstance(value, kind):
-        raise InputError(f"{what} must be a {kind.__name__}, got {value!r}; give an object, not a name")
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise InputError(f"{what} must be {article} {kind.__name__}, got {shown(value)}; give an object, not a name")
 
 
 def check_positive(what: str, value: Any, *, zero: bool = False) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.errors import InputError, in_one_line, shown
 from fedabm.common.random import Streams
 from fedabm.games.curves import Array
 
@@ -33,11 +34,12 @@ class Effort(NamedTuple):
 
 @dataclass(frozen=True)
 class Tampering:
-    """Owners that change their updates before they send them."""
+    """Owners that change their updates before they send them; `who` says whose doing it is if that goes wrong."""
 
     members: NDArray[np.intp]
     change: Tamper
     rng: Streams
+    who: str = "tampering"
 
     @property
     def whole(self) -> bool:
@@ -46,7 +48,16 @@ class Tampering:
 
     def __call__(self, rows: Any, received: Any) -> Any:
         """The updates (k, P) of the members as they send them; `received` (k, P) is what they trained from."""
-        return self.change(rows, received, self.rng)
+        try:
+            sent = self.change(rows, received, self.rng)
+        except Exception as error:
+            raise InputError(f"{self.who}: {in_one_line(error)}") from error
+        if getattr(sent, "requires_grad", False):
+            raise InputError(f"{self.who}: it gave a tensor that still needs gradients; return it as .detach()")
+        if not hasattr(sent, "shape") or sent.shape != rows.shape:
+            got = f"shape {tuple(sent.shape)}" if hasattr(sent, "shape") else shown(sent)
+            raise InputError(f"{self.who}: it gave {got} for updates {tuple(rows.shape)}; keep their shape")
+        return sent
 
 
 @dataclass(frozen=True)

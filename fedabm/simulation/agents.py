@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import mesa
 import numpy as np
 
-from fedabm.common.errors import InputError, check_kind, check_number
+from fedabm.common.errors import InputError, check_kind, check_number, shown
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost, check_costs
 from fedabm.games.offers import Offers
@@ -48,6 +48,8 @@ class Owner(_Agent):
     """
 
     def __init__(self, model: Any, profile: OwnerProfile | None = None, *, row: int | None = None) -> None:
+        if not hasattr(model, "make_room"):
+            raise InputError(f"an owner takes part in a Federation, got {shown(model)}; give the model that it joins")
         if row is None:
             check_kind("an owner's profile", profile, OwnerProfile)
             row = model.make_room(profile, type(self))
@@ -158,6 +160,8 @@ class Owner(_Agent):
             raise AttributeError(
                 f"an owner's {name} is a result; set its strategy, contribution, capacity or cost_function instead"
             )
+        if name in ("row", "unique_id") and "row" in vars(self):
+            raise AttributeError(f"an owner's {name} is its place in the frames and cannot change; add another owner")
         super().__setattr__(name, value)
 
 

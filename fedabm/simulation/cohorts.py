@@ -13,6 +13,7 @@ from fedabm.common.random import Streams
 from fedabm.games.costs import Cost
 from fedabm.games.offers import Offers
 from fedabm.simulation.activation import Members
+from fedabm.simulation.failures import told
 from fedabm.strategies import Strategy
 from fedabm.views import Experience, Memory, Neighbours, OwnerView, Payoff
 from fedabm.views.memory import check_memory, held, put_rows, same_rows, take_rows
@@ -113,28 +114,33 @@ def grouped(
     groups: dict[tuple[Strategy, int | None], list[int]] = {}
     for row, strategy in enumerate(strategies):
         groups.setdefault((strategy, row if row in apart else None), []).append(row)
-    known = {(cohort.strategy, row): (cohort, place) for cohort in before for place, row in enumerate(cohort.members)}
+    known = {
+        (cohort.strategy, row): (number, place)
+        for number, cohort in enumerate(before)
+        for place, row in enumerate(cohort.members.tolist())
+    }
     cohorts = []
     for (strategy, own), rows in groups.items():
         members = np.array(rows)
         mine = facts.take(members).freeze()
         new = np.array([place for place, row in enumerate(rows) if (strategy, row) not in known], dtype=np.intp)
-        memory = _begun(strategy, mine, new)
-        for place, row in enumerate(rows):
-            if (strategy, row) in known and memory:
-                cohort, there = known[strategy, row]
-                put_rows(memory, np.array([place]), take_rows(cohort.memory, np.array([there])))
+        memory = _begun(strategy, members, mine, new)
+        old = np.array([(place, *known[strategy, row]) for place, row in enumerate(rows) if (strategy, row) in known])
+        for number in np.unique(old[:, 1]) if memory and len(old) else ():
+            places, _, there = old[old[:, 1] == number].T
+            put_rows(memory, places, take_rows(before[number].memory, there))
         cohorts.append(Cohort(strategy, members, mine, memory, own is not None))
     return cohorts
 
 
-def _begun(strategy: Strategy, facts: Facts, new: Members) -> dict[str, Any]:
+def _begun(strategy: Strategy, members: Members, facts: Facts, new: Members) -> dict[str, Any]:
     """Room for what all of a cohort remember, with the beginning of those who are new to it."""
-    who, n = type(strategy).__name__, len(facts.capacity)
-    if len(new) == n:
-        return held(strategy.begin(n, facts.rng), n, who)
-    # Old members' streams stay put: the others' beginning is only room for what they remember already.
-    begun = held(strategy.begin(len(new), facts.rng.take(new)), len(new), who)
+    who, n = type(strategy).__name__, len(members)
+    with told(strategy, members, "at its beginning"):
+        if len(new) == n:
+            return held(strategy.begin(n, facts.rng), n, who)
+        # Old members' streams stay put: the others' beginning is only room for what they remember already.
+        begun = held(strategy.begin(len(new), facts.rng.take(new)), len(new), who)
     return _spread(begun, new, n)
 
 

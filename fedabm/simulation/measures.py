@@ -17,6 +17,9 @@ from fedabm.views import Reports
 
 __all__ = ["REPORTERS", "Measured"]
 
+#: what sums of a few amounts can lose to rounding, as a share of the largest of them
+ROUNDING = 1e-14
+
 
 class Measured(Membership):
     """A federation that can be asked."""
@@ -72,11 +75,12 @@ class Measured(Membership):
     def converged(self) -> bool:
         """Whether nothing moves any more and nobody could gain more than the scenario's `gap_tolerance`.
 
-        Where utilities are differences of amounts above 1, the tolerance is relative to the largest of them.
+        Only what rounding makes of utilities that are differences of huge amounts is forgiven beside.
         """
         people = self.population
         amounts = np.abs([people.gain, people.cost_paid, people.payment])
-        return self.at_rest and self.gap <= self.scenario.gap_tolerance * max(1.0, float(amounts.max(initial=0.0)))
+        rounding = ROUNDING * float(amounts.max(initial=0.0))
+        return self.at_rest and self.gap <= max(self.scenario.gap_tolerance, rounding)
 
     # The columns of the steps frame, as Mesa's DataCollector reads them
 

@@ -56,6 +56,8 @@ class Membership(mesa.Model):
 
         With a network it sees nobody, and nobody sees it, unless `sees` links it to some.
         """
+        if self.sight is None and len(sees):
+            raise InputError(f"a newcomer cannot see {list(sees)} without a network; give the scenario one")
         wanted = getattr(self.accuracy, "owners", None)
         if wanted is not None and wanted <= len(self.population):
             raise InputError(
@@ -74,6 +76,7 @@ class Membership(mesa.Model):
 
     def add(self, profile: OwnerProfile, sees: Sequence[int] = ()) -> Owner:
         """Add an owner while the run goes on; with a network, linked to those that it `sees`."""
+        check_kind("an owner's profile", profile, OwnerProfile)
         agent = profile.agent or Owner
         return agent(self, row=self.make_room(profile, agent, sees))
 

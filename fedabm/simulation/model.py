@@ -9,13 +9,13 @@ from typing import Any
 import mesa
 import numpy as np
 
-from fedabm.common.errors import InputError
 from fedabm.common.random import generator
 from fedabm.games.curves import Array
 from fedabm.games.sending import Effort, Sending
 from fedabm.results.frames import Frames, run_frame, shorten
 from fedabm.simulation.activation import Members
 from fedabm.simulation.cohorts import Turn
+from fedabm.simulation.failures import told
 from fedabm.simulation.ledger import check_balanced
 from fedabm.simulation.links import Links
 from fedabm.simulation.measures import REPORTERS, Measured
@@ -23,7 +23,7 @@ from fedabm.simulation.recorder import Recorder
 from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.stopping import Progress
 from fedabm.simulation.treasury import balances
-from fedabm.views import Action, Outcome, OwnerView, ServerView, Transfers
+from fedabm.views import Outcome, OwnerView, ServerView, Transfers
 
 __all__ = ["Federation"]
 
@@ -87,6 +87,7 @@ class Federation(Measured):
             present = self.population.present
             if not len(present):
                 break
+            batch = batch[self.population.stayed[batch]]  # agents may remove each other
             reports, oracle = self.announce(present)
             offers = self.server.announce(reports, oracle)
             public = {"told": oracle.tells, "total": float(reports.contribution.sum()), "present": len(present)}
@@ -101,30 +102,18 @@ class Federation(Measured):
 
     def _carry_out(self, turn: Turn, view: OwnerView) -> None:
         """Ask whose turn it is, and do what they say; what goes wrong there is told with class, owner and step."""
-        decider = turn.cohort.strategy.act
-        who = type(turn.cohort.strategy).__name__
-        if turn.cohort.alone:
-            agent = self._seated[int(turn.members[0])]
-            if agent is None:
-                return
-            decider = agent.decide
-            who = type(agent).__name__
-        try:
-            action: Action = decider(view)
-            self.population.apply(turn, action)
-        except Exception as error:
-            several = f" and {len(turn.members) - 1} more" if len(turn.members) > 1 else ""
-            where = f"{who} of owner {turn.members[0]}{several} failed in step {self.steps}"
-            what = (
-                str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}; mend its decision"
-            )
-            raise InputError(f"{where}: {what}") from error
+        strategy: Any = turn.cohort.strategy
+        agent = self._seated[int(turn.members[0])] if turn.cohort.alone else None
+        if turn.cohort.alone and agent is None:
+            return
+        with told(agent or strategy, turn.members, f"in step {self.steps}"):
+            self.population.apply(turn, agent.decide(view) if agent else strategy.act(view))
 
     def learn(self, present: Members, before: Effort) -> Array:
         """One step of training; what the model is then worth to each owner on the true contributions."""
         people, known = self.population, self.accuracy
         seats = getattr(known, "owners", None) or len(people)
-        sending = Sending(before.padded(seats), people.effort().padded(seats), people.tampering())
+        sending = Sending(before.padded(seats), people.effort().padded(seats), people.tampering(self.steps))
         self.accuracy, dropped = known.train(sending)
         people.dropped = dropped[: len(people)]
         self._learning = self.accuracy is not known

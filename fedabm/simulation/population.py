@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedabm.common.arrays import Array, Flags
-from fedabm.common.errors import MOST, InputError, nearest
+from fedabm.common.errors import InputError, as_numbers, shown
 from fedabm.common.random import Streams, generator, owner_streams
-from fedabm.games.costs import Cost, of_one_kind, replaced, stack
+from fedabm.games.costs import Cost, replaced, stack
 from fedabm.games.sending import Effort, Tamper, Tampering
 from fedabm.games.valuation import Deal
 from fedabm.simulation.activation import Members
 from fedabm.simulation.cohorts import Facts, Turn, grouped
+from fedabm.simulation.deeds import checked_action, checked_report, sound, sound_report
+from fedabm.simulation.failures import named, told
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Strategy
 from fedabm.views import INFORMATION, Action, Experience, Reports
@@ -156,10 +158,10 @@ class Population:
         self.contribution[new], self.utility[new] = self._start[new], np.nan
         for turn in self.turns(np.flatnonzero(new)):
             rows, facts = turn.members, turn.facts
-            said = turn.cohort.strategy.declare(
-                Reports(self.contribution[rows], facts.capacity, facts.cost, facts.eagerness)
-            )
-            self._hear(rows, said, _sound_report(said, facts.cost))
+            truth = Reports(self.contribution[rows], facts.capacity, facts.cost, facts.eagerness)
+            with told(turn.cohort.strategy, rows, f"when it joined in step {step}"):
+                said = checked_report(turn.cohort.strategy.declare(truth), len(rows))
+                self._hear(rows, said, sound_report(said, facts.cost))
 
     def leave(self, members: Members) -> None:
         """Some owners leave for good."""
@@ -229,38 +231,28 @@ class Population:
     def apply(self, turn: Turn, action: Action) -> None:
         """Carry out what some owners decided.
 
-        A contribution cannot leave [0, capacity].  An action or report that is not finite and non-negative (or absurdly
-        large) is rejected: it counts as contributing nothing, so that it can hurt nobody else.  The figures of a cost
-        (rate and fixed part; how much steeper it gets; a factor) are the owner's secrets; its kind (the exponent; where
-        pieces start; a function of its own) is not, and a report of another kind is rejected as well.
+        A contribution cannot leave [0, capacity]; what cannot be used is rejected (see `deeds`).
         """
         members = turn.members
-        if not isinstance(action, Action):
-            raise InputError(f"it gave {action!r} instead of an action; return view.truthful(...) or an Action")
-        for what in (action.contribution, action.report.contribution, action.report.size, action.stay):
-            if np.shape(what) != np.shape(members):
-                raise InputError(
-                    f"an action of shape {np.shape(what)} for {len(members)} owners; give one entry per row of the view"
-                )
-        good = _sound(action.contribution) & _sound_report(action.report, turn.facts.cost)
+        gone = ~self.stayed[members]  # an agent that acted before them may have removed them
+        action = checked_action(action, len(members))
+        good = sound(action.contribution) & sound_report(action.report, turn.facts.cost)
         self.contribution[members] = np.where(good, np.clip(action.contribution, 0.0, turn.facts.capacity), 0.0)
         self._hear(members, action.report, good)
         self.rejected[members] = ~good
         self._arm(members, action.tamper)
-        if action.used not in _CODES:
-            raise InputError(f"a decision cannot rest on {action.used!r}; {nearest(action.used, _CODES)}")
         self.information[members] = _CODES[action.used]
         learned = turn.remember(action.memory)
         self.restless |= learned or turn.cohort.alone or turn.facts.rng.drawn
-        self.leave(members[~np.asarray(action.stay, dtype=bool)])
+        self.leave(members[gone | ~action.stay])
 
     def act(self, row: int, contribution: float) -> None:
         """Make an owner contribute this much, and say so, as if it had decided to."""
-        if not _sound(np.asarray(contribution)) or contribution > self.capacity[row]:
-            raise InputError(
-                f"owner {row} cannot contribute {contribution!r}; give a number between 0 and {self.capacity[row]:g}"
-            )
-        self.contribution[row] = self.claimed[row] = contribution
+        value = as_numbers("contribution", contribution)
+        most = self.capacity[row]
+        if value.ndim or not 0 <= value <= most:
+            raise InputError(f"owner {row} cannot contribute {shown(contribution)}; give a number from 0 to {most:g}")
+        self.contribution[row] = self.claimed[row] = value
 
     def _hear(self, members: Members, said: Reports, good: Flags) -> None:
         """Note what some owners say; a bad report counts as nothing, beside the last good statement of the cost."""
@@ -298,12 +290,23 @@ class Population:
         """What everybody contributes and claims."""
         return Effort(self.contribution.copy(), self.claimed.copy())
 
-    def tampering(self) -> tuple[Tampering, ...]:
+    def tampering(self, step: int) -> tuple[Tampering, ...]:
         """Who changes its model updates in the same way, together."""
-        groups: dict[int, tuple[Tamper, list[int]]] = {}
+        groups: list[tuple[Tamper, list[int]]] = []
         for row, tamper in sorted(self._tampers.items(), key=lambda item: item[0]):
-            groups.setdefault(id(tamper), (tamper, []))[1].append(row)
-        return tuple(Tampering(np.array(rows), tamper, self._streams.take(rows)) for tamper, rows in groups.values())
+            known = next((rows for other, rows in groups if other is tamper), None)
+            if known is None:
+                groups.append((tamper, [row]))
+            else:
+                known.append(row)
+        return tuple(
+            Tampering(np.array(rows), tamper, self._streams.take(rows), self._attacking(rows, step))
+            for tamper, rows in groups
+        )
+
+    def _attacking(self, rows: list[int], step: int) -> str:
+        """Whose attack it is, for the error of one that goes wrong."""
+        return f"{named(self.strategies[rows[0]], np.array(rows))} failed in step {step} with its update"
 
     @property
     def unusable(self) -> Flags:
@@ -341,16 +344,3 @@ def _change(then: Array, now: Array, unit: Array) -> float:
     if then.shape != now.shape or unit.shape not in (now.shape, (1,)):
         return 1.0  # somebody has another kind of cost
     return float(np.max(np.abs(now - then) / np.where(unit > 0, unit, 1.0)))
-
-
-def _sound(x: Array) -> Flags:
-    return (np.asarray(x) >= 0) & (np.asarray(x) <= MOST)
-
-
-def _sound_report(said: Reports, true: Cost) -> Flags:
-    good = _sound(said.contribution) & _sound(said.size)
-    if said.eagerness is not None:
-        good &= _sound(said.eagerness)
-    if said.cost is None:
-        return good
-    return good & np.all(_sound(said.cost.figures()), axis=1) & of_one_kind(true, said.cost, len(good))

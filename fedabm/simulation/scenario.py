@@ -65,6 +65,8 @@ class OwnerProfile:
         if not isinstance(self.strategy, Strategy):
             raise InputError(f"an owner's strategy must be a strategy, got {self.strategy!r}; write BestResponse()")
         check_kind("an owner's name", self.name, str)
+        if type(self.strategy).__hash__ is None:
+            raise InputError(f"{type(self.strategy).__name__} cannot be compared; make it a frozen dataclass")
         check_number("capacity", self.capacity)
         check_costs(self.cost, np.array([self.capacity]))
         check_range("starting contribution", self.start, 0.0, self.capacity)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from fedabm.common.errors import InputError
 from fedabm.common.names import snake
@@ -21,6 +21,12 @@ class Strategy(ABC):
     alike, and none keeps anything itself.  What an owner is to remember, `begin` makes and the population keeps: it
     comes back as `view.memory`, and what the action gives as `memory` takes its place.
     """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise InputError(
+            f"{type(self).__name__} cannot keep {name!r} itself, as many owners and runs share a strategy; make it a "
+            "frozen dataclass, and let begin() make what its owners remember"
+        )
 
     @abstractmethod
     def act(self, view: OwnerView) -> Action:

@@ -32,8 +32,8 @@ def held(given: Memory | None, rows: int, who: str) -> dict[str, Any]:
             kept[name] = held(part, rows, who)
             continue
         array = np.array(part)
-        if array.dtype == object or array.ndim == 0 or len(array) != rows:
-            got = "objects" if array.dtype == object else f"shape {array.shape}"
+        if array.dtype.kind not in "biuf" or array.ndim == 0 or len(array) != rows:
+            got = f"shape {array.shape}" if array.dtype.kind in "biuf" else "something else than numbers"
             raise InputError(f"{who} wants to remember {name!r} with {got}; give {rows} rows of numbers, one per owner")
         kept[name] = array
     return kept
@@ -50,10 +50,16 @@ def check_memory(known: Memory, given: Memory, rows: int, who: str) -> None:
     for name, part in known.items():
         if isinstance(part, Mapping):
             check_memory(part, given[name], rows, who)
-        elif np.shape(given[name]) != (rows, *part.shape[1:]):
+            continue
+        new = np.asarray(given[name])
+        if new.shape != (rows, *part.shape[1:]):
             raise InputError(
-                f"{who} remembers {name!r} of shape {np.shape(given[name])}; give {(rows, *part.shape[1:])}, "
+                f"{who} remembers {name!r} of shape {new.shape}; give {(rows, *part.shape[1:])}, "
                 "one row per row of the view"
+            )
+        if not np.can_cast(new.dtype, part.dtype, "same_kind"):
+            raise InputError(
+                f"{who} began with {part.dtype} as {name!r} and now gives {new.dtype}; begin with {new.dtype}, or round"
             )
 
 

@@ -158,3 +158,55 @@ def test_what_goes_wrong_in_a_strategy_is_one_line_and_the_frames_are_kept():
     frames = model.frames()
     assert frames.steps["step"].tolist() == [1, 2, 3]
     assert frames.runs["status"].tolist() == ["interrupted"]
+
+
+@pytest.mark.parametrize("given", [np.full(2, 0.37), np.array(["a", "b"]), np.full(2, None)])
+def test_what_does_not_fit_into_a_memory_is_refused_not_cut(given):
+    """A mean that began as whole numbers would be 0 for ever."""
+
+    @dataclass(frozen=True)
+    class Whole(Strategy):
+        def begin(self, n, rng) -> Memory:
+            return {"mean": np.zeros(n, dtype=int)}
+
+        def act(self, view: OwnerView) -> Action:
+            return view.truthful(view.capacity, memory={"mean": given})
+
+    with pytest.raises(InputError, match=r"^Whole of owner 0 .* step 1: .* began with int64 as 'mean' and now gives"):
+        Federation(scenario(Simultaneous(), Whole(), Whole())).step()
+
+
+def test_memory_stays_with_its_owner_when_others_come_go_or_change_their_mind():
+    model = Federation(scenario(Simultaneous(), *[Diary()] * 4, steps=50))
+    for _ in range(3):
+        model.step()
+    model.agents[1].strategy = Honest()
+    model.agents[2].remove()
+    model.add(replace(model.scenario.owners[0], strategy=Diary()))
+    model.step()
+    model.agents[1].strategy = Diary()
+    model.step()
+    assert [model.population.memory(row)["count"] for row in (0, 1, 3, 4)] == [5, 1, 5, 2]
+    assert [model.population.memory(row)["who"] for row in (0, 1, 3, 4)] == [0, 1, 3, 4]
+
+
+@pytest.mark.parametrize("form", ["plain class", "dataclass that is not frozen"])
+def test_a_strategy_cannot_keep_anything_itself(form):
+    """What it kept would be shared by all its owners and survive into the next run."""
+
+    class Plain(Strategy):
+        count = 0
+
+        def act(self, view: OwnerView) -> Action:
+            self.count += 1
+            return view.truthful(0.1 * self.count * view.capacity)
+
+    @dataclass
+    class Loose(Strategy):
+        count: int = 0
+
+        def act(self, view: OwnerView) -> Action:
+            return view.truthful(view.capacity)
+
+    with pytest.raises(InputError, match=r"cannot keep 'count' itself, .*; make it a frozen dataclass, and let begin"):
+        Federation(scenario(Simultaneous(), Plain() if form == "plain class" else Loose())).step()

@@ -332,3 +332,74 @@ def test_an_owner_can_join_a_market_of_given_models():
     whole.step()
     np.testing.assert_allclose(model.population.utility, whole.population.utility)
     assert model.server_balance == 0.0
+
+
+# Agents that remove and add others in the middle of a step, as in many Mesa models
+
+
+class Hunter(Owner):
+    """Removes the last other owner in step 2, and sends one more in step 3."""
+
+    def decide(self, view):
+        if view.step == 2:
+            self.model.agents.select(lambda owner: owner is not self)[-1].remove()
+        if view.step == 3:
+            Owner(self.model, OwnerProfile(Linear(0.01), 3.0, Honest()))
+        return view.truthful(view.capacity)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["hunter first", "hunter last"])
+@pytest.mark.parametrize("activation", [Simultaneous(), Sequential(), RandomSubset(4)])
+def test_agents_may_remove_and_add_owners_while_they_decide(activation, first):
+    hunter, others = population([0.01], 10.0, agent=Hunter), population([0.01] * 3, 10.0, FixedShare(0.5))
+    owners = (*hunter, *others) if first else (*others, *hunter)
+    model = Federation(Scenario(owners, PowerLaw(), ContributionSubsidy(0.01), activation, steps=6))
+    present = [model.step() or model.present for _ in range(4)]
+    assert present == [4, 3, 3, 4]
+    assert model.total_contribution == 10.0 + 2 * 5.0 + 3.0
+    gone = 3 if first else 2
+    assert not model.population.stayed[gone]
+    assert model.population.contribution[gone] == model.population.utility[gone] == 0.0
+
+
+def test_an_agent_may_remove_itself_while_it_decides():
+    class Leaver(Owner):
+        def decide(self, view):
+            self.remove()
+            return view.truthful(view.capacity)
+
+    owners = (*population([0.01], 10.0, agent=Leaver), *population([0.01], 10.0, Honest()))
+    model = Federation(Scenario(owners, PowerLaw()))
+    model.step()
+    assert (model.present, model.total_contribution) == (1, 10.0)
+
+
+MISUSED = {
+    "no model": (lambda model: Owner(None, OwnerProfile(Linear(0.1), 1.0)), "takes part in a Federation, got None"),
+    "another model": (lambda model: Owner(mesa.Model(), OwnerProfile(Linear(0.1), 1.0)), "takes part in a Federation"),
+    "no profile": (lambda model: Owner(model), "an owner's profile must be an OwnerProfile, got None"),
+    "a number": (lambda model: model.add(3), "an owner's profile must be an OwnerProfile, got 3"),
+    "no network": (
+        lambda model: model.add(OwnerProfile(Linear(0.1), 1.0), sees=[0]),
+        r"cannot see \[0\] without a network; give the scenario one",
+    ),
+    "no strategy": (lambda model: model.agents.set("strategy", 3), "strategy must be a Strategy, got 3"),
+    "no cost": (lambda model: model.agents.set("cost_function", 0.1), "cost must be a Cost, got 0.1"),
+    "a word": (lambda model: model.agents.set("contribution", "much"), "contribution must be a number, got 'much'"),
+    "another row": (lambda model: model.agents.set("row", 3), "an owner's row is its place in the frames"),
+    "another number": (lambda model: model.agents.set("unique_id", 3), "an owner's unique_id is its place"),
+}
+
+
+@pytest.mark.parametrize(("wrong", "said"), MISUSED.values(), ids=MISUSED.keys())
+def test_what_does_not_work_says_why_in_one_line(wrong, said):
+    with pytest.raises((InputError, AttributeError), match=said) as error:
+        wrong(federation())
+    assert "\n" not in str(error.value)
+
+
+def test_agents_may_carry_what_their_users_like():
+    model = federation()
+    model.agents.set("mood", "calm")
+    model.step()
+    assert model.agents.get("mood") == ["calm"] * 4

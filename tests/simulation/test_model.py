@@ -282,7 +282,7 @@ def test_actions_of_the_wrong_shape_are_refused():
         def act(self, view: OwnerView) -> Action:
             return view.truthful(np.zeros(len(view.capacity) + 1))
 
-    with pytest.raises(InputError, match="one entry per row"):
+    with pytest.raises(InputError, match="one number per row"):
         Federation(Scenario(population([0.1, 0.1], 1.0, Clumsy()), PowerLaw())).step()
 
 
@@ -380,7 +380,7 @@ def profile(**changes):
         (lambda: profile(cost=Linear(np.array([0.1, 0.2]))), "an owner has one cost"),
         (lambda: profile(start=2.0), "starting contribution"),
         (lambda: two_owners(owners=()), "needs owners, got none"),
-        (lambda: two_owners(accuracy="power law"), "accuracy must be a Accuracy, got 'power law'"),
+        (lambda: two_owners(accuracy="power law"), "accuracy must be an Accuracy, got 'power law'"),
         (lambda: two_owners(mechanism=NoPayments), "mechanism must be"),
         (lambda: two_owners(activation="all"), "activation must be"),
         (lambda: two_owners(steps=0), "steps must be a whole number from 1 on, got 0"),

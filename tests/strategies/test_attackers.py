@@ -297,7 +297,7 @@ def test_trained_oracles_are_attacked_too():
 def test_equal_attackers_act_as_one_cohort():
     pair = [Attacker(Honest(), "gaussian"), Attacker(Honest(), "gaussian"), Honest(), Honest()]
     made = run(learning(pair, mechanism=NoPayments()))
-    tampering = made.population.tampering()
+    tampering = made.population.tampering(made.steps)
     assert [attack.members.tolist() for attack in tampering] == [[0, 1]]
     assert isinstance(tampering[0].rng, Streams)
     assert set(made.frames().owners["strategy"]) == {"attacker_gaussian(honest)", "honest"}

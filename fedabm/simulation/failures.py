@@ -1,0 +1,31 @@
+"""What goes wrong in a strategy, an agent or an attack of the user's own is told in one line: who, when, what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fedabm.common.errors import InputError, in_one_line
+from fedabm.simulation.activation import Members
+
+__all__ = ["named", "told"]
+
+
+def named(who: Any, members: Members) -> str:
+    """Whose doing it is: the class, and the first of its owners.
+
+    >>> named(3.0, [4, 6])
+    'float of owner 4 and 1 more'
+    """
+    several = f" and {len(members) - 1} more" if len(members) > 1 else ""
+    return f"{type(who).__name__} of owner {members[0]}{several}"
+
+
+@contextmanager
+def told(who: Any, members: Members, when: str) -> Iterator[None]:
+    """Whatever is raised within is raised again as an `InputError` that names the class, the owner and the step."""
+    try:
+        yield
+    except Exception as error:
+        raise InputError(f"{named(who, members)} failed {when}: {in_one_line(error)}") from error
