@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedabm.common.errors import Interrupted
+from fedabm.common.errors import InputError, Interrupted
 from fedabm.common.timing import profiled
 from fedabm.results.store import claim
 from fedabm.study import resume
@@ -37,13 +37,17 @@ def run_scenario(options: argparse.Namespace) -> None:
     with _claimed(folder), unfinished, profiled(active=options.profile) as profile:
         try:
             script.run(study, **parameters)
+        except InputError as error:
+            if study.empty:
+                raise
+            study.save(folder, command, complete=False)
+            raise InputError(f"{error} ({_seen(folder)})") from error
         except (Interrupted, KeyboardInterrupt):
             if study.empty:
                 raise KeyboardInterrupt from None
             study.save(folder, command, complete=False)
             more = ", or repeat the command to go on" if resume.worth(folder) else ""
-            seen = f"see what was recorded with fedabm.load({str(folder)!r})"
-            print(f"fedabm: interrupted; {seen}{more}", file=sys.stderr)
+            print(f"fedabm: interrupted; {_seen(folder)}{more}", file=sys.stderr)
             raise Interrupted from None
         paths = study.save(folder, command)
     if options.profile:
@@ -57,6 +61,10 @@ def run_scenario(options: argparse.Namespace) -> None:
     study.note(f"All on one page: fedabm report {shlex.quote(str(folder))}")
     for path in pictures:
         study.note(f"Picture: {path}")
+
+
+def _seen(folder: Path) -> str:
+    return f"see what was recorded with fedabm.load({str(folder)!r})"
 
 
 @contextlib.contextmanager

@@ -88,6 +88,9 @@ class Study:
         except KeyboardInterrupt:
             self.add(model.frames(label, self.parameters))
             raise Interrupted from None
+        except InputError:  # a strategy of the user's own has failed; what was recorded until then is kept
+            self.add(model.frames(label, self.parameters))
+            raise
         if keeper:
             keeper.end(model)
         self.add(model.frames(label, self.parameters))
