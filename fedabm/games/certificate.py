@@ -47,8 +47,8 @@ def _by_tangent(offers: Offers, cost: Cost, capacity: Array, profile: Array) -> 
     """Gains by the shorter proof, and for whom it holds."""
     if offers.shape != "concave":
         return np.full(len(profile), np.inf), np.zeros(len(profile), dtype=bool)
-    smooth = ~np.any((offers.kinks > 0) & (offers.kinks < capacity[:, None]), axis=1)
-    # The cost may jump at a kink, also at 0; of a user's own cost the slope is no proof.
+    smooth = ~np.any(offers.kinks < capacity[:, None], axis=1)
+    # Offer and cost may jump at a kink, also at 0; of a user's own cost the slope is no proof.
     smooth &= ~np.any(cost.kinks(len(profile)) <= capacity[:, None], axis=1) & cost.convex & cost.closed
     margin = 1e-7 * (profile + 1e-3 * np.minimum(capacity, np.max(profile)))
     points = np.column_stack([np.maximum(profile - margin, 0.0), profile, np.minimum(profile + margin, capacity)])

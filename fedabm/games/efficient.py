@@ -24,6 +24,7 @@ def efficient_profile(accuracy: Accuracy, cost: Cost, capacity: Array) -> Array:
     """The contributions (n,) with the largest sum of a_i(s) - c_i(s_i).
 
     >>> from fedabm.games.accuracy.power_law import PowerLaw
+    >>> from fedabm.games.costs import PowerCost
     >>> efficient_profile(PowerLaw(), PowerCost(np.array([0.25, 0.1])), np.array([9.0, 2.0]))
     array([0.82842712, 2.        ])
     """

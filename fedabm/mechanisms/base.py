@@ -10,7 +10,6 @@ import numpy as np
 from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers
-from fedabm.mechanisms.standing import standing
 from fedabm.views import Outcome, Reports, ServerView, Transfers
 
 __all__ = ["Mechanism", "full_access_jacobian", "mean_of_others"]
@@ -44,24 +43,30 @@ class Mechanism(ABC):
     def terms(self, accuracy: Accuracy, types: Reports) -> Any:
         """What the offers need that depends on reported sizes, costs and eagerness only, never on contributions.
 
-        `offers` gets it by `standing_terms`, which asks again only when the types have changed.  The contributions in
+        `offers` gets it by `standing_terms`, which reckons it again only when types have changed.  The contributions in
         `types` are not a number.
         """
         raise NotImplementedError(f"{type(self).__name__} has no terms; state them, or do without standing_terms")
 
     def standing_terms(self, accuracy: Accuracy, reports: Reports) -> Any:
         """The `terms` for the types in these reports."""
-        return standing(self, accuracy, reports, self.terms)
+        if reports.desk is None:
+            return self.terms(accuracy, reports.types)
+        return reports.desk.terms(self.terms, accuracy, reports)
 
     def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
         """d(benefit slope of i) / d(contribution of j), (n, n), where the mechanism knows it; speeds up the solver."""
         return None
 
+    def forfeits(self, view: ServerView) -> Array:
+        """What owners lose of their payments by the evidence that the server has seen: here nothing."""
+        return np.zeros(len(view.reports.contribution))
+
     def settle(self, view: ServerView) -> Outcome:
-        """Evaluate the offers at the reports."""
+        """Evaluate the offers at the reports, and take what is forfeited."""
         offers = self.offers(view.oracle, view.reports)
         claimed = view.reports.contribution
-        payments = offers.payment.value(claimed)
+        payments = offers.payment.value(claimed) - self.forfeits(view)
         full, received = offers.accuracy.value(claimed), offers.received.value(claimed)
         access = np.divide(received, full, out=np.ones_like(full), where=full > 0)
         transfers = Transfers.central(payments, reason=type(self).__name__)

@@ -14,7 +14,7 @@ from fedabm.games.offers import Offers
 from fedabm.mechanisms import Mechanism
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Strategy
-from fedabm.views import Action, Outcome, OwnerView, Reports, ServerView
+from fedabm.views import Action, Desk, Outcome, OwnerView, Reports, ServerView
 
 __all__ = ["Owner", "Server"]
 
@@ -177,6 +177,7 @@ class Server(_Agent):
         model.deregister_agent(self)
         self.mechanism = mechanism
         self.memory: Any = None
+        self.desk = Desk()
         self._standing: tuple[Reports, Accuracy, Offers] | None = None
 
     def announce(self, reports: Reports, oracle: Accuracy) -> Offers:

@@ -32,7 +32,7 @@ class Measured(Membership):
         """What is public before owners decide: the others' last reports and the accuracies they promise."""
         rule = self.scenario.mechanism
         reports = self.population.reports(present, with_cost=rule.asks_cost, with_eagerness=rule.asks_eagerness)
-        return replace(reports, memory=self.server.memory), self.oracle(present).public
+        return replace(reports, memory=self.server.memory, desk=self.server.desk), self.oracle(present).public
 
     def oracle(self, present: Members) -> Accuracy:
         """The accuracies when only these owners take part."""

@@ -23,7 +23,7 @@ from fedabm.simulation.recorder import Recorder
 from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.stopping import Progress
 from fedabm.simulation.treasury import balances
-from fedabm.views import Outcome, OwnerView, ServerView, Transfers
+from fedabm.views import Evidence, Outcome, OwnerView, ServerView, Transfers
 
 __all__ = ["Federation"]
 
@@ -65,7 +65,7 @@ class Federation(Measured):
         acted = self.decide()
         present = self.population.present
         accuracy = self.learn(present, before)
-        outcome = self.settle(present)
+        outcome = self.settle(present, accuracy)
         self.deliver(present, outcome)
         self.record(present, outcome)
         self.receive(present, outcome, accuracy)
@@ -121,14 +121,15 @@ class Federation(Measured):
             return np.zeros(0)
         return self.oracle(present).values(self.population.contribution[present][None])[0]
 
-    def settle(self, present: Members) -> Outcome:
-        """The server applies its mechanism to the reports."""
+    def settle(self, present: Members, accuracy: Array) -> Outcome:
+        """The server applies its mechanism to the reports and to what it saw for itself."""
         if not len(present):
             return Outcome.empty()
         reports, oracle = self.announce(present)
         rule = self.scenario.mechanism
         sent = self.accuracy.sent(present, reports, with_losses=rule.asks_losses)
-        outcome = self.server.settle(ServerView(self.steps, reports, oracle, sent))
+        evidence = Evidence(self.population.unusable[present], accuracy)
+        outcome = self.server.settle(ServerView(self.steps, reports, oracle, sent, evidence))
         if rule.budget_balanced:
             check_balanced(type(rule).__name__, outcome.payments, oracle)
         return outcome

@@ -10,7 +10,7 @@ changing its own contribution; `gap` is a proven upper bound on the largest such
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from fedabm.games.costs import check_costs, costs_of
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers
 from fedabm.mechanisms.base import Mechanism
-from fedabm.views import Reports
+from fedabm.views import Desk, Reports
 
 __all__ = ["Game"]
 
@@ -48,6 +48,7 @@ class Game:
     costs: Any
     capacities: Any
     mechanism: Mechanism
+    desk: Desk = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_kind("accuracy", self.accuracy, Accuracy)
@@ -73,6 +74,7 @@ class Game:
             raise InputError(f"{owners} owners with costs but an accuracy of {known} owners; give one cost per owner")
         object.__setattr__(self, "costs", costs)
         object.__setattr__(self, "capacities", capacities)
+        object.__setattr__(self, "desk", Desk())
 
     @property
     def owners(self) -> int:
@@ -93,7 +95,7 @@ class Game:
 
     def reports(self, contributions: Array) -> Reports:
         """What truthful owners report."""
-        return Reports(contributions, self.capacities, self.costs if self.mechanism.asks_cost else None)
+        return Reports(contributions, self.capacities, self.costs if self.mechanism.asks_cost else None, desk=self.desk)
 
     def offers(self, contributions: Any) -> Offers:
         """The curves that owners face."""

@@ -9,13 +9,15 @@ from fedabm.views.exchange import Exchange, LocalTask, Models, Sent, Since
 from fedabm.views.memory import Memory
 from fedabm.views.neighbours import Neighbours
 from fedabm.views.owners import INFORMATION, Action, Experience, OwnerView, Payoff
-from fedabm.views.reports import Reports
-from fedabm.views.server import SERVER, Outcome, ServerView, Transfers
+from fedabm.views.reports import Desk, Reports
+from fedabm.views.server import SERVER, Evidence, Outcome, ServerView, Transfers
 
 __all__ = [
     "INFORMATION",
     "SERVER",
     "Action",
+    "Desk",
+    "Evidence",
     "Exchange",
     "Experience",
     "Flags",

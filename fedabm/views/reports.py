@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,27 @@ from numpy.typing import NDArray
 from fedabm.games.costs import Cost, of_one_kind
 from fedabm.games.curves import Array, Rows
 
-__all__ = ["Reports"]
+__all__ = ["Desk", "Reports"]
+
+
+class Desk:
+    """Where the server keeps what it has reckoned from reported types, as long as they stand.
+
+    A solver asks for offers at thousands of profiles of contributions while nobody changes what it says about its cost.
+    Nothing depends on what was asked before but the time it takes.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[Any, Any, Reports, Any] | None = None
+
+    def terms(self, reckon: Callable[[Any, Reports], Any], accuracy: Any, reports: Reports) -> Any:
+        """reckon(accuracy, types) for the types in the reports, unless it was just reckoned for equal ones."""
+        known = self._known
+        if known is None or known[0] != reckon or known[1] is not accuracy or not known[2].same_types(reports):
+            # A copy, so that whoever changes its reports in place gets another answer.
+            types = reports.take(np.arange(len(reports.size))).types
+            known = self._known = (reckon, accuracy, types, reckon(accuracy, types))
+        return known[3]
 
 
 @dataclass(frozen=True)
@@ -20,6 +41,7 @@ class Reports:
 
     `cost` and `eagerness` are None unless the mechanism asks for them.  For a mechanism that remembers, the server adds
     the `owners`' numbers and the `memory` of its last outcome (None in the first round, and wherever a game is solved).
+    `desk` keeps what a mechanism reckons from types only, for whoever asks again and again.
     """
 
     contribution: Array
@@ -28,13 +50,14 @@ class Reports:
     eagerness: Array | None = None
     owners: NDArray[np.intp] | None = None
     memory: Any = None
+    desk: Desk | None = field(default=None, compare=False, repr=False)
 
     def take(self, rows: Rows) -> Reports:
         """The reports of some owners."""
         cost = None if self.cost is None else self.cost.take(rows)
         eagerness = None if self.eagerness is None else self.eagerness[rows]
         owners = None if self.owners is None else self.owners[rows]
-        return Reports(self.contribution[rows], self.size[rows], cost, eagerness, owners, self.memory)
+        return Reports(self.contribution[rows], self.size[rows], cost, eagerness, owners, self.memory, self.desk)
 
     @property
     def types(self) -> Reports:

@@ -9,25 +9,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.curves import Array
+from fedabm.games.curves import Array, Flags
 from fedabm.games.offers import Offers, nothing
 from fedabm.views.exchange import Exchange, Sent
 from fedabm.views.reports import Reports
 
-__all__ = ["SERVER", "Outcome", "ServerView", "Transfers"]
+__all__ = ["SERVER", "Evidence", "Outcome", "ServerView", "Transfers"]
 
 #: the server's account in every ledger and frame
 SERVER = -1
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What the server saw for itself in a round, one entry per owner; nothing that is an owner's secret.
+
+    rejected   whose report or model update was unusable and dropped
+    accuracy   what the model that was really trained is worth, measured
+    """
+
+    rejected: Flags
+    accuracy: Array
+
+
+@dataclass(frozen=True)
 class ServerView:
-    """All that the server knows when it settles: reports, the accuracy oracle and, where everyone has one, models."""
+    """All that the server knows when it settles: reports, the accuracy oracle and, where everyone has one, models.
+
+    `evidence` is None where nothing was trained, such as in a game that is solved.
+    """
 
     step: int
     reports: Reports
     oracle: Accuracy
     sent: Sent | None = None
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True)

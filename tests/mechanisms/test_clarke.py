@@ -118,11 +118,15 @@ def test_pivots_are_reckoned_once_while_types_stand_and_again_when_they_change(m
     assert solve(game).converged
     assert len(asked) == 1
     reports = game.reports(CAPACITY)
-    before = Clarke().offers(game.accuracy, reports).payment.value(CAPACITY)
+    before = game.mechanism.offers(game.accuracy, reports).payment.value(CAPACITY)
+    assert len(asked) == 1
     other = replace(reports, cost=reports.cost.scaled(2.0))
-    after = Clarke().offers(game.accuracy, other).payment.value(CAPACITY)
+    after = game.mechanism.offers(game.accuracy, other).payment.value(CAPACITY)
     assert len(asked) == 2
     assert np.all(before != after)
-    reports.size[0] = 1.0
-    Clarke().offers(game.accuracy, reports)
+    other.size[0] = 1.0
+    game.mechanism.offers(game.accuracy, other)
     assert len(asked) == 3
+    owners = population([0.1, 0.25, 0.05], [3.0, 10.0, 2.0])
+    Federation(Scenario(owners, PowerLaw(), Clarke(), Sequential(), steps=5)).run()
+    assert len(asked) == 4

@@ -23,13 +23,16 @@ from fedabm.games.costs import Linear, PowerCost
 from fedabm.mechanisms import (
     ContributionSubsidy,
     CostSharing,
+    Deposit,
     Mechanism,
     PartialReciprocity,
+    PaymentRule,
     ProportionalData,
     ProportionalShapley,
     ProportionalValue,
     Screening,
     ShapleyShare,
+    TullockContest,
 )
 from fedabm.scenarios.mechanism_by_population import MECHANISMS, SLOW
 from fedabm.simulation import checkpoint
@@ -39,17 +42,32 @@ from fedabm.views import SERVER, Outcome, Reports, Sent, ServerView
 from tests.conftest import assert_equal_frames, one_of_each
 from tests.models import StandingModels, plain_models
 
+
+def half_of_the_accuracy(accuracy: Accuracy, reports: Reports) -> np.ndarray:
+    """A rule of one's own."""
+    return 0.5 * accuracy.values(reports.contribution[None])[0]
+
+
 EXAMPLES: dict[str, Mechanism] = one_of_each(
     fedabm.mechanisms,
     ContributionSubsidy(0.02),
     CostSharing(0.3),
     PartialReciprocity(0.5),
+    PaymentRule(half_of_the_accuracy),
     ProportionalData(0.5),
     ProportionalShapley(0.5),
     ProportionalValue(0.5),
     Screening(0.02, 0.06, 0.4),
+    TullockContest(0.3),
 )
-CASES = {**EXAMPLES, "CostSharing-optimal": CostSharing(), "ShapleyShare-printed": ShapleyShare(printed=True)}
+CASES = {
+    **EXAMPLES,
+    "CostSharing-optimal": CostSharing(),
+    "ShapleyShare-printed": ShapleyShare(printed=True),
+    "TullockContest-steep": TullockContest(0.3, exponent=2.0),
+    "TullockContest-flat": TullockContest(0.3, exponent=0.5),
+    "Deposit-cost_sharing": Deposit(CostSharing(0.3)),
+}
 
 OWNERS = 5
 ACCURACIES: dict[str, Accuracy] = {

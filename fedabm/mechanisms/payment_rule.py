@@ -1,0 +1,91 @@
+"""Any function of the reports as a mechanism."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.curves import Array, Curve, Rows
+from fedabm.games.offers import Offers, full_access
+from fedabm.mechanisms.base import Mechanism
+from fedabm.views import Reports
+
+__all__ = ["PaymentRule"]
+
+#: money to each owner (n,), by the accuracies and what all report
+Rule = Callable[[Accuracy, Reports], Any]
+
+
+@dataclass(frozen=True)
+class PaymentRule(Mechanism):
+    """The full model for everyone, and payments by a plain function: p(s) = function(accuracy, reports), (n,).
+
+        PaymentRule(lambda accuracy, reports: 0.05 * reports.contribution)
+
+    Payments along the own contribution come from asking it again with another one, slopes from differences.  Nothing is
+    known of their shape, so that gains are found by searching, never certified; a subclass of `Mechanism` with curves
+    of its own is faster and can be certified.
+
+    The function sees claimed contributions; sizes (else not a number) and costs (else None) only if it asks for them.
+    Then every offer is reckoned from what everybody reported, and a strategy that takes its offer apart could read it:
+    where that matters write a subclass.  The other flags say what the function keeps.
+    """
+
+    function: Rule
+    asks_size: bool = False
+    asks_cost: bool = False  # type: ignore[misc]
+    budget_balanced: bool = False  # type: ignore[misc]
+    equal_treatment: bool = True  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            got = repr(self.function)
+            raise InputError(f"a payment rule is a function of (accuracy, reports), got {got}; give one from Python")
+
+    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The full model, and the function along each owner's own contribution."""
+        if self.asks_cost and reports.cost is None:
+            raise InputError("this payment rule needs the owners' reported costs, got none; report them")
+        heard = Reports(reports.contribution, reports.size, reports.cost if self.asks_cost else None)
+        if not self.asks_size:
+            heard = replace(heard, size=np.full(len(heard.size), np.nan))
+        asked = Asked(self.function, accuracy, heard, np.arange(len(reports.contribution)))
+        return full_access(accuracy, reports.contribution, asked, "unknown")
+
+
+@dataclass(frozen=True)
+class Asked(Curve):
+    """Payments to the owners in `rows` by asking the function with another contribution of theirs in the reports."""
+
+    function: Rule
+    accuracy: Accuracy
+    reports: Reports
+    rows: Rows
+
+    def value(self, x: Array) -> Array:
+        trials = x.reshape(len(x), -1)
+        found = [[self._paid(owner, one) for one in own] for owner, own in zip(self.rows, trials, strict=True)]
+        return np.array(found).reshape(x.shape)
+
+    def slope(self, x: Array) -> Array:
+        step = 1e-6 * np.maximum(1.0, np.abs(x))
+        low, high = np.maximum(x - step, 0.0), x + step
+        return (self.value(high) - self.value(low)) / (high - low)
+
+    def take(self, rows: Rows) -> Asked:
+        return replace(self, rows=np.asarray(self.rows)[rows])
+
+    def _paid(self, owner: int, contribution: float) -> float:
+        claimed = self.reports.contribution.copy()
+        claimed[owner] = contribution
+        paid = np.asarray(self.function(self.accuracy, replace(self.reports, contribution=claimed)))
+        if paid.shape != claimed.shape or paid.dtype.kind not in "iuf" or not np.all(np.isfinite(paid)):
+            wanted = f"one finite number for each of {len(claimed)} owners"
+            raise InputError(f"the payment rule gave {reprlib.repr(paid.tolist())}; return {wanted}")
+        return float(paid[owner])

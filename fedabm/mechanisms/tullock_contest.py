@@ -1,0 +1,78 @@
+"""A prize that everybody pays for, divided by how much each contributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedabm.common.errors import check_number
+from fedabm.common.rowwise import power
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.curves import Array, Curve, Line, Rows, beside
+from fedabm.games.offers import Offers, Shape
+from fedabm.mechanisms.base import Mechanism
+from fedabm.views import Reports
+
+__all__ = ["TullockContest"]
+
+
+@dataclass(frozen=True)
+class Share(Curve):
+    """x^exponent / (x^exponent + rivals); an equal part of 1 where nobody contributes anything."""
+
+    rivals: Array
+    exponent: float
+    equal: float
+
+    def value(self, x: Array) -> Array:
+        own, rivals = power(x, self.exponent), beside(self.rivals, x)
+        both = own + rivals
+        return np.divide(own, both, out=np.full(x.shape, self.equal), where=both > 0)
+
+    def slope(self, x: Array) -> Array:
+        own, rivals = power(x, self.exponent), beside(self.rivals, x)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steep = self.exponent * rivals * power(x, self.exponent - 1) / (own + rivals) ** 2
+        # Without rivals the share jumps from equal parts to all of it, and stays there.
+        return np.where(rivals > 0, steep, 0.0)
+
+    def take(self, rows: Rows) -> Share:
+        return Share(self.rivals[rows], self.exponent, self.equal)
+
+
+@dataclass(frozen=True)
+class TullockContest(Mechanism):
+    """The full model for everyone, and a prize that all pay in equal parts and that goes to them by what they give.
+
+        p_i(s) = prize * (s_i^exponent / sum_j s_j^exponent - 1/n),      so payments sum to zero
+
+    Tullock 1980, with exponent 1 the lottery contest.  Where the model is worth nothing, n equal owners with unit cost
+    c each contribute prize * exponent (n - 1) / (n^2 c), if the exponent is at most n / (n - 1).  Where nobody
+    contributes there is nothing to divide, and whoever begins gets all of it.
+    """
+
+    prize: float
+    exponent: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number("prize", self.prize, zero=True)
+        check_number("exponent of a contest", self.exponent)
+
+    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The full model, and a share of the prize that grows with the own contribution."""
+        claimed = reports.contribution
+        n = len(claimed)
+        weight = power(claimed, self.exponent)
+        rivals = np.where(np.eye(n, dtype=bool), 0.0, weight).sum(axis=1)
+        payment = self.prize * Share(rivals, self.exponent, 1.0 / n) + Line(np.full(n, -self.prize / n), np.zeros(n))
+        curves = accuracy.curves(claimed)
+        # Where nobody else contributes the share jumps at 0.
+        kinks = np.column_stack([accuracy.kinks(claimed), np.where(rivals > 0, np.inf, 0.0)])
+        return Offers(curves, curves, payment, kinks, self._shape(accuracy))
+
+    def _shape(self, accuracy: Accuracy) -> Shape:
+        """Shares are concave up to exponent 1; beyond, all that is sure is that they grow."""
+        if self.exponent <= 1 and accuracy.concave:
+            return "concave"
+        return "monotone" if accuracy.monotone else "unknown"
