@@ -1,0 +1,258 @@
+"""Mechanisms side by side on the same owners and seeds.
+
+>>> from fedabm import population
+>>> from fedabm.compare import compare
+>>> from fedabm.games.accuracy import PowerLaw
+>>> from fedabm.mechanisms import NoPayments, ShapleyShare
+>>> found = compare(population([0.1, 0.25], 100.0), [NoPayments(), ShapleyShare()], seeds=2, accuracy=PowerLaw())
+>>> found.table(["data"])["data"].round(3).tolist()
+[2.162, 4.167]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from fedabm.analysis.outcomes import confidence
+from fedabm.analysis.rows import last_step
+from fedabm.common.errors import InputError, check_kind, check_whole, nearest
+from fedabm.common.names import snake
+from fedabm.common.random import generator
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.mechanisms import Mechanism
+from fedabm.results.frames import Frames
+from fedabm.results.store import save
+from fedabm.simulation.activation import Activation, Sequential
+from fedabm.simulation.model import Federation
+from fedabm.simulation.scenario import OwnerProfile, Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["MEASURES", "Comparison", "compare", "short_label"]
+
+#: what is compared, at the end of every run
+MEASURES = {
+    "data": "data contributed by all owners",
+    "accuracy": "mean accuracy that owners receive",
+    "welfare": "sum of all utilities",
+    "worst": "utility of the owner that is worst off",
+    "moved": "money that changes hands in a step",
+}
+
+Owners = Sequence[OwnerProfile] | Callable[[np.random.Generator], Sequence[OwnerProfile]]
+#: runs a scenario under a label with a seed
+Simulate = Callable[[Scenario, str, int], Federation]
+
+
+def compare(
+    owners: Owners,
+    mechanisms: Mapping[str, Mechanism] | Sequence[Mechanism],
+    seeds: int | Sequence[int] = 10,
+    *,
+    accuracy: Accuracy,
+    activation: Activation | None = None,
+    simulate: Simulate | None = None,
+    **options: Any,
+) -> Comparison:
+    """Run every mechanism on the same owners with every seed.
+
+    owners      a population, or a function that draws one from a generator: one per seed, the same for all mechanisms
+    mechanisms  by what to call them, or a list
+    seeds       which, or how many
+    options     further fields of `Scenario`, such as steps or network
+    """
+    labelled = dict(mechanisms) if isinstance(mechanisms, Mapping) else _labelled(mechanisms)
+    if not labelled:
+        raise InputError("nothing to compare, got no mechanism; give for instance [NoPayments(), ShapleyShare()]")
+    if isinstance(seeds, int):
+        check_whole("seeds", seeds)
+    numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    run = simulate or (lambda scenario, label, seed: Federation(scenario, seed).run())
+    parts = []
+    for seed in numbers:
+        people = tuple(owners(generator(seed, "population")) if callable(owners) else owners)
+        for label, mechanism in labelled.items():
+            check_kind(f"mechanism {label!r}", mechanism, Mechanism)
+            scenario = Scenario(people, accuracy, mechanism, activation or Sequential(), **options)
+            parts.append(run(scenario, label, seed).frames(label))
+    return Comparison(Frames.join(parts))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs of several mechanisms (the `label` of runs) with the same seeds."""
+
+    frames: Frames
+
+    @property
+    def labels(self) -> list[str]:
+        """The mechanisms in the order in which they were given."""
+        return list(dict.fromkeys(self.frames.runs["label"].astype(str)))
+
+    @property
+    def seeds(self) -> int:
+        """How many runs each mechanism has."""
+        return int(self.frames.runs["seed"].nunique())
+
+    def ends(self) -> pd.DataFrame:
+        """One row per run: label, seed and what `MEASURES` says, at the end of the run."""
+        steps = last_step(self.frames.steps).set_index("run")
+        owners = last_step(self.frames.owners)
+        worst = owners[owners["stayed"]].groupby("run")["utility"].min()
+        runs = self.frames.runs.set_index("run")[["label", "seed"]]
+        values = {
+            "data": steps["contribution"],
+            "accuracy": steps["accuracy"],
+            "welfare": steps["welfare"],
+            "worst": worst,
+            "moved": steps["transferred"],
+        }
+        return runs.assign(**values).reset_index(drop=True)
+
+    def table(self, measures: Sequence[str] = tuple(MEASURES)) -> pd.DataFrame:
+        """Means over seeds and half the widths of their 95% intervals (Student's t), one row per mechanism."""
+        _known(measures)
+        groups = self.ends().groupby("label", sort=False)
+        table = pd.DataFrame({"mechanism": self.labels})
+        for name in measures:
+            table[name] = groups[name].mean().loc[self.labels].to_numpy()
+            if self.seeds > 1:
+                table[f"{name} ±"] = [_half(groups.get_group(label)[name]) for label in self.labels]
+        return table
+
+    def differences(self, baseline: str | None = None, measures: Sequence[str] = tuple(MEASURES)) -> pd.DataFrame:
+        """What each mechanism brings more than the baseline (default: the first), seed by seed, with 95% intervals."""
+        _known(measures)
+        first = self.labels[0] if baseline is None else baseline
+        if first not in self.labels:
+            raise InputError(f"unknown baseline {first!r}; {nearest(first, self.labels)}")
+        wide = self.ends().pivot(index="seed", columns="label")
+        others = [label for label in self.labels if label != first]
+        table = pd.DataFrame({f"against {first}": others})
+        for name in measures:
+            gaps = [wide[name][label] - wide[name][first] for label in others]
+            table[name] = [gap.mean() for gap in gaps]
+            if self.seeds > 1:
+                table[f"{name} ±"] = [_half(gap) for gap in gaps]
+        return table
+
+    def owners(self, column: str = "utility") -> pd.DataFrame:
+        """Mean over seeds of an owners' column at the end: one row per owner, one column per mechanism."""
+        last = last_step(self.frames.owners)
+        if column not in last:
+            raise InputError(f"owners have no column {column!r}; {nearest(column, list(last.columns))}")
+        label = last["run"].map(self.frames.runs.set_index("run")["label"].astype(str))
+        means = last.assign(label=label).pivot_table(index="owner", columns="label", values=column, observed=True)
+        named = last.drop_duplicates("owner").set_index("owner")
+        front = pd.DataFrame({"owner": [named["name"][one] or f"{one}" for one in means.index]}, index=means.index)
+        front["strategy"] = named["strategy"].astype(str)
+        return pd.concat([front, means[self.labels]], axis=1).reset_index(drop=True)
+
+    def figure(self, measures: Sequence[str] = tuple(MEASURES)) -> Figure:
+        """One panel per measure: the mean of every mechanism, its 95% interval, and the runs as dots."""
+        from fedabm.compare.picture import draw  # Matplotlib is slow to import
+
+        _known(measures)
+        return draw(self, measures)
+
+    def markdown(self, measures: Sequence[str] = tuple(MEASURES)) -> str:
+        """The table for a README or an issue."""
+        rows = [self._head(measures), ["---"] + ["---:"] * len(measures), *self._cells(measures, "±")]
+        return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
+
+    def latex(self, measures: Sequence[str] = tuple(MEASURES)) -> str:
+        """The table for a paper, with booktabs."""
+        rows = [[_escaped(cell) for cell in row] for row in (self._head(measures), *self._cells(measures, r"$\pm$"))]
+        lines = [" & ".join(row) + r" \\" for row in rows]
+        body = "\n".join([r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"])
+        return f"\\begin{{tabular}}{{l{'r' * len(measures)}}}\n{body}\n\\end{{tabular}}\n"
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Frames, tables (CSV, Markdown, LaTeX) and the figure as PDF, SVG and PNG, in a new folder."""
+        return save(self.frames, folder, {"scenario": "comparison"}, self.files())
+
+    def files(self) -> dict[str, Callable[[Path], Any]]:
+        """What is saved beside the frames, by name, each with a function that writes it."""
+        figure = self.figure()
+        pictures = {
+            f"comparison.{kind}": lambda path, kind=kind: figure.savefig(path, format=kind, dpi=200)
+            for kind in ("pdf", "svg", "png")
+        }
+        return {
+            "comparison.csv": lambda path: self.table().to_csv(path, index=False),
+            "differences.csv": lambda path: self.differences().to_csv(path, index=False),
+            "comparison.md": lambda path: path.write_text(self.markdown(), "utf-8"),
+            "comparison.tex": lambda path: path.write_text(self.latex(), "utf-8"),
+            **pictures,
+        }
+
+    def _head(self, measures: Sequence[str]) -> list[str]:
+        return ["mechanism", *measures]
+
+    def _cells(self, measures: Sequence[str], sign: str) -> list[list[str]]:
+        table = self.table(measures)
+        return [
+            [str(row["mechanism"]), *(_with_error(row[name], row.get(f"{name} ±"), sign) for name in measures)]
+            for row in table.to_dict("records")
+        ]
+
+
+def short_label(mechanism: Mechanism) -> str:
+    """The mechanism's name in words, with those parameters that are not the defaults.
+
+    >>> from fedabm.mechanisms import ContributionSubsidy, ShapleyShare
+    >>> short_label(ShapleyShare()), short_label(ContributionSubsidy(0.02))
+    ('Shapley share', 'contribution subsidy 0.02')
+    """
+    words = snake(type(mechanism).__name__).replace("_", " ").replace("shapley", "Shapley").replace("banzhaf", "Banzhaf")
+    given = [getattr(mechanism, one.name) for one in fields(mechanism) if one.init]  # type: ignore[arg-type]
+    usual = [one.default for one in fields(mechanism) if one.init]  # type: ignore[arg-type]
+    numbers = [f"{value:g}" for value, default in zip(given, usual, strict=True) if _number(value) and value != default]
+    return " ".join([words, *numbers])
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _labelled(mechanisms: Sequence[Mechanism]) -> dict[str, Mechanism]:
+    """Mechanisms by their short labels, or by all they are where two would be called the same."""
+    for one in mechanisms:
+        check_kind("a mechanism", one, Mechanism)
+    short = [short_label(one) for one in mechanisms]
+    labels = [label if short.count(label) == 1 else repr(one) for label, one in zip(short, mechanisms, strict=True)]
+    if len(set(labels)) < len(labels):
+        raise InputError(f"{len(labels)} mechanisms but some are the same: {', '.join(labels)}; give each once")
+    return dict(zip(labels, mechanisms, strict=True))
+
+
+def _known(measures: Sequence[str]) -> None:
+    for name in measures:
+        if name not in MEASURES:
+            raise InputError(f"unknown measure {name!r}; {nearest(name, MEASURES)}")
+
+
+def _half(values: pd.Series) -> float:
+    """Half the width of the 95% interval of the mean."""
+    low, high = confidence(values)
+    return (high - low) / 2
+
+
+def _with_error(mean: float, half: float | None, sign: str) -> str:
+    if half is None or not np.isfinite(half):
+        return f"{mean:.4g}"
+    decimals = int(np.clip(1 - np.floor(np.log10(half)), 0, 9)) if half > 0 else 4
+    return f"{mean:.{decimals}f} {sign} {half:.{decimals}f}" if half > 1e-12 * abs(mean) else f"{mean:.4g}"
+
+
+def _escaped(text: str) -> str:
+    for sign in ("&", "%", "#", "_"):
+        text = text.replace(sign, f"\\{sign}")
+    return text
