@@ -141,7 +141,8 @@ def _node(ax: Axes, text: str, place: tuple[float, float], look: Look, alone: bo
     centre = place == (0.0, 0.0)
     outside = (0.0, -0.13) if centre else (place[0] * 1.13, place[1] * 1.13)
     box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
-    ax.text(*outside, text, ha="center", va="center", fontsize="small", bbox=box, zorder=3)
+    side = "center" if abs(place[0]) < 0.3 or len(text) < 4 else "left" if place[0] > 0 else "right"
+    ax.text(*outside, text, ha=side, va="center", fontsize="small", bbox=box, zorder=3)
 
 
 def _legend(ax: Axes, by_name: Mapping[str, Look], heaviest: float, verb: str) -> None:

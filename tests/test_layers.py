@@ -35,7 +35,7 @@ LAYERS = (
     ("study",),
     ("sweep",),
     ("analysis",),
-    ("report",),
+    ("report", "compare"),
     ("papers",),
     ("cli",),
     ("scenarios", "__main__"),

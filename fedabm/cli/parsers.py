@@ -20,7 +20,7 @@ def command_line() -> argparse.ArgumentParser:
     parser = _Parser(prog="fedabm", description="Strategic behaviour in federated learning.")
     parser.add_argument("--version", action="version", version=f"fedabm {version('fedabm')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (_list, _run, _solve, _sweep, _report, _data, _reproduce, _record):
+    for add in (_list, _run, _solve, _sweep, _report, _data, _reproduce, _record, _init, _compare):
         add(commands)
     return parser
 
@@ -41,7 +41,9 @@ def _list(commands: Any) -> None:
 
 def _run(commands: Any) -> None:
     parser = commands.add_parser("run", help="run a scenario and save frames and pictures")
-    parser.add_argument("name", help="which scenario: a name of `fedabm list`, or the path of a script")
+    parser.add_argument(
+        "name", help="which scenario: a name of `fedabm list`, or the path of a script or of a study.toml"
+    )
     parser.add_argument("--seed", type=int, default=0, help="all randomness comes from it (default 0)")
     parser.add_argument("--steps", type=int, help="at most this many steps per run")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter; repeatable")
@@ -49,9 +51,32 @@ def _run(commands: Any) -> None:
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     parser.add_argument("--profile", action="store_true", help="print which share of the time training took")
     parser.add_argument(
+        "--format", action="append", default=[], choices=("pdf", "svg"), help="pictures in this format too; repeatable"
+    )
+    parser.add_argument(
         "--checkpoint", type=float, default=60.0, metavar="SECONDS", help="how often to save a long run (default 60)"
     )
     parser.set_defaults(command="fedabm.cli.run:run_scenario")
+
+
+def _init(commands: Any) -> None:
+    parser = commands.add_parser("init", help="write a commented study in TOML, to be changed and run")
+    parser.add_argument("file", nargs="?", type=Path, default=Path("study.toml"), help="(default study.toml)")
+    parser.set_defaults(command="fedabm.cli.compare:begin")
+
+
+def _compare(commands: Any) -> None:
+    parser = commands.add_parser("compare", help="mechanisms side by side on the owners of a study in TOML")
+    parser.add_argument("name", metavar="STUDY.toml", help="owners and accuracy; see fedabm init")
+    parser.add_argument(
+        "mechanisms", nargs="*", metavar="MECHANISM", help="by name or as { kind = ..., ... } (default: the study's)"
+    )
+    parser.add_argument("--seeds", type=int, default=10, metavar="N", help="runs of each mechanism (default 10)")
+    parser.add_argument("--seed", type=int, default=0, help="the first of them (default 0)")
+    parser.add_argument("--steps", type=int, help="at most this many steps per run")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: a new folder in results/)")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    parser.set_defaults(command="fedabm.cli.compare:compare")
 
 
 def _solve(commands: Any) -> None:

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,15 +22,16 @@ from fedabm.study import resume
 from fedabm.study.library import Script, find
 from fedabm.study.study import Study
 
-__all__ = ["run_scenario"]
+__all__ = ["command_word", "run_scenario"]
 
 
 def run_scenario(options: argparse.Namespace) -> None:
-    """`fedabm run NAME` or `fedabm run path/to/my_study.py`: run, save, and say where."""
-    script = find(options.name)
+    """`fedabm run NAME`, `fedabm run path/to/my_study.py` or `fedabm run study.toml`: run, save, and say where."""
+    script = _script(options.name)
     parameters = script.parameters(options.set)
     recorded = json.loads(json.dumps(parameters, default=repr))
     study = Study(script.name, options.seed, options.steps, recorded, quiet=options.quiet)
+    study.formats = tuple(dict.fromkeys(["png", *options.format]))
     command = _command(script, options)
     folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}", command)
     resume.make_room(folder, command)
@@ -54,13 +56,29 @@ def run_scenario(options: argparse.Namespace) -> None:
         study.note("")
         study.table(pd.DataFrame(profile.rows()), "Where the time went", "profile")
     pictures = [path for path in paths if path.suffix == ".png"]
-    study.note("\nWritten:")
-    for path in paths:
-        if path not in pictures:
-            study.note(f"  {path}")
-    study.note(f"All on one page: fedabm report {shlex.quote(str(folder))}")
+    others = ", ".join(path.name for path in paths if path not in pictures)
+    study.note(f"\nWritten to {folder}: {others}")
+    study.note(f"All on one page: {command_word()} report {shlex.quote(str(folder))}")
     for path in pictures:
         study.note(f"Picture: {path}")
+
+
+def _script(name: str) -> Script:
+    """The script of that name, or the study in that TOML file."""
+    if not name.endswith(".toml"):
+        return find(name)
+    from fedabm.compare.written import script_of  # imports Matplotlib
+
+    return script_of(name)
+
+
+def command_word() -> str:
+    """How to call this command: by its name where the shell finds it, else by its path."""
+    found = Path(sys.argv[0])
+    if shutil.which("fedabm") or found.name != "fedabm":
+        return "fedabm"
+    near = os.path.relpath(found)
+    return shlex.quote(near if not near.startswith("..") else str(found))
 
 
 def _seen(folder: Path) -> str:

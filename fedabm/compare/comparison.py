@@ -101,6 +101,11 @@ class Comparison:
         """How many runs each mechanism has."""
         return int(self.frames.runs["seed"].nunique())
 
+    @property
+    def random(self) -> bool:
+        """Whether anything differs from seed to seed."""
+        return bool((self.ends().drop(columns="seed").groupby("label").nunique() > 1).any(axis=None))
+
     def ends(self) -> pd.DataFrame:
         """One row per run: label, seed and what `MEASURES` says, at the end of the run."""
         steps = last_step(self.frames.steps).set_index("run")
@@ -211,7 +216,9 @@ def short_label(mechanism: Mechanism) -> str:
     >>> short_label(ShapleyShare()), short_label(ContributionSubsidy(0.02))
     ('Shapley share', 'contribution subsidy 0.02')
     """
-    words = snake(type(mechanism).__name__).replace("_", " ").replace("shapley", "Shapley").replace("banzhaf", "Banzhaf")
+    words = (
+        snake(type(mechanism).__name__).replace("_", " ").replace("shapley", "Shapley").replace("banzhaf", "Banzhaf")
+    )
     given = [getattr(mechanism, one.name) for one in fields(mechanism) if one.init]  # type: ignore[arg-type]
     usual = [one.default for one in fields(mechanism) if one.init]  # type: ignore[arg-type]
     numbers = [f"{value:g}" for value, default in zip(given, usual, strict=True) if _number(value) and value != default]

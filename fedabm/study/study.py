@@ -66,6 +66,9 @@ class Study:
         self._titles: dict[str, str] = {}
         self._pictures: dict[str, Figure] = {}
         self._graphs: dict[str, nx.DiGraph] = {}
+        self._texts: dict[str, str] = {}
+        #: in which formats pictures are saved
+        self.formats: tuple[str, ...] = ("png",)
 
     def simulate(self, scenario: Scenario, label: str = "", seed: int | None = None) -> Federation:
         """Run a scenario to its end, with a progress bar, and keep its frames."""
@@ -151,6 +154,10 @@ class Study:
         """Keep a figure, to be saved as NAME.png."""
         self._pictures[name] = figure
 
+    def text(self, text: str, name: str) -> None:
+        """Keep a text, to be saved under this name."""
+        self._texts[name] = text
+
     def graph(self, graph: nx.DiGraph, name: str = "graph") -> None:
         """Keep a graph, to be saved as NAME.graphml."""
         self._graphs[name] = graph
@@ -169,9 +176,14 @@ class Study:
             "versions": versions(),
         }
         tables = {f"{name}.csv": partial(frame.to_csv, index=False) for name, frame in self._tables.items()}
-        pictures = {f"{name}.png": partial(_draw, figure) for name, figure in self._pictures.items()}
+        pictures = {
+            f"{name}.{kind}": partial(_draw, figure, kind)
+            for name, figure in self._pictures.items()
+            for kind in self.formats
+        }
+        texts = {name: partial(_put, text) for name, text in self._texts.items()}
         graphs = {f"{name}.graphml": partial(write_graphml, graph) for name, graph in self._graphs.items()}
-        paths = save(self.frames, folder, manifest, {**tables, **pictures, **graphs})
+        paths = save(self.frames, folder, manifest, {**tables, **pictures, **graphs, **texts})
         self.close()
         return paths
 
@@ -188,5 +200,9 @@ class Study:
         return not any(len(frames.owners) for frames in self._frames)
 
 
-def _draw(figure: Figure, path: Path) -> None:
-    figure.savefig(path, format="png", dpi=150, bbox_inches="tight")
+def _draw(figure: Figure, kind: str, path: Path) -> None:
+    figure.savefig(path, format=kind, dpi=150, bbox_inches="tight")
+
+
+def _put(text: str, path: Path) -> None:
+    path.write_text(text, "utf-8")

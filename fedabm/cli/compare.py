@@ -1,0 +1,27 @@
+"""`fedabm init` and `fedabm compare`."""
+
+from __future__ import annotations
+
+import argparse
+
+from fedabm.cli.run import command_word, run_scenario
+from fedabm.common.errors import InputError
+from fedabm.compare.example import write_example
+
+__all__ = ["begin", "compare"]
+
+
+def begin(options: argparse.Namespace) -> None:
+    """Write the commented example, and say what to do with it."""
+    path = write_example(options.file)
+    print(f"Written: {path}\nRun it:  {command_word()} run {path}")
+
+
+def compare(options: argparse.Namespace) -> None:
+    """A study's owners under its own mechanisms or others, with more seeds and pictures to publish."""
+    if not options.name.endswith(".toml"):
+        raise InputError(f"compare takes a study in TOML, got {options.name!r}; write one with fedabm init study.toml")
+    words = [text if text.lstrip().startswith("{") else f'"{text}"' for text in options.mechanisms]
+    settings = [f"mechanisms=[{', '.join(words)}]"] if words else []
+    how = {"set": [f"seeds={options.seeds}", *settings], "format": ["pdf", "svg"], "profile": False, "checkpoint": 60.0}
+    run_scenario(argparse.Namespace(**vars(options) | how))

@@ -1,0 +1,74 @@
+"""The commented study that `fedabm init` writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fedabm.common.errors import InputError
+from fedabm.common.files import write
+
+__all__ = ["EXAMPLE", "write_example"]
+
+EXAMPLE = """\
+# A study of fedabm.  Change what you like, then:  fedabm run study.toml
+question = "Who pays for the model that five hospitals share?"
+
+# What a model trained on so much data is worth: here 1 - 1/(1 + data)^0.5.  All kinds: fedabm list accuracies
+accuracy = { kind = "power_law", exponent = 0.5 }
+
+steps = 100      # at most so many rounds; a run ends when nobody moves any more
+seeds = 1        # how often everything is repeated; more where strategies throw dice or numbers are drawn (see below)
+figures = ["comparison", "owners", "money", "over time"]
+
+# The rules to compare, by what you want to call them.  All kinds: fedabm list mechanisms
+[mechanisms]
+"no payments" = "no_payments"
+"subsidy" = { kind = "contribution_subsidy", rate = 0.004 }
+"Shapley shares" = "shapley_share"
+
+# The owners of the data.  cost: per unit of data (or a table such as { kind = "affine", rate = 0.01, fixed = 0.1 });
+# data: all it has; strategy: what it does (default: best_response).  All kinds: fedabm list strategies
+[[owners]]
+name = "St. Mary"
+cost = 0.002
+data = 300
+
+[[owners]]
+name = "Charité"
+cost = 0.003
+data = 500
+
+[[owners]]
+name = "County"
+cost = 0.005
+data = 200
+strategy = "free_rider"
+
+[[owners]]
+name = "Riverside"
+cost = 0.004
+data = 250
+strategy = { kind = "liar", truth = "best_response", contribution_factor = 2.0 }
+
+[[owners]]
+name = "Hill Clinic"
+cost = 0.008
+data = 100
+
+# Several owners of one kind, called "practice 1", "practice 2", ...; delete the marks to have them.
+# [[groups]]
+# name = "practice"
+# count = 10
+# cost = { low = 0.004, high = 0.012 }
+# data = { low = 20, high = 60 }
+# strategy = "best_response"
+"""
+
+
+def write_example(path: str | Path) -> Path:
+    """Write the example to a new file."""
+    path = Path(path)
+    if path.exists():
+        raise InputError(f"{path} is there already; give another name, for instance fedabm init my_{path.name}")
+    write(path, EXAMPLE, "choose a folder that can be written to")
+    return path

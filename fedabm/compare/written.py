@@ -1,0 +1,239 @@
+"""A study in TOML, for people who do not program: who takes part, under which mechanisms, how often.
+
+    question = "Who pays for the model that five hospitals share?"
+    accuracy = { kind = "power_law", exponent = 0.5 }
+    seeds = 1
+
+    [mechanisms]
+    "no payments" = "no_payments"
+    "Shapley shares" = "shapley_share"
+
+    [[owners]]
+    name = "St. Mary"
+    cost = 0.004
+    data = 500
+
+    [[groups]]
+    name = "practice"
+    count = 10
+    cost = { low = 0.01, high = 0.03 }
+    data = 50
+
+Mechanisms, accuracies, strategies and costs go by name or table, as in a game (`fedabm.specs.games`); members of a
+group are called by its name and their number; what has a `low` and a `high` is drawn between them, anew for every seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from fedabm.common.errors import InputError, check_range, check_whole
+from fedabm.compare.comparison import Comparison, compare
+from fedabm.games.accuracy import Accuracy
+from fedabm.games.costs import Cost, Linear
+from fedabm.mechanisms import Mechanism
+from fedabm.simulation.activation import Activation, Sequential
+from fedabm.simulation.scenario import OwnerProfile
+from fedabm.specs.toml import read_toml
+from fedabm.specs.values import Reader
+from fedabm.strategies import BestResponse, Strategy
+from fedabm.study.library import Script
+from fedabm.study.study import Study
+
+__all__ = ["Written", "read_study", "script_of"]
+
+Picture = Literal["comparison", "owners", "money", "over time"]
+
+
+@dataclass(frozen=True)
+class Range:
+    """A number between two others, each as likely as the next."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise InputError(f"low must not be above high, got {self.low:g} and {self.high:g}; exchange them")
+
+
+@dataclass(frozen=True)
+class Member:
+    """An owner with a name: what its data cost (a number is a rate per unit), how much it has, what it does."""
+
+    name: str
+    cost: float | Cost
+    data: float
+    strategy: Strategy = field(default_factory=BestResponse)
+    start: float = 0.0
+    budget: float = np.inf
+    joins: int = 1
+    role: str = "owner"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Several owners of one kind, called by the group's name and their number."""
+
+    name: str
+    count: int
+    cost: float | Range | Cost
+    data: float | Range
+    strategy: Strategy = field(default_factory=BestResponse)
+    joins: int = 1
+
+    def __post_init__(self) -> None:
+        check_whole(f"count of group {self.name!r}", self.count)
+        check_range(f"count of group {self.name!r}", self.count, 1, 1_000_000)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a file says about a study."""
+
+    accuracy: Accuracy
+    mechanisms: dict[str, Mechanism] | tuple[Mechanism, ...]
+    owners: tuple[Member, ...] = ()
+    groups: tuple[Group, ...] = ()
+    question: str = "What do these owners make of these mechanisms?"
+    seeds: int = 1
+    steps: int = 200
+    activation: Activation = field(default_factory=Sequential)
+    figures: tuple[Picture, ...] = ("comparison", "owners")
+
+    def __post_init__(self) -> None:
+        check_whole("seeds", self.seeds)
+        check_whole("steps", self.steps)
+        if not self.owners and not self.groups:
+            raise InputError("a study needs owners, got none; add [[owners]] with name, cost and data, or [[groups]]")
+
+    def people(self, rng: np.random.Generator) -> list[OwnerProfile]:
+        """The owners, then the groups, with what is random drawn."""
+        named = [
+            OwnerProfile(
+                _cost(one.cost),
+                one.data,
+                one.strategy,
+                one.start,
+                budget=one.budget,
+                joins=one.joins,
+                role=one.role,
+                name=one.name,
+            )
+            for one in self.owners
+        ]
+        return named + [profile for group in self.groups for profile in _drawn(group, rng)]
+
+    def compared(self, study: Study) -> Comparison:
+        """Run everything inside a study."""
+        return compare(
+            self.people,
+            self.mechanisms,
+            range(study.seed, study.seed + self.seeds),
+            accuracy=self.accuracy,
+            activation=self.activation,
+            simulate=study.simulate,
+            steps=study.steps or self.steps,
+        )
+
+    def run(self, study: Study) -> None:
+        """Simulate, and keep tables and pictures."""
+        show(self.compared(study), study, self.figures)
+
+
+def show(found: Comparison, study: Study, figures: Sequence[Picture]) -> None:
+    """Tables and pictures of a comparison, kept by the study."""
+    chance = found.seeds > 1 and found.random
+    runs = f"{found.seeds} seeds, ± half the 95% interval" if chance else "at the end"
+    study.table(found.table() if chance else found.table().filter(regex="[^±]$"), f"By mechanism, {runs}", "comparison")
+    if found.seeds > 1 and not chance:
+        study.note(f"All {found.seeds} seeds give the same: nothing here is random.")
+    if len(found.labels) > 1 and chance:
+        study.table(found.differences(), "Paired differences, seed by seed", "differences")
+    if found.frames.owners["owner"].nunique() <= 40:
+        study.table(found.owners(), "Utility of every owner", "owners")
+    for name in figures:
+        study.picture(_PICTURES[name](found), name.replace(" ", "_"))
+    for word, text in (("md", found.markdown()), ("tex", found.latex())):
+        study.text(text, f"comparison.{word}")
+
+
+def read_study(path: str | Path) -> Written:
+    """The study that a TOML file describes; files that it names are looked for beside it."""
+    table = read_toml(path)
+    return Reader((Path(path).resolve().parent,)).make(Written, table, "the study")
+
+
+def script_of(path: str | Path) -> Script:
+    """The study as a script that can be run like any other."""
+    written, place = read_study(path), Path(path).resolve()
+
+    def run(study: Study, seeds: int = written.seeds, mechanisms: tuple[Mechanism, ...] = ()) -> None:
+        replace(written, seeds=seeds, mechanisms=mechanisms or written.mechanisms).run(study)
+
+    defaults = {"seeds": written.seeds, "mechanisms": ()}
+    return Script(place.stem, written.question, run, defaults, str(place))
+
+
+def _cost(given: float | Cost) -> Cost:
+    return given if isinstance(given, Cost) else Linear(given)
+
+
+def _drawn(group: Group, rng: np.random.Generator) -> list[OwnerProfile]:
+    """The members of a group."""
+    costs, sizes = (_numbers(one, group.count, rng) for one in (group.cost, group.data))
+    width = len(str(group.count))
+    return [
+        OwnerProfile(
+            _cost(cost), size, group.strategy, joins=group.joins, role=group.name, name=f"{group.name} {k + 1:0{width}}"
+        )
+        for k, (cost, size) in enumerate(zip(costs, sizes, strict=True))
+    ]
+
+
+def _numbers(given: Any, count: int, rng: np.random.Generator) -> list[Any]:
+    return rng.uniform(given.low, given.high, count).tolist() if isinstance(given, Range) else [given] * count
+
+
+def _owners_picture(found: Comparison) -> Any:
+    from fedabm.analysis.figures import of_runs, owner_bars
+
+    first = found.frames.runs["seed"].min()
+    runs = found.frames.runs.loc[found.frames.runs["seed"] == first, "run"].tolist()
+    return owner_bars(
+        of_runs(found.frames, runs), {"contribution": "data given", "payment": "payment", "utility": "utility"}
+    )
+
+
+def _money_picture(found: Comparison) -> Any:
+    from matplotlib.figure import Figure
+
+    from fedabm.analysis.figures import money_graph
+
+    first = found.frames.runs["seed"].min()
+    runs = found.frames.runs[found.frames.runs["seed"] == first]
+    figure = Figure(figsize=(5.2 * len(runs), 5.4), layout="constrained")
+    for panel, run in zip(figure.subplots(1, len(runs), squeeze=False)[0], runs.itertuples(), strict=True):
+        parts = (frame[frame["run"] == run.run] for frame in (found.frames.transfers, found.frames.owners))
+        money_graph(*parts, ax=panel)
+        panel.set_title(f"{run.label}\n{panel.get_title()}", fontsize="medium")
+    return figure
+
+
+def _time_picture(found: Comparison) -> Any:
+    from fedabm.analysis.figures import contributions_over_time, side_by_side
+
+    return side_by_side(found.frames, contributions_over_time)
+
+
+_PICTURES = {
+    "comparison": lambda found: found.figure(),
+    "owners": _owners_picture,
+    "money": _money_picture,
+    "over time": _time_picture,
+}

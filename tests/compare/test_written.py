@@ -1,0 +1,112 @@
+"""Studies in TOML: named owners, groups, several mechanisms."""
+
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedabm import load
+from fedabm.cli import main
+from fedabm.compare.example import EXAMPLE
+from fedabm.compare.written import read_study
+
+NAMES = ["St. Mary", "Charité", "County", "Riverside", "Hill Clinic"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The example that `fedabm init` writes, run as it stands."""
+    place = tmp_path_factory.mktemp("toml")
+    here = os.getcwd()
+    os.chdir(place)
+    try:
+        assert main(["init"]) == 0
+        assert main(["run", "study.toml", "--out", "out", "--quiet"]) == 0
+    finally:
+        os.chdir(here)
+    return place
+
+
+def test_the_example_names_five_hospitals_everywhere(folder):
+    owners = load(folder / "out").owners
+    assert owners.drop_duplicates("owner")["name"].tolist() == NAMES
+    assert pd.read_csv(folder / "out" / "owners.csv")["owner"].tolist() == NAMES
+    assert pd.read_csv(folder / "out" / "comparison.csv")["mechanism"].tolist() == [
+        "no payments",
+        "subsidy",
+        "Shapley shares",
+    ]
+    assert {path.name for path in (folder / "out").glob("*.png")} == {
+        "comparison.png",
+        "owners.png",
+        "money.png",
+        "over_time.png",
+    }
+
+
+def test_its_tables_fit_80_columns(folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    assert main(["run", "study.toml", "--out", "wide"]) == 0
+    tables = capsys.readouterr().out.partition("Written to")[0]
+    assert max(len(line.rstrip()) for line in tables.splitlines()) <= 80
+    assert all(name in tables for name in NAMES)
+
+
+def test_the_manifest_repeats_the_study_from_anywhere(folder, tmp_path, monkeypatch):
+    command = json.loads((folder / "out" / "manifest.json").read_text("utf-8"))["repeat"].split()
+    monkeypatch.chdir(tmp_path)
+    assert main([*command[1:], "--out", "again", "--quiet"]) == 0
+    pd.testing.assert_frame_equal(load("again").owners, load(folder / "out").owners)
+
+
+def test_other_mechanisms_on_the_same_owners(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    rule = '{ kind = "contribution_subsidy", rate = 0.01 }'
+    assert main(["compare", "study.toml", "cost_sharing", rule, "--seeds", "2", "--out", "two", "--quiet"]) == 0
+    assert pd.read_csv("two/comparison.csv")["mechanism"].tolist() == ["cost sharing", "contribution subsidy 0.01"]
+    assert os.path.exists("two/comparison.pdf")
+
+
+def test_groups_are_drawn_anew_for_every_seed_and_numbered(tmp_path):
+    text = EXAMPLE + '[[groups]]\nname = "practice"\ncount = 12\ncost = { low = 1, high = 2 }\ndata = 50\n'
+    path = tmp_path / "study.toml"
+    path.write_text(text, "utf-8")
+    written = read_study(path)
+    one, two = (written.people(np.random.default_rng(seed)) for seed in (1, 2))
+    assert [owner.name for owner in one[5:7]] == ["practice 01", "practice 02"]
+    rates = [owner.cost.value(np.array([1.0])).item() for owner in one[5:]]
+    assert all(1 <= rate <= 2 for rate in rates)
+    assert rates != [owner.cost.value(np.array([1.0])).item() for owner in two[5:]]
+    assert {owner.role for owner in one[5:]} == {"practice"}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("[[owners]]", "[[owner]]"), "unknown key 'owner'"),
+        (('"no_payments"', '"no_payment"'), "unknown mechanism 'no_payment'"),
+        (("cost = 0.002", 'cost = "cheap"'), "unknown cost 'cheap'"),
+        (("data = 300", "data = -1"), "capacity"),
+        (('name = "County"', 'name = "Charité"'), "called 'Charité'"),
+        (("seeds = 1 ", "seeds = 0 "), "seeds"),
+        (('"money"', '"monkey"'), "monkey"),
+    ],
+)
+def test_mistakes_get_one_line(change, said, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert change[0] in EXAMPLE
+    (tmp_path / "study.toml").write_text(EXAMPLE.replace(*change), "utf-8")
+    assert main(["run", "study.toml", "--quiet"]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert len(told.strip().splitlines()) == 1
+
+
+def test_init_overwrites_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.toml").write_text("mine", "utf-8")
+    assert main(["init"]) == 2
+    assert (tmp_path / "study.toml").read_text("utf-8") == "mine"
+    assert "my_study.toml" in capsys.readouterr().err
