@@ -165,7 +165,7 @@ class Comparison:
         from fedabm.compare.picture import draw  # Matplotlib is slow to import
 
         _known(measures)
-        return draw(self, measures)
+        return draw(self.frames, self.ends(), {name: MEASURES[name] for name in measures})
 
     def markdown(self, measures: Sequence[str] = tuple(MEASURES)) -> str:
         """The table for a README or an issue."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
+import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -14,34 +14,33 @@ from fedabm.analysis.looks import Look
 from fedabm.analysis.outcomes import aside, confidence
 from fedabm.analysis.rows import run_looks
 from fedabm.games.curves import Array
-from fedabm.results.frames import shorten
-
-if TYPE_CHECKING:
-    from fedabm.compare.comparison import Comparison
+from fedabm.results.frames import Frames, shorten
 
 __all__ = ["draw"]
 
 
-def draw(comparison: Comparison, measures: Sequence[str]) -> Figure:
-    """One panel per measure, one row per mechanism: mean, 95% interval, and every run as a dot."""
-    from fedabm.compare.comparison import MEASURES
+def draw(frames: Frames, ends: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """One panel per measure, one row per mechanism: mean, 95% interval, and every run as a dot.
 
-    labels, ends = comparison.labels, comparison.ends()
-    looks = run_looks(comparison.frames, labels, "label")
+    `ends` has a row per run, with its label and the measures; `titles` says what these mean.
+    """
+    labels, seeds = list(dict.fromkeys(ends["label"])), ends["seed"].nunique()
+    looks = run_looks(frames, labels, "label")
+    measures = list(titles)
     with sns.axes_style("whitegrid"), sns.plotting_context("paper"):
         figure = Figure(figsize=(1.6 + 2.1 * len(measures), 1.1 + 0.42 * len(labels)), layout="constrained")
         panels = figure.subplots(1, len(measures), sharey=True, squeeze=False)[0]
         for panel, name in zip(panels, measures, strict=True):
             for place, label in enumerate(labels):
                 _row(panel, place, ends.loc[ends["label"] == label, name].to_numpy(float), looks[label])
-            panel.set_title(_wrapped(MEASURES[name]), fontsize="small")
+            panel.set_title(_wrapped(titles[name]), fontsize="small")
             panel.tick_params(axis="x", labelsize="small")
             panel.locator_params(axis="x", nbins=4)
             panel.grid(visible=False, axis="y")
         panels[0].set_yticks(range(len(labels)), [shorten(label, 34) for label in labels])
         panels[0].invert_yaxis()
-        several = "means, 95% intervals over" if comparison.seeds > 1 else "at the end of"
-        figure.supxlabel(f"{several} {comparison.seeds} {'seeds' if comparison.seeds > 1 else 'run'}", fontsize="small")
+        several = f"means and 95% intervals over {seeds} seeds" if seeds > 1 else "at the end of one run each"
+        figure.supxlabel(several, fontsize="small")
     return figure
 
 
