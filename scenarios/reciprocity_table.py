@@ -4,6 +4,8 @@ Table 1 of Murhekar et al. 2025 on the accuracy functions of their Appendix E: 3
 are rotated differently (two owners for lumpy skin disease), costs per batch drawn from [0, 0.001].  The printed
 numbers are not equilibria but iterates: preset `paper` takes 1000 steps of size 10 from s = 1, `active` owners at a
 time, and `converged` solves the game.  In equilibrium Shapley shares make every image owner contribute all it may.
+Gains and reciprocity count the worst equilibrium, and of M^0 the best (Definitions 3.3, 3.6, 3.7); `equilibria` says
+whether there is only one.
 
 Owners of MNIST and FashionMNIST may give 100 of about 181 batches, so 55.1% is everything.  As stated, with 10 of 30
 owners per step, the shares of CIFAR-10 come out as printed but those of MNIST and FashionMNIST at about half.  Two
@@ -11,13 +13,12 @@ settings were chosen here because they fit, not because the paper states them: a
 authors' code's beta) comes near the printed shares of MNIST and FashionMNIST, except 52% instead of 54.8% for Shapley
 shares on the latter; and for lumpy skin disease, where neither costs nor capacities are given, 100 batches per owner
 at the same costs come near M^0 but not M^Shap (78% instead of 81.3%).  Its printed reciprocity of 0.02 is not
-explained by any setting tried.  The printed accuracy gains are those of trained networks, ours those of the accuracy
-functions.
+explained by any setting tried.  The printed accuracy gains are those of trained networks and stand in
+`reciprocity_table_trained`; those of the accuracy functions are another thing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import matplotlib.pyplot as plt
@@ -28,92 +29,28 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm.cli import run_script
-from fedabm.common.errors import check_positive
+from fedabm.common.errors import check_positive, check_whole
 from fedabm.common.random import generator
 from fedabm.games.accuracy import GroupWeighted
 from fedabm.mechanisms import CostSharing, Mechanism, NoPayments, ShapleyShare
+from fedabm.papers.murhekar2025.printed import PRINTED, RULES, Printed
+from fedabm.papers.murhekar2025.protocols import paper_budget
 from fedabm.shapley import shapley
 from fedabm.solving.equilibrium import Equilibrium
 from fedabm.solving.game import Game
 from fedabm.solving.metrics import accuracy_gain, data_gain, reciprocity
+from fedabm.solving.several import Equilibria, solve_all
 from fedabm.study.study import Study
 
-_MEASURES = {"share": "share %", "data": "data gain", "accuracy": "acc. gain", "reciprocity": "reciprocity"}
+#: what is measured, and whether the paper measures the same thing
+_MEASURES = {"share %": True, "data gain": True, "acc. gain": False, "reciprocity": True}
 _TITLES = {
-    "share": "data share (% of all batches)",
-    "data": r"data gain over $\mathcal{M}^0$",
-    "accuracy": r"accuracy gain over $\mathcal{M}^0$ (printed: trained networks)",
+    "share %": "data share (% of all batches)",
+    "data gain": r"data gain over $\mathcal{M}^0$",
+    "acc. gain": r"accuracy gain over $\mathcal{M}^0$, by the accuracy functions",
     "reciprocity": "reciprocity (least received per share given)",
 }
-_MECHANISMS = ("M^0", "M^BG", "M^Shap")
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """Weights of Appendix E, owners per group, batches an owner may give and has, and Table 1 as printed."""
-
-    title: str
-    weights: tuple[tuple[float, ...], ...]
-    members: int
-    capacity: float
-    batches: float
-    printed: dict[str, tuple[float, float, float]]
-
-
-_DATASETS = {
-    "mnist": Dataset(
-        "MNIST",
-        ((3.1e-3, 4.7e-4, 4.4e-4), (6.7e-4, 1.9e-3, 6.5e-4), (9.3e-4, 8.3e-4, 2.1e-3)),
-        10,
-        100.0,
-        5440 / 30,
-        {
-            "share": (5.8, 7.6, 54.9),
-            "data": (1.0, 1.32, 9.51),
-            "accuracy": (1.0, 0.99, 1.02),
-            "reciprocity": (0.61, 0.70, 1.0),
-        },
-    ),
-    "fashion_mnist": Dataset(
-        "FashionMNIST",
-        ((1.3e-3, 3.1e-4, 5.7e-4), (1.0e-4, 1.5e-3, 2.6e-4), (4.9e-4, 4.4e-4, 1.6e-3)),
-        10,
-        100.0,
-        5440 / 30,
-        {
-            "share": (4.1, 6.2, 54.8),
-            "data": (1.0, 1.51, 13.43),
-            "accuracy": (1.0, 1.02, 1.05),
-            "reciprocity": (0.47, 0.75, 1.0),
-        },
-    ),
-    "cifar10": Dataset(
-        "CIFAR-10",
-        ((5.8e-3, 1.4e-3, 7.9e-4), (2.5e-3, 6.1e-3, 7.4e-4), (4.2e-3, 3.0e-3, 1.8e-3)),
-        10,
-        27.0,
-        27.0,
-        {
-            "share": (25.6, 28.9, 99.6),
-            "data": (1.0, 1.13, 3.89),
-            "accuracy": (1.0, 1.02, 1.11),
-            "reciprocity": (0.50, 0.57, 1.0),
-        },
-    ),
-    "lumpy_skin": Dataset(
-        "Lumpy skin",
-        ((1.2e-2, 9.1e-3), (1.4e-2, 1.6e-2)),
-        1,
-        100.0,
-        100.0,
-        {
-            "share": (46.7, 46.7, 81.3),
-            "data": (1.0, 1.0, 1.73),
-            "accuracy": (1.0, 0.98, 1.01),
-            "reciprocity": (0.92, 0.02, 1.0),
-        },
-    ),
-}
+_SETS = {name: data for name, data in PRINTED.items() if data.weights}
 
 
 def run(
@@ -123,22 +60,46 @@ def run(
     rate: Literal["1-1/n", "0.8", "optimal"] = "1-1/n",
     active: int = 10,
     cost: float = 0.001,
+    seeds: int = 3,
 ) -> None:
-    """Play or solve the three mechanisms on each dataset, beside the printed table."""
+    """Play or solve the three mechanisms on each dataset, `seeds` times with new costs, beside the printed table."""
     check_positive("active", active)
     check_positive("cost", cost)
+    check_whole("seeds", seeds)
     rows = []
-    for number, (name, data) in enumerate(_DATASETS.items()):
+    for number, (name, data) in enumerate(_SETS.items()):
         if dataset in ("all", name):
-            owners = data.members * len(data.weights)
-            costs = generator(study.seed, "population", number).uniform(0.0, cost, owners)
-            games = [_game(data, costs, mechanism) for mechanism in _mechanisms(rate, owners)]
-            labels = [f"{data.title}, {mechanism}" for mechanism in _MECHANISMS]
-            found = [_play(study, game, label, preset, active) for game, label in zip(games, labels, strict=True)]
-            rows += _measure(data, games, found)
-    table = pd.DataFrame(rows)
-    study.table(table, f"Table 1, preset {preset}, beside the printed values")
-    study.picture(_figure(table, preset), "reciprocity_table")
+            for seed in range(study.seed, study.seed + seeds):
+                costs = generator(seed, "population", number).uniform(0.0, cost, data.members * len(data.weights))
+                rows += _once(study, data, costs, preset, rate, active, seed)
+    single = pd.DataFrame(rows)
+    study.table(_means(single), f"Table 1, preset {preset}, {_times(seeds)}, beside the printed values")
+    if seeds > 1:
+        study.table(single, "Each repetition", "repetitions")
+    study.picture(_figure(single, preset), "reciprocity_table")
+
+
+def _times(seeds: int) -> str:
+    return "one repetition" if seeds == 1 else f"means of {seeds} repetitions"
+
+
+def _once(
+    study: Study, data: Printed, costs: np.ndarray, preset: str, rate: str, active: int, seed: int
+) -> list[dict[str, object]]:
+    """One repetition on one dataset: a row per mechanism."""
+    groups = np.repeat(np.arange(len(data.weights)), data.members)
+    accuracy = GroupWeighted(data.weights, groups)
+    games = [Game(accuracy, costs, data.most, mechanism) for mechanism in _mechanisms(rate, len(costs))]
+    found = []
+    for game, rule in zip(games, RULES, strict=True):
+        label = f"{data.title}, {rule}"
+        if preset == "converged":
+            study.solve(game, label)
+            found.append(solve_all(game))
+        else:
+            made = study.solve(game, label, **paper_budget(game.owners, seed, active, study.steps or 1000))
+            found.append(_iterate(made))
+    return _measure(data, games, found, seed)
 
 
 def _mechanisms(rate: str, owners: int) -> tuple[Mechanism, ...]:
@@ -146,69 +107,90 @@ def _mechanisms(rate: str, owners: int) -> tuple[Mechanism, ...]:
     return NoPayments(), shared[rate], ShapleyShare()
 
 
-def _game(data: Dataset, costs: np.ndarray, mechanism: Mechanism) -> Game:
-    groups = np.repeat(np.arange(len(data.weights)), data.members)
-    return Game(GroupWeighted(data.weights, groups), costs, data.capacity, mechanism)
+def _iterate(made: Equilibrium) -> Equilibria:
+    """An iterate in the place of the equilibria."""
+    return Equilibria(made, (), None, "an iterate, no equilibrium")
 
 
-def _play(study: Study, game: Game, label: str, preset: str, active: int) -> Equilibrium:
-    """The iterate after 1000 steps as in the paper, or the equilibrium."""
-    if preset == "converged":
-        return study.solve(game, label)
-    return study.solve(
-        game,
-        label,
-        start=np.ones(game.owners),
-        method="stochastic gradient",
-        step=10.0,
-        active=min(active, game.owners),
-        rng=generator(study.seed, "activation"),
-        limit=study.steps or 1000,
-    )
-
-
-def _measure(data: Dataset, games: list[Game], found: list[Equilibrium]) -> list[dict[str, object]]:
+def _measure(data: Printed, games: list[Game], found: list[Equilibria], seed: int) -> list[dict[str, object]]:
     """The columns of Table 1 for the three mechanisms on one dataset."""
     base, rows = found[0], []
-    for k, (game, here) in enumerate(zip(games, found, strict=True)):
-        measured = {
-            "share": 100 * float(here.profile.sum()) / (data.batches * game.owners),
-            "data": data_gain(here.profile, base.profile),
-            "accuracy": accuracy_gain(here.accuracies, base.accuracies),
-            "reciprocity": reciprocity(here.accuracies, here.payments, shapley(game.accuracy, here.profile)),
-        }
-        row: dict[str, object] = {"dataset": data.title, "mechanism": _MECHANISMS[k]}
-        for name, title in _MEASURES.items():
-            row |= {title: measured[name], f"{title} printed": data.printed[name][k]}
-        rows.append(row | {"converged": here.converged, "gap": here.gap})
+    for rule, game, here in zip(RULES, games, found, strict=True):
+        shares = np.array([shapley(game.accuracy, profile) for profile in here.profiles])
+        rows.append(
+            {
+                "dataset": data.title,
+                "mechanism": rule,
+                "seed": seed,
+                "share %": 100 * float(here.profiles.sum(axis=1).min()) / (data.batches * game.owners),
+                "data gain": data_gain(here.profiles, base.profiles),
+                "acc. gain": accuracy_gain(here.accuracies, base.accuracies),
+                "reciprocity": reciprocity(here.accuracies, here.payments, shares),
+                "converged": here.answer.converged,
+                "gap": here.answer.gap,
+                "equilibria": _number(here),
+            }
+        )
     return rows
 
 
-def _figure(table: pd.DataFrame, preset: str) -> Figure:
+def _number(here: Equilibria) -> str:
+    """Whether there is one equilibrium."""
+    if not here.every:
+        return "an iterate"
+    return {True: "unique", None: "open", False: f"{len(here.every)} found"}[here.unique]
+
+
+def _means(single: pd.DataFrame) -> pd.DataFrame:
+    """Means over repetitions beside the printed values, where they measure the same thing."""
+    rows = []
+    for (title, rule), runs in single.groupby(["dataset", "mechanism"], sort=False):
+        row: dict[str, object] = {"dataset": title, "mechanism": rule}
+        for measure, same in _MEASURES.items():
+            row[measure] = runs[measure].mean()
+            if same:
+                row[f"{measure} printed"] = _printed(title, measure, rule)
+        numbers = ", ".join(dict.fromkeys(runs["equilibria"]))
+        rows.append(row | {"converged": bool(runs["converged"].all()), "gap": runs["gap"].max(), "equilibria": numbers})
+    return pd.DataFrame(rows)
+
+
+def _printed(title: str, measure: str, rule: str) -> float:
+    data = next(data for data in _SETS.values() if data.title == title)
+    return float(data.table[measure][RULES.index(rule)])
+
+
+def _figure(single: pd.DataFrame, preset: str) -> Figure:
     """One panel per column of Table 1; per dataset and mechanism our bar beside the printed one."""
     sns.set_theme(style="whitegrid", context="paper")
     figure, axes = plt.subplots(2, 2, figsize=(9.5, 5.6), sharex=True, layout="constrained")
-    for panel, name in zip(axes.flat, _MEASURES, strict=True):
-        _bars(panel, table, _MEASURES[name])
-        panel.set_title(_TITLES[name])
+    for panel, measure in zip(axes.flat, _MEASURES, strict=True):
+        _bars(panel, single, measure)
+        panel.set_title(_TITLES[measure])
     axes[0, 1].set_yscale("log")
     axes[0, 1].set_yticks([1, 2, 5, 10, 20], labels=["1", "2", "5", "10", "20"])
     ours = "iterate" if preset == "paper" else "equilibrium"
     handles, labels = axes[0, 0].get_legend_handles_labels()
     labels = [label.replace("ours", ours) for label in labels]
-    figure.legend(handles, labels, loc="outside lower center", ncol=6, frameon=False)
+    seeds = single["seed"].nunique()
+    bands = "" if seeds == 1 else f"lines: least and most of {seeds} repetitions"
+    figure.legend(handles, labels, loc="outside lower center", ncol=6, frameon=False, title=bands)
     return figure
 
 
-def _bars(panel: Axes, table: pd.DataFrame, column: str) -> None:
-    names, width = list(table["dataset"].unique()), 0.13
-    for k, mechanism in enumerate(_MECHANISMS):
-        rows, colour = table[table["mechanism"] == mechanism], sns.color_palette("colorblind")[k]
-        place = np.arange(len(names)) + (2 * k - 2.5) * width
-        symbol = f"$\\mathcal{{M}}^{{{mechanism[2:]}}}$"
-        panel.bar(place, rows[column], width, color=colour, label=f"{symbol} ours")
-        style = {"facecolor": "white", "edgecolor": colour, "hatch": "////", "linewidth": 1.0}
-        panel.bar(place + width, rows[f"{column} printed"], width, label=f"{symbol} printed", **style)
+def _bars(panel: Axes, single: pd.DataFrame, measure: str) -> None:
+    names, width = list(single["dataset"].unique()), 0.13
+    for k, rule in enumerate(RULES):
+        runs, colour = single[single["mechanism"] == rule], sns.color_palette("colorblind")[k]
+        several = runs.groupby("dataset", sort=False)[measure]
+        place, mean = np.arange(len(names)) + (2 * k - 2.5) * width, several.mean()
+        band = np.maximum([mean - several.min(), several.max() - mean], 0.0)
+        symbol = f"$\\mathcal{{M}}^{{{rule[2:]}}}$"
+        panel.bar(place, mean, width, yerr=band, capsize=2, color=colour, label=f"{symbol} ours")
+        if _MEASURES[measure]:
+            style = {"facecolor": "white", "edgecolor": colour, "hatch": "////", "linewidth": 1.0}
+            theirs = [_printed(name, measure, rule) for name in names]
+            panel.bar(place + width, theirs, width, label=f"{symbol} printed", **style)
     panel.set(xticks=np.arange(len(names)), xticklabels=names)
     panel.grid(visible=False, axis="x")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -84,18 +85,22 @@ class Preset:
 def engine_for(dataset: Dataset, size: Size, seed: int, partition: Partition | None = None) -> Engine:
     """A random part of a set, dealt to owners (default: equally and at random), with a test part of each.
 
-    Natural owners keep all their samples.  If a set is too small, owners get less, in the same proportions.
+    Natural owners keep all their samples.  If a set is too small, owners get less, in the same proportions, and a
+    warning says so.
     """
-    pool = dataset.train
-    needed = len(pool) if isinstance(partition, Natural) else size.owners * (size.samples + size.tests)
-    rows = np.sort(generator(seed, "data", 1_000_000).permutation(len(pool))[:needed])
+    pool, rule = dataset.train, IID(size.owners) if partition is None else partition
+    needed = len(pool) if isinstance(rule, Natural) else size.owners * (size.samples + size.tests)
+    rows = np.sort(rule.drawn(pool.y, needed, generator(seed, "data", 1_000_000)))
     dealt = from_partition(
         pool.subset(rows),
-        IID(size.owners) if partition is None else partition,
+        rule,
         seed,
         size.tests / (size.samples + size.tests),
         one_class="allow",
     )
+    if not isinstance(rule, Natural) and dealt.capacities.mean() < 0.98 * size.samples:
+        got = f"an owner has {dealt.capacities.mean():.0f} samples on average where {size.samples} are asked for"
+        warnings.warn(f"{dataset.name} is too small: {got}; take fewer owners or samples", stacklevel=2)
     return Engine(size.network, dealt)
 
 

@@ -32,6 +32,10 @@ class Partition(ABC):
     def parts(self, labels: np.ndarray, users: np.ndarray | None, rng: np.random.Generator) -> list[np.ndarray]:
         """Every owner's positions, in any order."""
 
+    def drawn(self, labels: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
+        """The positions of a random part of a set that is to be dealt: `samples` of them, or all that there are."""
+        return rng.permutation(len(labels))[:samples]
+
     def transform(self, x: np.ndarray, owner: int, owners: int) -> np.ndarray:
         """What this owner's samples look like; unchanged in most partitions."""
         return x

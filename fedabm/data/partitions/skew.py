@@ -83,10 +83,21 @@ class LabelMix(Partition):
             raise InputError(f"shares of labels must be rows that sum to 1, got {self.shares}; give one row per owner")
 
     def parts(self, labels: np.ndarray, users: np.ndarray | None, rng: np.random.Generator) -> list[np.ndarray]:
-        rows, shares = label_rows(labels, rng), np.asarray(self.shares, dtype=float)
-        if len(rows) != shares.shape[1]:
-            raise InputError(f"{shares.shape[1]} shares per owner but {len(rows)} labels; give one share per label")
+        rows, shares = self._rows(labels, rng), np.asarray(self.shares, dtype=float)
         sizes = np.array([len(row) for row in rows])
         wanted = shares.sum(axis=0)
         size = (sizes[wanted > 0] / wanted[wanted > 0]).min()
         return deal(rows, np.floor(shares.T * size + 1e-9).astype(int))
+
+    def drawn(self, labels: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
+        """As many of every label as the shares ask for, so that a rare label does not make owners small."""
+        mix = np.mean(np.asarray(self.shares, dtype=float), axis=0)
+        rows = self._rows(labels, rng)
+        return np.concatenate([row[: int(np.ceil(share * samples))] for row, share in zip(rows, mix, strict=True)])
+
+    def _rows(self, labels: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+        """The positions of every label; each must have its share."""
+        rows, shares = label_rows(labels, rng), np.asarray(self.shares, dtype=float)
+        if len(rows) != shares.shape[1]:
+            raise InputError(f"{shares.shape[1]} shares per owner but {len(rows)} labels; give one share per label")
+        return rows

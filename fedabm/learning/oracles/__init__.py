@@ -13,7 +13,7 @@ judges coalitions' models, `memory` remembers, `scores` says what a model is wor
 
 from fedabm.learning.oracles.coalition import Coalition
 from fedabm.learning.oracles.curve import Curve
-from fedabm.learning.oracles.fitted import Fit, Points, fit_groups, measure_groups
+from fedabm.learning.oracles.fitted import Fit, Points, corners, fit_groups, measure_corners, measure_groups
 from fedabm.learning.oracles.learning import Learning
 from fedabm.learning.oracles.rounds import Rounds
 from fedabm.learning.oracles.scores import Measure
@@ -28,6 +28,8 @@ __all__ = [
     "Points",
     "Rounds",
     "Trained",
+    "corners",
     "fit_groups",
+    "measure_corners",
     "measure_groups",
 ]

@@ -14,7 +14,7 @@ from fedabm.games.accuracy.power_law import GroupWeighted
 from fedabm.games.curves import Array
 from fedabm.learning.oracles.trained import Trained
 
-__all__ = ["Fit", "Points", "fit_groups", "measure_groups"]
+__all__ = ["Fit", "Points", "corners", "fit_groups", "measure_corners", "measure_groups"]
 
 _COMMON = ("scale", "exponent", "offset", "ceiling")
 
@@ -27,6 +27,15 @@ class Fit:
     r_squared: float
     rmse: float
     residuals: Array
+
+    @property
+    def chance(self) -> float:
+        """The accuracy without any data, a_g(0)."""
+        return float(self.accuracy.curve(np.zeros(1))[0])
+
+    def sound(self, least: float = 0.5) -> bool:
+        """Whether the fit explains at least this share of the variance; what is solved on a bad fit says nothing."""
+        return bool(self.r_squared >= least)
 
 
 class Points(NamedTuple):
@@ -46,12 +55,14 @@ def fit_groups(
     offset: float = 1.0,
     ceiling: float = 1.0,
     free: Sequence[str] = (),
+    least: float | None = None,
 ) -> Fit:
     """Fit a_g = ceiling - scale * (offset + sum_h w_gh S_h)^-exponent to points by non-linear least squares.
 
     Murhekar et al. 2025, Section 5.1, where only the weights w_gh >= 0 are fitted.  `totals` (k, G) are the data of
     each group and `accuracies` (k, G) what its owners got; `groups` is the group of each owner.  Parameters named in
-    `free` are fitted too, from the given values on.
+    `free` are fitted too, from the given values on; with "scale" among them the accuracy without data, which the paper
+    has at 0, is a free chance level, ceiling - scale * offset^-exponent.  A fit with an R^2 below `least` is refused.
 
     >>> S = np.array([[5.0, 0.0], [0.0, 5.0], [5.0, 5.0]])
     >>> fit = fit_groups(S, 1 - 1 / (1 + S @ np.array([[1.0, 0.25], [0.5, 2.0]]).T), groups=[0, 1, 1])
@@ -69,24 +80,61 @@ def fit_groups(
     residuals = points.accuracies - accuracy.curve(points.totals @ weights.T)
     spread = float(np.sum((points.accuracies - points.accuracies.mean()) ** 2))
     lost = float(np.sum(residuals**2))
-    return Fit(
-        accuracy, 1.0 - lost / spread if spread > 0 else np.nan, float(np.sqrt(np.mean(residuals**2))), residuals
-    )
+    quality = 1.0 - lost / spread if spread > 0 else np.nan
+    found_fit = Fit(accuracy, quality, float(np.sqrt(np.mean(residuals**2))), residuals)
+    if least is not None and not found_fit.sound(least):
+        raise InputError(
+            f"the fit has an R^2 of {quality:.3g}, less than {least:g}: it describes nothing; train more points or "
+            "leave more parameters free"
+        )
+    return found_fit
 
 
 def measure_groups(oracle: Trained, groups: Sequence[int], points: int, rng: np.random.Generator) -> Points:
     """Train on a random share of each group's data, `points` times, without strategic behaviour."""
     check_whole("points", points)
+    belongs = _membership(oracle, groups)
+    shares = rng.uniform(size=(points, belongs.shape[1]))
+    return _measured(oracle, belongs, np.rint(shares @ belongs.T * oracle.engine.data.capacities))
+
+
+def corners(oracle: Trained, groups: Sequence[int], samples: float) -> Array:
+    """The profiles (2^G, n) in which every group gives nothing or `samples`, the same from each of its owners.
+
+    Murhekar et al. 2025, Appendix E: "0 and 200 batches from each group".
+    """
+    belongs = _membership(oracle, groups)
+    each = belongs @ (samples / belongs.sum(axis=0))
+    short = each > oracle.engine.data.capacities * (1 + 1e-9)
+    if np.any(short):
+        owner = int(np.argmax(short))
+        has = f"owner {owner} has {oracle.engine.data.capacities[owner]} samples"
+        raise InputError(f"{has} and would give {each[owner]:.0f} of its group's {samples:g}; ask groups for less")
+    kinds = belongs.shape[1]
+    given = (np.arange(2**kinds)[:, None] >> np.arange(kinds)) & 1
+    return np.rint(given @ belongs.T * each)
+
+
+def measure_corners(oracle: Trained, groups: Sequence[int], profiles: Array) -> Points:
+    """Train on each of these profiles; `corners` makes the paper's."""
+    return _measured(oracle, _membership(oracle, groups), profiles)
+
+
+def _membership(oracle: Trained, groups: Sequence[int]) -> Array:
+    """Who belongs to which group, (n, G)."""
     members, capacities = np.asarray(groups), oracle.engine.data.capacities
     if members.shape != capacities.shape:
         raise InputError(f"groups of {len(members)} owners but {len(capacities)} owners; give the group of each owner")
     if members.dtype.kind not in "iu" or members.min() < 0:
         raise InputError(f"groups must be whole numbers from 0 on, got {members.tolist()}; number them")
-    kinds = np.arange(members.max() + 1)
-    belongs = (members[:, None] == kinds).astype(float)
+    belongs = (members[:, None] == np.arange(members.max() + 1)).astype(float)
     if not np.all(belongs.any(axis=0)):
         raise InputError(f"group {int(np.argmin(belongs.any(axis=0)))} has no owner; number the groups from 0 on")
-    profiles = np.rint(rng.uniform(size=(points, len(kinds)))[:, members] * capacities)
+    return belongs
+
+
+def _measured(oracle: Trained, belongs: Array, profiles: Array) -> Points:
+    """The data of every group and the mean accuracy of its owners."""
     return Points(profiles @ belongs, oracle.values(profiles) @ belongs / belongs.sum(axis=0))
 
 

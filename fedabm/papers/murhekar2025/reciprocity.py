@@ -26,18 +26,23 @@ def measured_reciprocity(
     oracle: Coalition,
     accuracies: Array,
     payments: Array,
-    permutations: int,
+    permutations: int | None,
     rng: np.random.Generator,
     sampled: bool = False,
 ) -> Returned:
     """min_i (a_i + p_i - a_i(0)) / phi_i with phi_i from coalition models in `permutations` sampled orders.
 
-    Murhekar et al. 2025, eq. (4).  `sampled` says that the payments come from another sample of the same size, as
-    those of M^Shap do: then both errors add up.  The error is that of the owner with the least, at a level that holds
-    for the least of n.  Nan if nobody contributes.
+    Murhekar et al. 2025, eq. (4).  Without `permutations` all coalitions are looked at and there is no error.
+    `sampled` says that the payments come from another sample of the same size, as those of M^Shap do: then both errors
+    add up.  The error is that of the owner with the least, at a level that holds for the least of n.  Nan if nobody
+    contributes.
     """
     if not np.any(oracle.profile > 0):
         return Returned(float("nan"), float("nan"))
+    if permutations is None:
+        shares = shapley(oracle, oracle.profile, "enumeration")
+        exact = reciprocities(accuracies, payments, np.asarray(shares), oracle.at_zero(oracle.owners))
+        return Returned(float(np.min(exact)), 0.0)
     shares = shapley(oracle, oracle.profile, "monte_carlo", permutations=permutations, rng=rng)
     given = np.asarray(shares)
     ratios = reciprocities(accuracies, payments, given, oracle.at_zero(oracle.owners))

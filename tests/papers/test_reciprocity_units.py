@@ -1,0 +1,147 @@
+"""Murhekar et al. 2025 in its own units: batches, the paper's budget, corners, exact shares, sample counts."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from fedabm.common.errors import InputError
+from fedabm.common.random import generator
+from fedabm.data.datasets import Dataset, load
+from fedabm.data.partitions import LabelMix
+from fedabm.games.accuracy import GroupWeighted
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.oracles import Coalition, Points, Trained, corners, fit_groups, measure_corners
+from fedabm.learning.rules.recipe import Recipe
+from fedabm.mechanisms import NoPayments
+from fedabm.papers.murhekar2025.printed import PRINTED
+from fedabm.papers.murhekar2025.protocols import paper_budget
+from fedabm.papers.murhekar2025.reciprocity import measured_reciprocity
+from fedabm.papers.murhekar2025.settings import GROUP_PRESETS, Units, fit_in_batches
+from fedabm.papers.presets import Size, engine_for
+from fedabm.solving.equilibrium import solve
+from fedabm.solving.game import Game
+from fedabm.views import Reports
+
+MIX = LabelMix(((0.3, 0.7), (0.7, 0.3)))
+
+
+def small(owners: int = 2) -> Engine:
+    return engine_for(load("digits"), Size(owners, 60, 30, "logistic"), 0)
+
+
+def test_one_unit_is_a_batch_and_the_last_one_may_be_small():
+    units = Units(batch=64, most=27)
+    assert units.capacities(np.array([1666, 6400, 64])).tolist() == [27, 27, 1]
+    assert units.samples(np.array([27.0, 1.5, 0.0]), np.array([1666, 6400, 64])).tolist() == [1666, 96, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "most", "network"), [("mnist", 10, 100, "mnist_cnn"), ("cifar10", 64, 100, "resnet18")]
+)
+def test_the_papers_batches_networks_and_rates(name, batch, most, network):
+    paper = GROUP_PRESETS["paper"]
+    assert (paper.units(name).batch, paper.units(name).most, paper.sized(name).network) == (batch, most, network)
+    assert paper.training(name).batch == batch
+    assert paper.training(name).optimiser.rate == {"mnist": 0.1, "cifar10": 0.001}[name]
+    assert (paper.corner, paper.cost, paper.permutations) == (200, 0.001, 102)
+
+
+def test_the_papers_budget_in_batches_ends_at_three_percent_and_in_samples_nowhere():
+    """1000 steps of size 10 from one unit each, 10 of 30 owners at a time, without payments: printed are 5.8%."""
+    data = PRINTED["mnist"]
+    groups = np.repeat(np.arange(3), 10)
+    costs = generator(0, "population").uniform(0, 0.001, 30)
+    in_batches = Game(GroupWeighted(data.weights, groups), costs, data.most, NoPayments())
+    found = solve(in_batches, **paper_budget(30, seed=0))
+    assert found.iterations == 1000
+    assert 100 * found.profile.sum() / (data.batches * 30) == pytest.approx(3.0, abs=0.3)
+    by_sample = GroupWeighted(np.array(data.weights) / data.batch, groups)
+    in_samples = Game(by_sample, costs / data.batch, data.most * data.batch, NoPayments())
+    lost = solve(in_samples, **paper_budget(30, seed=0))
+    assert 100 * lost.profile.sum() / (data.batches * data.batch * 30) < 0.15
+
+
+def test_a_third_of_many_owners_moves_and_both_of_two():
+    assert paper_budget(30, 0)["active"] == 10
+    assert paper_budget(2, 0)["active"] == 2
+    assert paper_budget(30, 0, active=30)["active"] == 30
+
+
+def test_corners_give_nothing_or_all_of_a_groups_batches():
+    oracle = Trained(small(4), rounds=1)
+    profiles = corners(oracle, [0, 0, 0, 1], 45)
+    assert profiles.tolist() == [[0, 0, 0, 0], [15, 15, 15, 0], [0, 0, 0, 45], [15, 15, 15, 45]]
+    points = measure_corners(oracle, [0, 0, 0, 1], profiles)
+    assert points.totals.tolist() == [[0, 0], [45, 0], [0, 45], [45, 45]]
+    with pytest.raises(InputError, match="owner 3 has 60 samples and would give 100 of its group's 100"):
+        corners(oracle, [0, 0, 0, 1], 100)
+
+
+def test_weights_are_those_of_a_batch_and_chance_is_free_or_zero():
+    """a = 0.9 - 0.8/(1 + W S) + 0.1 in batches of 10 samples."""
+    weights = np.array([[0.02, 0.005], [0.01, 0.03]])
+    batches = np.array([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0], [20.0, 20.0]])
+    accuracies = 1 - 0.8 / (1 + batches @ weights.T)
+    free = fit_in_batches(Points(10 * batches, accuracies), 10, [0, 1], chance=True)
+    np.testing.assert_allclose(free.accuracy.table, weights, rtol=1e-6)
+    assert free.chance == pytest.approx(0.2)
+    assert free.sound()
+    fixed = fit_in_batches(Points(10 * batches, accuracies), 10, [0, 1], chance=False)
+    assert fixed.chance == 0
+    assert fixed.r_squared < free.r_squared
+
+
+def test_a_bad_fit_is_refused():
+    """What does not rise with data cannot be fitted by a curve that does."""
+    totals = np.array([[1.0, 0.0], [0.0, 1.0], [50.0, 50.0], [90.0, 90.0]])
+    falling = np.array([[0.9, 0.9], [0.9, 0.9], [0.5, 0.5], [0.2, 0.2]])
+    bad = fit_groups(totals, falling, [0, 1])
+    assert bad.r_squared < 0
+    assert not bad.sound()
+    with pytest.raises(InputError, match=r"the fit has an R\^2 of -.*describes nothing"):
+        fit_groups(totals, falling, [0, 1], least=0.5)
+
+
+def test_two_owners_have_four_coalitions_and_a_reciprocity_of_exactly_one():
+    engine = small()
+    oracle = Coalition(engine, np.array([60.0, 20.0]), rounds=2, recipe=Recipe(), seed=0)
+    preset = GROUP_PRESETS["paper"]
+    assert preset.exact(2)
+    assert not preset.exact(30)
+    rule = preset.payments(2, seed=0)
+    offers = rule.offers(oracle, Reports(oracle.profile, engine.data.capacities.astype(float), None))
+    payments, accuracies = offers.payment.value(oracle.profile), offers.received.value(oracle.profile)
+    found = measured_reciprocity(oracle, accuracies, payments, None, np.random.default_rng(0))
+    assert found.reciprocity == pytest.approx(1.0, abs=1e-12)
+    assert found.error == 0
+    assert payments.sum() == pytest.approx(0.0, abs=1e-12)
+
+
+def rare(positive: int = 600, negative: int = 4400) -> Dataset:
+    """As in lumpy skin disease about one of eight is positive."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], [negative, positive])
+    return Dataset("rare", rng.normal(size=(len(labels), 3)).astype(np.float32), labels, classes=2)
+
+
+def test_a_rare_label_does_not_make_owners_small():
+    """150 training and 150 test samples each need 2 * 300 / 2 = 300 positives of 600."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        engine = engine_for(rare(), Size(2, 150, 150, "logistic"), 0, MIX)
+    assert engine.data.capacities.tolist() == [150, 150]
+    assert engine.data.test_sizes.tolist() == [150, 150]
+    share = [engine.data.train(owner)[1].mean() for owner in range(2)]
+    assert share == pytest.approx([0.7, 0.3], abs=0.08)
+
+
+def test_what_is_not_there_is_said():
+    """700 and 300 positives are needed where 600 are: owners of 600 samples, half of them for tests."""
+    with pytest.warns(
+        UserWarning, match="rare is too small: an owner has 300 samples on average where 500 are asked for"
+    ):
+        engine = engine_for(rare(), Size(2, 500, 500, "logistic"), 0, MIX)
+    assert engine.data.capacities.tolist() == [300, 300]
