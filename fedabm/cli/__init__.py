@@ -14,6 +14,9 @@ from fedabm.specs.places import is_loading
 
 __all__ = ["main", "run_script"]
 
+#: letters at the beginning and at the end of a long message that are shown
+_HALF = 600
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; bad input gets one line and exit code 2."""
@@ -21,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = command_line().parse_args(arguments)
         return int(pkgutil.resolve_name(options.command)(options) or 0)
     except InputError as error:
-        print(f"fedabm: {error}", file=sys.stderr)
+        print(f"fedabm: {_one_line(str(error))}", file=sys.stderr)
         return 2
     except Interrupted:
         return 130
@@ -33,6 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except BrokenPipeError:
         return 0
+
+
+def _one_line(text: str) -> str:
+    """A message in one line, without the middle of one that nobody would read."""
+    line = " ".join(text.split())
+    return line if len(line) <= 2 * _HALF else f"{line[:_HALF]} ... {line[-_HALF:]}"
 
 
 def run_script(file: str) -> NoReturn:

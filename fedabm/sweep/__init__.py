@@ -5,7 +5,8 @@
 80
 
 `designs`, `sampling` and `seeds` say what is run, `targets` and `jobs` what a run is, `identity` what names it; `plan`
-is the sweep itself, `runner` its leader, `worker` who does the work, `executors`, `cluster` and `places` where.
+is the sweep itself, `runner` its leader and `watch` its clock, `worker` who does the work, `executors`, `cluster` and
+`places` where.
 
 Running them needs signals as POSIX has them: Linux, macOS, or the Linux inside Windows (WSL).  Reading them does not.
 """

@@ -62,6 +62,11 @@ class RayExecutor(Workers):
         reference.future().add_done_callback(lambda inner: self._settle(future, inner))
         return future
 
+    def end(self, future: Future) -> None:
+        """Let Ray kill the worker that is at this."""
+        if reference := self._running.get(future):
+            self._ray.cancel(reference, force=True)
+
     def _settle(self, future: Future, inner: Future) -> None:
         self._running.pop(future, None)
         error = inner.exception()

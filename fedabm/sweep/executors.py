@@ -39,9 +39,12 @@ class WorkerDied(Exception):
 
 
 class Workers(Executor):
-    """An executor that says how many things it can do at once."""
+    """An executor that says how many things it can do at once, and can end what does not end by itself."""
 
     workers: int
+
+    def end(self, future: Future) -> None:
+        """End the worker that is at this; its future raises WorkerDied."""
 
 
 class SerialExecutor(Workers):
@@ -83,6 +86,12 @@ class LocalExecutor(Workers):
             if wait:
                 worker.thread.join()
 
+    def end(self, future: Future) -> None:
+        """Kill the worker that is at this, also one that was stopped."""
+        for worker in self._threads:
+            if worker.future is future and worker.process is not None:
+                worker.process.kill()
+
     def processes(self) -> list[int]:
         """The ids of the workers."""
         return [worker.process.pid for worker in self._threads if worker.process and worker.process.pid]
@@ -93,6 +102,8 @@ class _WorkerThread:
 
     def __init__(self, tasks: queue.SimpleQueue) -> None:
         self.process: multiprocessing.process.BaseProcess | None = None
+        #: what it is at
+        self.future: Future | None = None
         self._pipe: Any = None
         self._tasks = tasks
         self._ended = False
@@ -111,10 +122,12 @@ class _WorkerThread:
             if self._ended or not future.set_running_or_notify_cancel():
                 future.cancel()
                 continue
+            self.future = future
             try:
                 good, outcome = self._ask(work)
             except Exception as error:
                 good, outcome = False, error
+            self.future = None
             (future.set_result if good else future.set_exception)(outcome)
         self._retire()
 

@@ -14,6 +14,7 @@ from fedabm.common.errors import InputError
 from fedabm.results import parts
 from fedabm.sweep.executors import WorkerDied, Workers
 from fedabm.sweep.jobs import Job, failed
+from fedabm.sweep.watch import Watch
 from fedabm.sweep.worker import Batch, CodeChanged, Done, Note, Settings, merge_parts, read_note, run_batch, write_rows
 
 __all__ = ["Count", "Runner"]
@@ -54,6 +55,7 @@ class Runner:
     _queue: deque[Job] = field(default_factory=deque)
     _running: dict[Future, Batch | tuple[str, ...]] = field(default_factory=dict)
     _deaths: Counter = field(default_factory=Counter)
+    _overdue: set[Future] = field(default_factory=set)
     _failed_starts: int = 0
     _pace: float | None = None
 
@@ -61,11 +63,15 @@ class Runner:
         """Do all jobs.  Ctrl-C drops what is running; nothing that is done is lost."""
         self._queue.extend(self.jobs)
         self._parts = {part.name: part for part in parts.parts_in(self.settings.folder / "parts")}
+        watch = Watch(self.settings)
         while self._queue or self._running:
             self._hand_out()
-            done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+            done, _ = wait(self._running, watch.pause, FIRST_COMPLETED)
             for future in done:
                 self._settle(future, self._running.pop(future))
+            for future in watch.overdue(self._running):
+                self._overdue.add(future)
+                self.executor.end(future)
 
     def _hand_out(self) -> None:
         """Keep every worker busy; merging goes first, as it is due only now and then."""
@@ -96,7 +102,7 @@ class Runner:
         if isinstance(error, CodeChanged):
             raise InputError("the source code has changed since the sweep began; start it again") from None
         if isinstance(error, WorkerDied):
-            self._worker_died(error, what)
+            self._worker_died(error, what, overdue=future in self._overdue)
         elif error is not None:
             raise error
         elif isinstance(what, Batch):
@@ -116,7 +122,7 @@ class Runner:
         self.count.done += len(jobs) - len(lost)
         self.tell(self.count)
 
-    def _worker_died(self, error: WorkerDied, what: Batch | tuple[str, ...]) -> None:
+    def _worker_died(self, error: WorkerDied, what: Batch | tuple[str, ...], *, overdue: bool) -> None:
         """Repeat what the worker had in hand, unless its job has done this too often."""
         self._failed_starts = 0 if error.started else self._failed_starts + 1
         if self._failed_starts >= (STARTS if error.killed else DEATHS):
@@ -129,15 +135,15 @@ class Runner:
         note = read_note(self.settings, what)
         guilty = next((job for job in what.jobs if note and job.key == note.key), None)
         repeated = [job for job in what.jobs if job is not guilty]
-        if note and guilty and not self._given_up(guilty, error, note):
+        if note and guilty and not self._given_up(guilty, error, note, overdue=overdue):
             repeated.insert(0, guilty)
         self._queue.extendleft(reversed(repeated))
 
-    def _given_up(self, job: Job, error: WorkerDied, note: Note) -> bool:
+    def _given_up(self, job: Job, error: WorkerDied, note: Note, *, overdue: bool) -> bool:
         """Whether the job has had its chances; then its row says why."""
         limit = self.settings.time_limit
         seconds = time.time() - note.began
-        late = limit is not None and seconds >= limit and bool(note.trace)
+        late = limit is not None and (overdue or (seconds >= limit and bool(note.trace)))
         self._deaths[job.key] += error.blame
         if not late and self._deaths[job.key] < DEATHS:
             return False

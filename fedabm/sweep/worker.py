@@ -23,7 +23,18 @@ from fedabm.results.nested import Tables, nest
 from fedabm.sweep.jobs import Job, do, failed
 from fedabm.sweep.limits import TimeLimit, memory_limit, time_limit
 
-__all__ = ["Batch", "CodeChanged", "Done", "Note", "Settings", "merge_parts", "read_note", "run_batch", "write_rows"]
+__all__ = [
+    "Batch",
+    "CodeChanged",
+    "Done",
+    "Note",
+    "Settings",
+    "merge_parts",
+    "peek",
+    "read_note",
+    "run_batch",
+    "write_rows",
+]
 
 
 class CodeChanged(Exception):
@@ -96,8 +107,9 @@ def _run(settings: Settings, batch: Batch) -> list[tuple[Job, Tables]]:
     rows: list[tuple[Job, Tables]] = []
     with _note(settings, batch).open("w") as note:
         for job in batch.jobs:
-            _write_note(note, job)
+            _write_note(note, job.key)
             rows += [(job, tables) for tables in _attempt(settings, batch, job)]
+        _write_note(note, " " * len(job.key))  # at no run any more
     return rows
 
 
@@ -121,10 +133,10 @@ def _attempt(settings: Settings, batch: Batch, job: Job) -> list[Tables]:
         return [failed(job, error, time.perf_counter() - began)]
 
 
-def _write_note(file: TextIO, job: Job) -> None:
+def _write_note(file: TextIO, key: str) -> None:
     """Over the last note, which is as long."""
     file.seek(0)
-    file.write(json.dumps({"key": job.key, "began": f"{time.time():.3f}"}))
+    file.write(json.dumps({"key": key, "began": f"{time.time():.3f}"}))
     file.flush()
 
 
@@ -161,6 +173,15 @@ def read_note(settings: Settings, batch: Batch) -> Note | None:
         with contextlib.suppress(OSError):
             os.unlink(leftover)
     return Note(found["key"], float(found["began"]), text)
+
+
+def peek(settings: Settings, batch: Batch) -> str:
+    """Which run the worker of a batch is at, and since when; nothing if it is at none."""
+    try:
+        found = json.loads(_note(settings, batch).read_text())
+        return f"{found['key']} {found['began']}" if found["key"].strip() else ""
+    except (OSError, ValueError):
+        return ""
 
 
 def _note(settings: Settings, batch: Batch) -> Path:

@@ -60,6 +60,8 @@ def trouble(seed: int, kind: str = "none") -> Scenario:
     if kind == "hang for good":  # in a way that no exception ends
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
         time.sleep(600)
+    if kind == "stop":  # as by a debugger, or by a machine that is put to sleep
+        os.kill(os.getpid(), signal.SIGSTOP)
     if kind == "memory":
         np.ones(10**13)
     if kind == "more and more memory":

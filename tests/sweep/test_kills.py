@@ -12,7 +12,7 @@ import pytest
 
 from fedabm import load
 from fedabm.results import parts
-from fedabm.sweep import Grid, Sweep, executors, runner
+from fedabm.sweep import Grid, Sweep, executors, runner, watch
 from fedabm.sweep.executors import LocalExecutor
 from tests.killing import watched
 from tests.sweep.helpers import assert_same_frames
@@ -138,6 +138,18 @@ def test_workers_killed_at_random_moments_lose_nothing(tmp_path, monkeypatch):
     assert len(killed) >= 20
     SWEEP.run(tmp_path / "whole", "serial", quiet=True)
     assert_same_frames(folder, tmp_path / "whole")
+
+
+def test_a_worker_that_is_stopped_between_two_runs_loses_none(tmp_path, monkeypatch):
+    """It is at no run: whatever it had in hand is done again."""
+    monkeypatch.setattr(watch, "IDLE", 5.0)
+    monkeypatch.setattr(executors, "_FRESH", SERVER)
+    with LocalExecutor(1) as pool:
+        stopped = pool.submit(os.getpid).result()
+        os.kill(stopped, signal.SIGSTOP)
+        count = Sweep(build, Grid(rate=[0.1]), 2).run(tmp_path, pool, time_limit=1.0, quiet=True)
+        assert pool.processes() != [stopped]
+    assert (count.done, count.failed, count.left) == (2, 0, 0)
 
 
 def read(folder, ended, worst):

@@ -12,7 +12,7 @@ from fedabm.results import parts
 from fedabm.results.frames import COLUMNS
 from fedabm.strategies import BestResponse, FreeRider
 from fedabm.study.study import Study
-from fedabm.sweep import Cells, Grid, Seeds, Sweep, jobs, runner, split
+from fedabm.sweep import Cells, Grid, Seeds, Sweep, jobs, runner, split, watch
 from fedabm.sweep.executors import LocalExecutor, SerialExecutor
 from fedabm.sweep.folder import claim, lock, write_jobs
 from scenarios import free_riding
@@ -106,6 +106,15 @@ def test_failures_are_rows_that_say_why(tmp_path, pool):
     for kind in ("raise", "hang", "hang for good"):
         assert "targets.py" in runs.loc[kind, "traceback"]
     assert len(load(tmp_path).failed) == 7
+
+
+def test_a_stopped_worker_is_ended_by_the_time_limit_from_outside(tmp_path, pool, monkeypatch):
+    monkeypatch.setattr(watch, "MARGIN", 0.5)
+    count = Sweep(trouble, Grid(kind=["none", "stop"]), 1).run(tmp_path, pool, time_limit=4.0, **QUIET)
+    assert (count.done, count.failed, count.left) == (1, 1, 0)
+    runs = load(tmp_path).runs.set_index("kind")
+    assert runs.loc["stop", "error"] == "TimeLimit: the run took longer than 4 s"
+    assert runs.loc["none", "status"] == "stopped"
 
 
 def test_failures_are_the_same_here_and_in_processes(tmp_path, pool):
