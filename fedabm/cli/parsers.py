@@ -35,7 +35,10 @@ class _Parser(argparse.ArgumentParser):
 
 def _list(commands: Any) -> None:
     parser = commands.add_parser("list", help="the scenarios, their questions and parameters")
-    parser.add_argument("name", nargs="?", help="show the parameters of one scenario, by name or path")
+    parser.add_argument(
+        "name", nargs="?", help="one scenario (its parameters), or mechanisms, strategies, accuracies, costs, datasets"
+    )
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
     parser.set_defaults(command="fedabm.cli.list:show")
 
 
