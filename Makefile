@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 .PHONY: run test lint notebooks clean
 
 run: $(READY)
-	$(BIN)/fedabm run free_riding
+	$(BIN)/fedabm run forty_owners
 
 test: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical
