@@ -29,6 +29,7 @@ LAYERS = (
     ("results",),
     ("simulation", "solving"),
     ("fedabm",),
+    ("testing",),
     ("data",),
     ("learning",),
     ("specs",),

@@ -28,12 +28,12 @@ from fedabm.papers.ipfl2025.settings import RIVALS
 from fedabm.simulation import checkpoint
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Attacker, Honest, Strategy
+from fedabm.testing.models import PlainModels
 from fedabm.views import Exchange, LocalTask
 from tests.conftest import assert_equal_frames, run
 from tests.learning.sent import claims
 from tests.learning.test_answers import COSTS, FULL, PLANTED, TESTED
 from tests.learning.test_answers import engine as secret_engine
-from tests.models import PlainModels
 from tests.simulation.test_privacy import Bugged, leaks
 
 MARKET = ModelMarket(2.0, 10.0)

@@ -11,10 +11,10 @@ from fedabm.learning.personal.sent import SentModels
 from fedabm.mechanisms import FedAMP, FedAvg, FedFomo, Local
 from fedabm.mechanisms.market import Cosine, Euclidean, GivenModels
 from fedabm.strategies import Honest
+from fedabm.testing.models import PlainModels
 from tests.conftest import run
 from tests.learning.sent import assert_close, broken, sent_of
 from tests.mechanisms.market.markets import federation, truth
-from tests.models import PlainModels
 
 
 def plain(sent: SentModels) -> PlainModels:

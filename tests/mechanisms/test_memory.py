@@ -19,9 +19,9 @@ from fedabm.simulation.activation import Sequential
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game
 from fedabm.strategies import FixedShare, Honest, Quitter, Random, Strategy
+from fedabm.testing.models import StandingModels
 from fedabm.views import Action, Outcome, OwnerView, Reports, ServerView
 from tests.conftest import assert_equal_frames, run
-from tests.models import StandingModels
 
 
 @dataclass(frozen=True)

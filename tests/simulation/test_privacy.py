@@ -2,10 +2,7 @@
 
 import functools
 import sys
-import types
 import weakref
-from collections import deque
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,78 +17,15 @@ from fedabm.mechanisms import ContributionSubsidy, Mechanism, NoPayments
 from fedabm.simulation.activation import RandomSubset, Sequential, Simultaneous
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import FixedShare, GradientResponse, Liar, Strategy, Wrapper
+from fedabm.testing.models import StandingModels
+from fedabm.testing.privacy import leaks
 from fedabm.views import Action, Outcome, OwnerView, Reports, ServerView
 from tests.mechanisms.test_mechanisms import EXAMPLES
-from tests.models import StandingModels
 
 #: written out to all digits, so that none of these numbers can turn up by chance
 COSTS = [0.012345678912345, 0.023456789123451, 0.034567891234512, 0.045678912345123]
 CAPACITIES = [7.891234567891, 6.789123456789, 5.678912345678, 4.567891234567]
 SEED = 7654321987654321
-
-_OPAQUE = (str, bytes, bool, type(None), type, types.ModuleType, np.dtype, np.bool_)
-
-
-def numbers(root: object) -> Iterator[float]:
-    """Every number that can be reached from an object by attributes, slots, items, closures, bound methods and such."""
-    seen: set[int] = set()
-    waiting, held = deque([root]), []
-    while waiting:
-        thing = waiting.popleft()
-        if isinstance(thing, _OPAQUE) or id(thing) in seen:
-            continue
-        seen.add(id(thing))
-        held.append(thing)  # keeps the id from being used again
-        if isinstance(thing, int | float | np.number):
-            yield float(thing)
-        elif isinstance(thing, np.ndarray) and thing.dtype != object:
-            yield from np.asarray(thing, dtype=float).ravel().tolist() if thing.dtype.kind in "iuf" else ()
-            waiting.append(thing.base)
-        else:
-            waiting.extend(parts(thing))
-
-
-def parts(thing: Any) -> Iterator[object]:
-    """What is directly inside an object."""
-    if isinstance(thing, Mapping):
-        yield from [*thing.keys(), *thing.values()]
-    elif isinstance(thing, list | tuple | set | frozenset | deque | np.ndarray):
-        yield from thing
-    elif isinstance(thing, types.FunctionType):
-        yield from (cell.cell_contents for cell in thing.__closure__ or ())
-        yield from (thing.__defaults__, thing.__kwdefaults__)
-    elif isinstance(thing, functools.partial):
-        yield from (thing.func, thing.args, thing.keywords)
-    elif isinstance(thing, types.GeneratorType):
-        yield thing.gi_frame and thing.gi_frame.f_locals
-    elif isinstance(thing, weakref.ref):
-        yield thing()
-    elif hasattr(thing, "untyped_storage"):  # a tensor, with all of the memory that it is a part of
-        yield thing.detach().new_empty(0).set_(thing.untyped_storage()).cpu().numpy().copy()
-    elif isinstance(thing, np.random.Generator):
-        yield thing.bit_generator
-    elif isinstance(thing, np.random.BitGenerator):
-        yield from (thing.seed_seq, thing.state)
-    elif isinstance(thing, np.random.SeedSequence):
-        yield from (thing.entropy, thing.spawn_key, thing.pool)
-    yield from attributes(thing)
-
-
-def attributes(thing: Any) -> Iterator[object]:
-    """Instance attributes, slots, the object a method is bound to, and data on the classes of this project."""
-    yield from (getattr(thing, name, None) for name in ("__dict__", "__self__", "__func__", "__wrapped__"))
-    for kind in type(thing).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        yield from (getattr(thing, slot, None) for slot in ([slots] if isinstance(slots, str) else slots))
-        if kind.__module__.startswith(("fedabm", "tests")):
-            yield from [value for value in vars(kind).values() if not isinstance(value, _OPAQUE)]
-
-
-def leaks(root: object, secrets: list[float]) -> list[float]:
-    """The secrets that can be reached."""
-    found = np.array(list(numbers(root)))
-    return [secret for secret in secrets if np.any(np.isclose(found, secret, rtol=1e-13, atol=0.0))]
-
 
 # Views as the model hands them out
 

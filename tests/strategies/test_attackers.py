@@ -28,9 +28,9 @@ from fedabm.mechanisms import NoPayments
 from fedabm.papers.ipfl2025.settings import RIVALS
 from fedabm.strategies import FixedShare, FreeRider, Honest, Liar, Quitter, Random, Strategy
 from fedabm.strategies.attackers import ATTACKS, Attacker
+from fedabm.testing.owner_views import view_of
 from tests.conftest import assert_equal_frames, run
 from tests.mechanisms.test_mechanisms import PROMISING
-from tests.strategies.test_strategies import view_of
 
 KINDS = sorted(ATTACKS)
 every_kind = pytest.mark.parametrize("kind", KINDS)

@@ -12,8 +12,8 @@ from fedabm.mechanisms import ModelMarket
 from fedabm.mechanisms.market import Distance, GivenModels, ImportGain, SquareRootGain, market_reports, thresholds
 from fedabm.simulation.roles import market_owners
 from fedabm.strategies import Strategy
+from fedabm.testing.models import PlainModels
 from fedabm.views import Reports
-from tests.models import PlainModels
 
 Market = tuple[Reports, np.ndarray]
 

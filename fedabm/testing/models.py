@@ -55,7 +55,8 @@ class PlainModels(Sent):
         owners = np.arange(len(self.models))
         rows, chosen = weights @ self.usable, owners if who is None else who
         kept = self.start[owners if instead is None else instead]
-        return np.where(weights.any(axis=1)[chosen][:, None], rows[chosen], kept)
+        mixed = np.asarray(weights.any(axis=1))[chosen]
+        return np.where(mixed[:, None], rows[chosen], kept)
 
     def moved(self, weights: Array) -> Array:
         return self.usable + weights @ (self.usable - self.initial)
@@ -89,5 +90,6 @@ class StandingModels(Accuracy):
 
     def sent(self, rows: Rows, reports: Reports, *, with_losses: bool = False) -> PlainModels:
         everyone = plain_models(Reports(np.ones(self.owners), np.ones(self.owners)))
-        parts = (part[np.asarray(rows)] for part in (everyone.sound, everyone.models, everyone.start))
-        return PlainModels(reports, *parts, everyone.initial, everyone.best[np.asarray(rows)])
+        who = np.asarray(rows)
+        sound, models, start = everyone.sound[who], everyone.models[who], everyone.start[who]
+        return PlainModels(reports, sound, models, start, everyone.initial, everyone.best[who])
