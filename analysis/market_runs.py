@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,16 +11,48 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from fedabm.analysis.looks import Look, mechanism_looks, styled
 from fedabm.results.frames import Frames
 
-__all__ = ["accuracy_against_utility", "by_label", "comparison_picture", "owner_sums", "run_summary", "utility_picture"]
+__all__ = [
+    "accuracy_against_utility",
+    "banded",
+    "by_label",
+    "comparison_picture",
+    "counted",
+    "owner_sums",
+    "rule_looks",
+    "run_summary",
+    "spread_words",
+    "utility_picture",
+    "utility_spread",
+]
 
-_COLOURS = sns.color_palette("colorblind").as_hex()
-_MARKERS = ("o", "s", "^", "v", "P", "X", "D", "p", "*")
+#: rules that the paper calls by other names than we do
+_KINDS = {"iPFL": "ModelMarket", "pFedGraph": "PFedGraph"}
+
+
+def rule_looks(labels: Iterable[str]) -> dict[str, Look]:
+    """One look per rule by its name in iPFL 2025, the same in every figure."""
+    return mechanism_looks({label: _KINDS.get(label, label) for label in labels})
+
+
+def spread_words(seeds: int, what: str = "bars") -> str:
+    """What bars or bands show.
+
+    >>> spread_words(3), spread_words(1)
+    ('bars: one s.d. over 3 seeds', 'one seed')
+    """
+    return f"{what}: one s.d. over {seeds} seeds" if seeds > 1 else counted(seeds)
+
+
+def counted(seeds: int) -> str:
+    """How many seeds, in words."""
+    return f"{seeds} seeds" if seeds > 1 else "one seed"
 
 
 def owner_sums(frames: Frames) -> pd.DataFrame:
-    """One row per run and owner: utility, gain, cost and payment over all rounds, accuracy in the last.
+    """One row per run and owner: utility, gain, cost, payment over all rounds; accuracy, `final` utility in the last.
 
     An owner that has left keeps its best model, so that is its accuracy.
     """
@@ -27,7 +60,7 @@ def owner_sums(frames: Frames) -> pd.DataFrame:
     sums = owners.groupby(["run", "owner"])[["utility", "gain", "cost", "payment", "imports", "exports"]].sum()
     last = owners[owners["step"] == owners.groupby("run")["step"].transform("max")].set_index(["run", "owner"])
     kept = np.where(last["stayed"], last["accuracy"], last["best_accuracy"])
-    told = last[["role", "stayed", "capacity"]].assign(accuracy=kept, best=last["best_accuracy"])
+    told = last[["role", "stayed", "capacity"]].assign(accuracy=kept, best=last["best_accuracy"], final=last["utility"])
     table = sums.join(told).reset_index()
     return table.merge(frames.runs[["run", "label", "seed"]], on="run")
 
@@ -37,7 +70,7 @@ def run_summary(frames: Frames) -> pd.DataFrame:
     owners = owner_sums(frames)
     owners["negative"] = owners["utility"] < -1e-9
     means = owners.groupby(["run", "label", "seed"], sort=False)
-    return means[["accuracy", "best", "utility", "negative", "imports", "payment"]].mean().reset_index()
+    return means[["accuracy", "best", "utility", "final", "negative", "imports", "payment"]].mean().reset_index()
 
 
 def by_label(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
@@ -49,17 +82,41 @@ def by_label(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(parts).reset_index()
 
 
+def utility_spread(owners: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
+    """By rule: quantiles of owners' utilities over all rounds, the share that loses, and the worst single round.
+
+    `owners` is what `owner_sums` gives, `rounds` the owners' frame.
+    """
+    groups = owners.groupby("label", sort=False)["utility"]
+    table = pd.DataFrame({"owners": groups.size(), "mean": groups.mean(), "s.d.": groups.std(), "least": groups.min()})
+    table["median"], table["most"] = groups.median(), groups.max()
+    table["lose"] = (owners["utility"] < -1e-9).groupby(owners["label"], sort=False).mean()
+    worst = rounds.groupby("run")["utility"].min().rename("worst round")
+    by_run = owners.drop_duplicates("run").set_index("run")["label"]
+    table["worst round"] = worst.groupby(by_run, sort=False).min()
+    return table.reset_index()
+
+
+def banded(panel: plt.Axes, rows: pd.DataFrame, column: str, **look: Any) -> None:
+    """A column's mean over seeds by step, with a band of one standard deviation; one of `rows` per seed and step."""
+    steps = rows.groupby("step")[column]
+    mean, spread = steps.mean(), steps.std().fillna(0.0)
+    panel.plot(mean, markersize=4, **look)
+    panel.fill_between(mean.index, mean - spread, mean + spread, color=look["color"], alpha=0.18, linewidth=0)
+
+
 def accuracy_against_utility(panel: plt.Axes, table: pd.DataFrame, title: str) -> None:
     """One mark per rule with bars of one standard deviation over seeds; up and to the right is better."""
     shown = by_label(table, ["utility", "accuracy"])
-    for place, row in enumerate(shown.to_dict("records")):
+    looks = rule_looks(shown["label"])
+    for row in shown.to_dict("records"):
         panel.errorbar(
             row["utility"],
             100 * row["accuracy"],
             xerr=row["utility s.d."],
             yerr=100 * row["accuracy s.d."],
-            color="black" if row["label"] == "iPFL" else _COLOURS[place % len(_COLOURS)],
-            marker=_MARKERS[place % len(_MARKERS)],
+            color=looks[row["label"]].colour,
+            marker=looks[row["label"]].marker,
             markersize=11 if row["label"] == "iPFL" else 7,
             label=row["label"],
             capsize=2,
@@ -90,7 +147,7 @@ def utility_picture(owners: pd.DataFrame, words: str) -> Figure:
     labels = list(dict.fromkeys(owners["label"]))
     figure, panel = plt.subplots(figsize=(7.0, 0.55 * len(labels) + 1.4), layout="constrained")
     shared = {"x": "utility", "y": "label", "order": labels, "hue": "label", "hue_order": labels, "legend": False}
-    palette = {label: _COLOURS[place % len(_COLOURS)] for place, label in enumerate(labels)}
+    palette = styled(rule_looks(labels), "palette")["palette"]
     sns.boxplot(owners, palette=palette, width=0.6, showfliers=False, boxprops={"alpha": 0.45}, ax=panel, **shared)
     sns.stripplot(owners, palette=palette, size=3.5, jitter=0.2, edgecolor="0.2", linewidth=0.3, ax=panel, **shared)
     panel.axvline(0.0, color="0.2", linewidth=1.0)

@@ -2,7 +2,8 @@
 
 Twelve owners in the roles of iPFL 2025, Figure 5, train personalised models and trade them: traders, buyers whose own
 model is not for sale, sellers that want no other, and an attacker that sells a random model for nothing.  Beside it
-the same owners train alone, on the same data and with the same draws.
+the same owners train alone, on the same data and with the same draws.  Pictures of who pays whom are those of the first
+seed.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm import Frames
+from fedabm import Federation, Frames
 from fedabm.analysis.curves import dress, panels, shared_legend
-from fedabm.analysis.figures import last_step
 from fedabm.analysis.market import money_picture, role_colours, role_markers
+from fedabm.analysis.market_runs import banded, counted, owner_sums, spread_words
 from fedabm.cli import run_script
+from fedabm.common.errors import check_whole
 from fedabm.common.random import generator
 from fedabm.mechanisms import Local
 from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, market_setting
@@ -28,31 +30,46 @@ from fedabm.strategies import Attacker, Honest
 from fedabm.study.study import Study
 
 
-def run(study: Study, preset: Preset = "quick", data: Data = "auto", attack: str = "random_model") -> None:
+def run(
+    study: Study, preset: Preset = "quick", data: Data = "auto", attack: str = "random_model", seeds: int = 3
+) -> None:
     """Train in the market and alone; who pays whom, who earns, and whose model gets better."""
+    check_whole("seeds", seeds)
     setting = _setting(market_setting(preset, data, len(INCLUSIVE_MARKET), "cluster", rounds=20))
-    owned = setting.federated(study.seed)
-    owners, accuracy = _owners(setting, owned.capacities.astype(float), study.seed, attack), setting.accuracy(owned)
-    study.simulate(setting.scenario(owners, accuracy, Local()), "alone")
-    market = study.simulate(setting.scenario(owners, accuracy), "market")
-    study.table(_summary(study.frames), f"Owners after {market.steps} rounds; gain, money and utility over all rounds")
-    _say(study, market.steps)
+    markets = [_one_seed(study, setting, attack, seed) for seed in range(study.seed, study.seed + seeds)]
+    market = markets[0]
+    owners = _owners_table(study.frames)
+    words = f"{market.steps} rounds ({setting.data}, {counted(seeds)})"
+    study.table(_summary(owners), f"Means by role after {words}; gain, money and utility over all rounds")
+    study.table(owners, f"Owners after {words}; gain, money and utility over all rounds", "owners")
+    _say(study, owners, market.steps)
     transfers = study.frames.transfers.query("run == 1")
-    money = market_graph(money_table(transfers, len(owners)), INCLUSIVE_MARKET)
+    money = market_graph(money_table(transfers, len(INCLUSIVE_MARKET)), INCLUSIVE_MARKET)
     study.graph(money, "money")
     study.graph(market.links[-1].graph(INCLUSIVE_MARKET), "models")
     title = (
         f"Money for models in {market.steps} rounds ({setting.data}): arrows run from payer to payee, numbers are net"
     )
     study.picture(money_picture(money, title), "inclusive_market")
-    study.picture(_figure(study.frames), "rounds")
+    study.picture(_figure(study.frames, seeds), "rounds")
+
+
+def _one_seed(study: Study, setting: MarketSetting, attack: str, seed: int) -> Federation:
+    """Alone, and then in the market, on the same data and draws."""
+    owned = setting.federated(seed)
+    owners, accuracy = _owners(setting, owned.capacities.astype(float), seed, attack), setting.accuracy(owned)
+    study.simulate(setting.scenario(owners, accuracy, Local()), "alone", seed)
+    return study.simulate(setting.scenario(owners, accuracy), "market", seed)
 
 
 def _setting(setting: MarketSetting) -> MarketSetting:
     """The paper's Figure 5 has a step (eta) and local training of its own."""
     if setting.preset == "quick":
         return setting
-    return replace(setting, recipe=replace(setting.recipe, steps=500), rule=replace(setting.rule, step=10.0))
+    stepped = replace(setting, rule=replace(setting.rule, step=10.0))
+    if setting.preset == "decisive":
+        return replace(stepped, judged_every=1)
+    return replace(stepped, recipe=replace(setting.recipe, steps=500))
 
 
 def _owners(setting: MarketSetting, sizes: np.ndarray, seed: int, attack: str) -> list[OwnerProfile]:
@@ -63,44 +80,59 @@ def _owners(setting: MarketSetting, sizes: np.ndarray, seed: int, attack: str) -
     return market_owners(INCLUSIVE_MARKET, truth, attackers)
 
 
-def _summary(frames: Frames) -> pd.DataFrame:
-    """One row per owner: the last round's accuracy beside that of training alone, and sums over all rounds."""
-    market, last = frames.owners.query("run == 1"), last_step(frames.owners)
-    sums = market.groupby("owner")[["gain", "cost", "payment", "utility"]].sum()
-    table = last[last["run"] == 1][["owner", "role", "capacity", "accuracy"]].reset_index(drop=True)
-    table.insert(3, "alone", last[last["run"] == 0]["accuracy"].to_numpy())
-    for name in sums:
-        table[name] = sums[name].to_numpy()
-    traded = market.groupby("owner")[["imports", "exports"]].mean()
-    return table.assign(**{f"{name} a round": traded[name].to_numpy() for name in traded})
+def _owners_table(frames: Frames) -> pd.DataFrame:
+    """One row per seed and owner: the last round's accuracy beside that of training alone, and sums over all rounds."""
+    known = owner_sums(frames)
+    market, alone = (known[known["label"] == label].set_index(["seed", "owner"]) for label in ("market", "alone"))
+    rounds = frames.owners.groupby("run")["step"].nunique()
+    table = market[["role", "capacity", "accuracy"]].copy()
+    table.insert(2, "alone", alone["accuracy"])
+    table[["gain", "cost", "payment", "utility"]] = market[["gain", "cost", "payment", "utility"]]
+    for name in ("imports", "exports"):
+        table[f"{name} a round"] = market[name] / market["run"].map(rounds)
+    return table.reset_index()
 
 
-def _say(study: Study, rounds: int) -> None:
+def _summary(owners: pd.DataFrame) -> pd.DataFrame:
+    """Means over owners and seeds by role, and how far seeds differ in what owners gain over training alone."""
+    better = owners.assign(points=100 * (owners["accuracy"] - owners["alone"]), role=owners["role"].astype(str))
+    roles = better.groupby("role")
+    table = roles[["accuracy", "alone", "points", "gain", "cost", "payment", "utility"]].mean()
+    by_seed = better.groupby(["role", "seed"])["points"].mean()
+    table.insert(3, "points s.d.", by_seed.groupby("role").std())
+    table["least utility"] = roles["utility"].min()
+    table[["imports a round", "exports a round"]] = roles[["imports a round", "exports a round"]].mean()
+    table["seeds"] = owners["seed"].nunique()
+    return table.reindex([role for role in ROLES if role in table.index]).reset_index()
+
+
+def _say(study: Study, owners: pd.DataFrame, rounds: int) -> None:
     """What happened, in words."""
-    table = study.tables["summary"]
-    buyers, sellers = table[table["role"] == "buyer"], table[table["role"] == "seller"]
-    won = float((buyers["accuracy"] - buyers["alone"]).mean())
-    sold = study.frames.owners.query("run == 1 and role == 'attacker' and exports > 0")["step"]
+    table = study.tables["summary"].set_index("role")
+    sold = study.frames.owners.query("role == 'attacker' and exports > 0")["step"]
     until = f"sold until round {sold.max()} of {rounds}" if len(sold) else f"sold nothing in {rounds} rounds"
-    balance = float(study.frames.steps["server_balance"].iloc[-1])
-    study.note(f"Buyers paid {-buyers['payment'].sum():.4g} and are {100 * won:+.2f} points better than alone (mean).")
-    study.note(
-        f"Sellers earned {sellers['payment'].sum():.4g}.  The attacker {until}.  The server's balance: {balance:g}."
-    )
+    balance = float(study.frames.steps["server_balance"].abs().max())
+    buyers, sellers = table.loc["buyer"], table.loc["seller"]
+    study.note(f"A buyer paid {-buyers['payment']:.4g} and is {buyers['points']:+.2f} points better than alone (mean).")
+    study.note(f"A seller earned {sellers['payment']:.4g}.  The attacker {until}.  The server's balance: {balance:g}.")
 
 
-def _figure(frames: Frames) -> Figure:
-    """Accuracy less that of training alone, and models sold, round by round and role by role."""
+def _figure(frames: Frames, seeds: int) -> Figure:
+    """Accuracy less that of training alone, and models sold, round by round and role by role, with bands over seeds."""
     figure, (left, right) = panels(2, width=4.2)
-    both = frames.owners.assign(role=frames.owners["role"].astype(str))
-    alone, market = both[both["run"] == 0], both[both["run"] == 1].copy()
-    market["better"] = 100 * (market["accuracy"].to_numpy() - alone["accuracy"].to_numpy())
+    both = frames.owners.merge(frames.runs[["run", "label", "seed"]], on="run").astype({"role": str})
+    keys = ["seed", "step", "owner"]
+    alone = both[both["label"] == "alone"].set_index(keys)["accuracy"]
+    market = both[both["label"] == "market"].set_index(keys)
+    market = market.assign(better=100 * (market["accuracy"] - alone)).reset_index()
     for role in ROLES:
-        mine = market[market["role"] == role].groupby("step")
-        n = int(market[market["role"] == role]["owner"].nunique())
-        style = {"color": role_colours([role])[0], "marker": role_markers([role])[0], "label": f"{role} (n = {n})"}
-        left.plot(mine["better"].mean(), markersize=4, **style)
-        right.plot(mine["exports"].mean(), markersize=4, **style)
+        mine = market[market["role"] == role]
+        look = {"color": role_colours([role])[0], "marker": role_markers([role])[0]}
+        label = f"{role} (n = {mine['owner'].nunique()})"
+        means = mine.groupby(["seed", "step"])[["better", "exports"]].mean().reset_index()
+        banded(left, means, "better", label=label, **look)
+        banded(right, means, "exports", **look)
+    figure.suptitle(f"means by role; {spread_words(seeds, 'bands')}", fontsize="medium")
     left.axhline(0.0, color="0.3", linewidth=0.8)
     dress(left, "better than alone", "round", "accuracy gained (points)")
     dress(right, "models sold", "round", "buyers of an owner (mean)")

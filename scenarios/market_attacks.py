@@ -1,26 +1,27 @@
 """Do owners that send spoiled models hurt the others, and do they earn by it?
 
-One of nine owners attacks (iPFL 2025, Figure 4).  Every run is compared with the same federation, data and draws
-without that owner: what the attack changes for the benign owners, and what the attacker gets.  Attackers that shuffle
-or flip the sign of their update train first and want nobody's model; those that send ones or noise do not train, keep
-their eagerness, and it costs them nothing.
+One of nine owners attacks (iPFL 2025, Figure 4).  Every run is compared with the same federation, data and draws in
+which that owner is honest, or (against=absent) is not there: what the attack changes for the benign owners, and for the
+attacker itself.  As in the authors' code attackers that shuffle or flip the sign of their parameters train first, want
+nobody's model and ask no price; those that send ones or noise do not train, keep their eagerness, and ask the price of
+the others, though it costs them nothing.  With full=false they tamper with updates, as the paper's text has it.
 
-Attackers ask no price.  In the quick preset similarity counts twice as much as elsewhere (4, not 2), which shuts them
-all out; with similarity_weight=2 they sell to owners that know nobody better, and a flipped model looks like a friend's
-to owners of other classes.  So does that of a free-rider that returns the centre it was sent beneath a little noise
-(attacks=free_ride scale=0.01 similarity_weight=2): it sells what the others have made.
+A weakness of the market: with the paper's weight of similarity, 2, a free-rider that returns the centre it was sent
+beneath a little noise (attacks=free_ride scale=0.01 full=false) sells what the others have made; with 4 it does not.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from fedabm.analysis.curves import COLOURS, panels
-from fedabm.analysis.market_runs import owner_sums
+from fedabm.analysis.curves import panels
+from fedabm.analysis.looks import styled
+from fedabm.analysis.market_runs import counted, owner_sums, rule_looks, spread_words
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_positive, check_range, check_whole, nearest
 from fedabm.games.costs import Linear
@@ -30,26 +31,26 @@ from fedabm.strategies import Attacker, Honest
 from fedabm.strategies.attackers import ATTACKS
 from fedabm.study.study import Study
 
-#: the weight of similarity in the quick preset
-QUICK_WEIGHT = 4.0
-#: attackers that train before they spoil what they send
+#: attackers that train before they spoil what they send, want no model and ask no price
 TRAIN = ("shuffle", "sign_flip", "noise", "scaled")
+Against = Literal["honest", "absent"]
 
 
 def run(
     study: Study,
     preset: Preset = "quick",
     data: Data = "auto",
-    attacks: tuple[str, ...] = ("shuffle", "sign_flip", "constant", "gaussian", "nan"),
-    rules: tuple[str, ...] = ("iPFL", "FedAvg", "Ditto", "FedAMP", "pFedGraph"),
+    attacks: tuple[str, ...] = ("shuffle", "sign_flip", "constant", "gaussian"),
+    rules: tuple[str, ...] = ("iPFL", "Ditto", "FedAMP", "CFL", "pFedGraph"),
     attacker: int = 0,
-    full: bool = False,
+    against: Against = "honest",
+    full: bool = True,
     scale: float = 0.0,
     similarity_weight: float = 0.0,
     unit_cost: float = 0.0,
     seeds: int = 3,
 ) -> None:
-    """Every attack under every rule, beside the same federation without the attacker; `full`: on whole parameters.
+    """Every attack under every rule, beside the same federation without it; `full`: on whole parameters.
 
     A `scale` of 0 stands for that of the attack, a `similarity_weight` or `unit_cost` of 0 for that of the preset.
     """
@@ -64,18 +65,19 @@ def run(
         people, accuracy = honest_owners(setting, owned), setting.accuracy(owned)
         for rule in rules:
             for attack in ("none", *attacks):
-                villain = None if attack == "none" else _villain(attack, full, scale)
-                owners = _owners(people, attacker, villain, study.steps or setting.rounds)
+                owners = _quiet(people, attacker, against, study.steps or setting.rounds)
+                if attack != "none":
+                    owners = _attacked(people, attacker, _villain(attack, full, scale, setting.unit_cost))
                 study.simulate(setting.scenario(owners, accuracy, known[rule]), f"{rule}, {attack}", seed)
     found = _changes(owner_sums(study.frames), attacker)
-    study.table(_summary(found), f"{setting.data}: changes for benign owners by one attacker of 9, {seeds} seeds")
-    study.picture(_figure(found, setting, seeds), "market_attacks")
+    words = f"{setting.data}: changes by one attacker of 9, against the same run with it {against}, {counted(seeds)}"
+    study.table(_summary(found), words)
+    study.picture(_figure(found, setting, against, seeds), "market_attacks")
 
 
 def _setting(setting: MarketSetting, similarity_weight: float, unit_cost: float) -> MarketSetting:
     check_positive("unit_cost", unit_cost, zero=True)
-    usual = QUICK_WEIGHT if setting.preset == "quick" else setting.rule.similarity_weight
-    rule = replace(setting.rule, similarity_weight=similarity_weight or usual)
+    rule = replace(setting.rule, similarity_weight=similarity_weight or setting.rule.similarity_weight)
     return replace(setting, rule=rule, unit_cost=unit_cost or setting.unit_cost)
 
 
@@ -85,18 +87,23 @@ def _check(given: tuple[str, ...], known: dict, what: str) -> None:
             raise InputError(f"no {what} is called {name!r}; {nearest(name, known)}")
 
 
-def _villain(attack: str, full: bool, scale: float) -> Attacker:
-    return Attacker(Honest(), attack, scale or None, full=full, trains=attack in TRAIN)
+def _villain(attack: str, full: bool, scale: float, unit_cost: float) -> Attacker:
+    """Who trains asks nothing; the others what everybody asks."""
+    trains = attack in TRAIN
+    return Attacker(Honest(), attack, scale or None, full=full, trains=trains, asks=0.0 if trains else unit_cost)
 
 
-def _owners(people: list[OwnerProfile], attacker: int, strategy: Attacker | None, rounds: int) -> list[OwnerProfile]:
-    """With the attacker, or without: then it would join after the last round."""
-    villain = people[attacker]
-    if strategy is None:
-        villain = replace(villain, joins=rounds + 1)
-    else:
-        eager = 0.0 if strategy.trains else villain.eagerness
-        villain = replace(villain, strategy=strategy, cost=Linear(0.0), eagerness=eager, role="attacker")
+def _quiet(people: list[OwnerProfile], attacker: int, against: Against, rounds: int) -> list[OwnerProfile]:
+    """Without an attack: its place is taken by an honest owner, or empty, as if it joined after the last round."""
+    if against == "honest":
+        return people
+    return [replace(one, joins=rounds + 1) if owner == attacker else one for owner, one in enumerate(people)]
+
+
+def _attacked(people: list[OwnerProfile], attacker: int, strategy: Attacker) -> list[OwnerProfile]:
+    """With the attacker, which bears no cost."""
+    eager = 0.0 if strategy.trains else people[attacker].eagerness
+    villain = replace(people[attacker], strategy=strategy, cost=Linear(0.0), eagerness=eager, role="attacker")
     return [villain if owner == attacker else person for owner, person in enumerate(people)]
 
 
@@ -108,7 +115,8 @@ def _changes(owners: pd.DataFrame, attacker: int) -> pd.DataFrame:
     quiet = means.xs("none", level="attack")
     changes = (means - quiet).add_suffix(" change").join(means)
     mine = villain.set_index(["rule", "seed", "attack"])[["utility", "payment", "exports"]].add_prefix("attacker ")
-    table = changes.join(mine).reset_index().query("attack != 'none'")
+    before = mine["attacker utility"].xs("none", level="attack").rename("attacker utility before")
+    table = changes.join(mine).join(before).reset_index().query("attack != 'none'")
     for name in ("rule", "attack"):  # in the order in which they were run
         table[name] = pd.Categorical(table[name], list(dict.fromkeys(owners[name])))
     return table.sort_values(["rule", "attack", "seed"]).astype({"rule": str, "attack": str})
@@ -120,30 +128,31 @@ def _summary(found: pd.DataFrame) -> pd.DataFrame:
     groups = points.groupby(["rule", "attack"], sort=False)
     table = groups["accuracy change"].agg(["mean", "std", "min"])
     table.columns = pd.Index(["points", "s.d.", "worst seed"])
-    others = ["accuracy", "utility change", "utility", "attacker utility", "attacker payment", "attacker exports"]
-    return table.join(groups[others].mean()).reset_index()
+    others = ["accuracy", "utility change", "utility", "attacker utility before", "attacker utility"]
+    table = table.join(groups[[*others, "attacker payment", "attacker exports"]].mean())
+    fell = (found["attacker utility"] < found["attacker utility before"]).groupby([found["rule"], found["attack"]])
+    return table.join(fell.sum().rename("seeds in which the attacker loses")).assign(seeds=groups.size()).reset_index()
 
 
-def _figure(found: pd.DataFrame, setting: MarketSetting, seeds: int) -> Figure:
-    """Change of accuracy for benign owners, and the attacker's utility less that of a benign owner."""
+def _figure(found: pd.DataFrame, setting: MarketSetting, against: Against, seeds: int) -> Figure:
+    """Change of accuracy for benign owners, and of the attacker's utility."""
     figure, (left, right) = panels(2, width=5.4, height=3.4)
-    shown = found.assign(points=100 * found["accuracy change"], ahead=found["attacker utility"] - found["utility"])
-    palette = {rule: COLOURS[k % len(COLOURS)] for k, rule in enumerate(dict.fromkeys(shown["rule"]))} | {
-        "iPFL": "black"
-    }
+    gained = found["attacker utility"] - found["attacker utility before"]
+    shown = found.assign(points=100 * found["accuracy change"], gained=gained)
+    palette = styled(rule_looks(shown["rule"]), "palette")["palette"]
     bars = {"errorbar": "sd", "capsize": 0.08, "err_kws": {"linewidth": 1}}
     shared = {"x": "attack", "hue": "rule", "hue_order": list(dict.fromkeys(shown["rule"])), "palette": palette, **bars}
     sns.barplot(shown, y="points", ax=left, **shared)
-    sns.barplot(shown, y="ahead", ax=right, legend=False, **shared)
+    sns.barplot(shown, y="gained", ax=right, legend=False, **shared)
     for panel in (left, right):
         panel.axhline(0.0, color="0.2", linewidth=0.8)
         panel.set_xlabel("")
     left.set(title="benign owners", ylabel="accuracy change (points; log beyond 1)")
-    right.set(title="the attacker", ylabel="utility above a benign owner's")
+    right.set(title="the attacker", ylabel=f"utility above what it has when {against}")
     handles, labels = left.get_legend_handles_labels()
     left.get_legend().remove()
     figure.legend(handles, labels, loc="outside lower center", ncol=len(labels), frameon=False)
-    words = f"{setting.data}: one attacker of 9, against the same run without it; bars: one s.d. over {seeds} seeds"
+    words = f"{setting.data}: one attacker of 9, against the same run with it {against}; {spread_words(seeds)}"
     figure.suptitle(words, fontsize="medium")
     left.set_yscale("symlog", linthresh=1.0)
     left.set_yticks([-50, -20, -10, -5, -2, -1, 0, 1])

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from fedabm import Frames
-from fedabm.analysis.curves import COLOURS, LINES, dress, panels
-from fedabm.analysis.market_runs import run_summary
+from fedabm.analysis.curves import LINES, dress, panels
+from fedabm.analysis.market_runs import banded, rule_looks, run_summary, spread_words
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_range, check_whole, nearest
 from fedabm.papers.ipfl2025.settings import Data, Preset, Split, honest_owners, market_rules, market_setting
@@ -54,7 +54,8 @@ def run(
                 study.simulate(setting.scenario(owners, accuracy, known[rule]), f"{rule}, {mode}", seed)
     what = f"{setting.data}, {split}"
     study.table(_summary(study.frames), f"{what}: 12 owners, {newcomers} of them from round {joins} on")
-    study.picture(_figure(study.frames, f"{what}: means of {seeds} seeds; dotted: newcomers arrive"), "market_churn")
+    words = f"{what}: means, {spread_words(seeds, 'bands')}; dotted: newcomers arrive"
+    study.picture(_figure(study.frames, words), "market_churn")
 
 
 def _owners(people: list[OwnerProfile], chance: float, newcomers: int, joins: int) -> list[OwnerProfile]:
@@ -87,13 +88,12 @@ def _figure(frames: Frames, words: str) -> Figure:
     figure, (left, right) = panels(2, width=4.6, height=3.3)
     steps = frames.steps.merge(frames.runs[["run", "label"]], on="run")
     steps["mean utility"] = steps["welfare"] / steps["present"].clip(lower=1)
-    rules = list(dict.fromkeys(label.split(", ")[0] for label in steps["label"]))
+    looks = rule_looks(dict.fromkeys(label.split(", ")[0] for label in steps["label"]))
     for label in dict.fromkeys(steps["label"]):
         rule, mode = label.split(", ")
-        line = steps[steps["label"] == label].groupby("step")[["present", "mean utility"]].mean()
-        style = {"color": "black" if rule == "iPFL" else COLOURS[rules.index(rule)], "linestyle": LINES[mode == "half"]}
-        left.plot(line["present"], label=f"{rule}, {mode}", **style)
-        right.plot(line["mean utility"], **style)
+        look = {"color": looks[rule].colour, "marker": looks[rule].marker, "linestyle": LINES[mode == "half"]}
+        banded(left, steps[steps["label"] == label], "present", label=label, **look)
+        banded(right, steps[steps["label"] == label], "mean utility", **look)
     arrivals = frames.owners[frames.owners["stayed"]].groupby(["run", "owner"])["step"].min()
     for panel in (left, right):
         for step in sorted(set(arrivals) - {1}):

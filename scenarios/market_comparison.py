@@ -2,7 +2,8 @@
 
 The market iPFL beside training alone and the seven rivals of its paper, on the same owners, data and draws: accuracy in
 the last round against utility over all rounds (iPFL 2025, Figure 2), for several partitions of the data, over several
-seeds.  No round is chosen by its test accuracy; the best round stands beside the last in the table.
+seeds.  FedAvg and FedProx are judged by the mean model, all others by what owners have after local training.  No round
+is chosen by its test accuracy; the best round stands beside the last in the table.
 """
 
 from __future__ import annotations
@@ -10,7 +11,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fedabm.analysis.market_runs import by_label, comparison_picture, run_summary
+from fedabm.analysis.market_runs import (
+    by_label,
+    comparison_picture,
+    counted,
+    owner_sums,
+    run_summary,
+    spread_words,
+    utility_spread,
+)
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_whole, nearest
 from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, honest_owners, market_rules, market_setting
@@ -42,9 +51,10 @@ def run(
         tables.append(table[table["run"] >= first].assign(split=split))
     found = pd.concat(tables)
     what = " and ".join(dict.fromkeys(used))
-    study.table(_summary(found), f"{what}: last round's accuracy and utility over all rounds, {seeds} seeds")
+    study.table(_summary(found), f"{what}: last round's accuracy and utility over all rounds, {counted(seeds)}")
+    study.table(_spread(study, found), f"{what}: utilities of single owners over all rounds", "spread")
     _say(study)
-    words = f"{what}; owners: {', '.join(sizes)}; bars: one s.d. over {seeds} seeds"
+    words = f"{what}; owners: {', '.join(sizes)}; {spread_words(seeds)}"
     study.picture(comparison_picture(found, splits, words), "market_comparison")
 
 
@@ -61,11 +71,23 @@ def _summary(found: pd.DataFrame) -> pd.DataFrame:
     """Mean and standard deviation over seeds, by partition and rule."""
     parts = []
     for split, table in found.groupby("split", sort=False):
-        shown = by_label(table, ["accuracy", "best", "utility", "imports"]).drop(columns=["best s.d.", "imports s.d."])
+        columns = ["accuracy", "best", "utility", "final", "imports"]
+        shown = by_label(table, columns).drop(columns=["best s.d.", "final s.d.", "imports s.d."])
         parts.append(shown.assign(split=split))
     table = pd.concat(parts, ignore_index=True)
     table.insert(0, "split", table.pop("split"))
-    return table.rename(columns={"best": "best round"})
+    return table.rename(columns={"best": "best round", "final": "utility in the last round"})
+
+
+def _spread(study: Study, runs: pd.DataFrame) -> pd.DataFrame:
+    """Who gains and who loses, by partition and rule (Figure 3)."""
+    owners, parts = owner_sums(study.frames), []
+    for split, some in runs.groupby("split", sort=False):
+        chosen = owners[owners["run"].isin(some["run"])]
+        parts.append(utility_spread(chosen, study.frames.owners).assign(split=split))
+    table = pd.concat(parts, ignore_index=True)
+    table.insert(0, "split", table.pop("split"))
+    return table
 
 
 def _say(study: Study) -> None:

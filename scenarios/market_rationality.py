@@ -6,9 +6,7 @@ single owners over all rounds (iPFL 2025, Figure 3).  Individual rationality mea
 
 from __future__ import annotations
 
-import pandas as pd
-
-from fedabm.analysis.market_runs import owner_sums, utility_picture
+from fedabm.analysis.market_runs import counted, owner_sums, utility_picture, utility_spread
 from fedabm.cli import run_script
 from fedabm.common.errors import check_whole
 from fedabm.papers.ipfl2025.settings import Data, Preset, Split, honest_owners, market_rules, market_setting
@@ -33,21 +31,9 @@ def run(
             study.simulate(setting.scenario(people, accuracy, rule), label, seed)
     found = owner_sums(study.frames)
     what = f"{setting.data}, {split}"
-    study.table(_summary(found, study.frames.owners), f"{what}: utilities of owners, {seeds} seeds")
-    words = f"{what}: {setting.owners} owners x {seeds} seeds, one dot per owner"
+    study.table(utility_spread(found, study.frames.owners), f"{what}: utilities of owners, {counted(seeds)}")
+    words = f"{what}: {setting.owners} owners, {counted(seeds)}, one dot per owner"
     study.picture(utility_picture(found, words), "market_rationality")
-
-
-def _summary(found: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
-    """Quantiles of utilities over all rounds, who loses, and the worst single round of any owner."""
-    groups = found.groupby("label", sort=False)["utility"]
-    table = pd.DataFrame({"owners": groups.size(), "mean": groups.mean(), "s.d.": groups.std(), "least": groups.min()})
-    table["median"], table["most"] = groups.median(), groups.max()
-    table["lose"] = (found["utility"] < -1e-9).groupby(found["label"], sort=False).mean()
-    worst = rounds.groupby("run")["utility"].min().rename("worst round")
-    by_run = found.drop_duplicates("run").set_index("run")["label"]
-    table["worst round"] = worst.groupby(by_run, sort=False).min()
-    return table.reset_index()
 
 
 if __name__ == "__main__":

@@ -19,14 +19,18 @@ from fedabm.data.datasets.base import Dataset
 from fedabm.data.partitions.base import Partition
 from fedabm.data.quality import Quality
 
-__all__ = ["FederatedData", "from_partition", "split_owner"]
+__all__ = ["FederatedData", "from_partition", "normalised", "split_owner"]
 
 Qualities = Quality | Sequence[Quality | None] | Mapping[int, Quality] | None
 
 
 @dataclass(frozen=True, eq=False)
 class FederatedData:
-    """Owner i's training samples are rows offsets[i] .. offsets[i + 1] of x_train, its test samples those of x_test."""
+    """Owner i's training samples are rows offsets[i] .. offsets[i + 1] of x_train, its test samples those of x_test.
+
+    Images of bytes are scaled to [-1, 1] where they are learned from, or, with a `scaling` (mean and deviation by
+    channel), to mean 0 and deviation 1; see `normalised`.
+    """
 
     name: str
     x_train: np.ndarray
@@ -37,6 +41,7 @@ class FederatedData:
     test_offsets: np.ndarray
     classes: int | None
     tokens: int | None = None
+    scaling: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
     def __post_init__(self) -> None:
         for part in ("train", "test"):
@@ -209,6 +214,23 @@ def _check_classes(dataset: Dataset, labels: list[np.ndarray], one_class: str) -
 def _joined(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     offsets = np.concatenate([[0], np.cumsum([len(y) for _, y in parts])]).astype(np.int64)
     return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts]), offsets
+
+
+def normalised(data: FederatedData) -> FederatedData:
+    """The same images, to be learned from with mean 0 and deviation 1 in every channel of all training parts together.
+
+    The bytes stay as they are, so that nothing is held twice.
+    """
+    if data.x_train.dtype != np.uint8 or len(data.shape) != 3:
+        raise InputError(f"{data.name} has no images of bytes to normalise; leave its numbers as they are")
+    levels = np.arange(256)
+    means, spreads = [], []
+    for channel in range(data.shape[0]):
+        share = np.bincount(data.x_train[:, channel].ravel(), minlength=256) / data.x_train[:, channel].size
+        mean = float(share @ levels)
+        means.append(mean)
+        spreads.append(float(np.sqrt(share @ (levels - mean) ** 2)) or 1.0)
+    return replace(data, scaling=(tuple(means), tuple(spreads)))
 
 
 def split_owner(data: FederatedData, owner: int, accounts: int = 2) -> FederatedData:

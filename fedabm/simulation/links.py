@@ -20,6 +20,8 @@ __all__ = ["Links"]
 class Links:
     """`weights[i, j]` is how much of the model of member j goes into that of member i; a model's own part is left out.
 
+    Where `taken` says so, i imports j's model even if it gets no weight.
+
     >>> links = Links(2, 4, np.array([0, 1, 3]), np.array([[0.5, 0.5, 0.0], [0.2, 0.8, 0.0], [0.0, 0.0, 1.0]]))
     >>> links.imports.tolist(), links.isolated.tolist(), links.reciprocity, links.components
     ([1, 1, 0, 0], [False, False, False, True], 1.0, 2)
@@ -29,6 +31,7 @@ class Links:
     owners: int
     members: NDArray[np.intp]
     weights: Array
+    taken: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         weights = np.array(self.weights, dtype=float)
@@ -36,20 +39,27 @@ class Links:
         object.__setattr__(self, "weights", weights)
 
     @property
+    def linked(self) -> NDArray[np.bool_]:
+        """Who (row) imports whose model (column)."""
+        if self.taken is None:
+            return self.weights != 0
+        return (self.weights != 0) | (self.taken & ~np.eye(len(self.weights), dtype=bool))
+
+    @property
     def imports(self) -> NDArray[np.int64]:
         """How many others' models go into each owner's."""
-        return self._spread((self.weights != 0).sum(axis=1)).astype(np.int64)
+        return self._spread(self.linked.sum(axis=1)).astype(np.int64)
 
     @property
     def exports(self) -> NDArray[np.int64]:
         """Into how many others' models each owner's goes."""
-        return self._spread((self.weights != 0).sum(axis=0)).astype(np.int64)
+        return self._spread(self.linked.sum(axis=0)).astype(np.int64)
 
     @property
     def isolated(self) -> NDArray[np.bool_]:
         """Who is there but neither imports nor exports."""
-        linked = (self.weights != 0).any(axis=0) | (self.weights != 0).any(axis=1)
-        return self._spread(~linked).astype(bool)
+        alone = ~np.logical_or(self.linked.any(axis=0), self.linked.any(axis=1))
+        return self._spread(np.asarray(alone)).astype(bool)
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
@@ -65,13 +75,13 @@ class Links:
     @property
     def reciprocity(self) -> float:
         """The share of imports that go both ways; 0 without any."""
-        linked = self.weights != 0
+        linked = self.linked
         return float((linked & linked.T).sum() / max(linked.sum(), 1))
 
     @property
     def components(self) -> int:
         """Into how many groups without any import between them the owners present fall."""
-        return int(connected_components(csr_array(self.weights != 0), connection="weak")[0]) if len(self.members) else 0
+        return int(connected_components(csr_array(self.linked), connection="weak")[0]) if len(self.members) else 0
 
     def graph(self, roles: Sequence[str] | None = None) -> nx.DiGraph:
         """An edge from giver to importer with its `weight`; every owner present is a node, linked or not."""
@@ -79,7 +89,7 @@ class Links:
         alone = self.isolated[self.members].tolist()
         for name, owner, lonely in zip(names, self.members.tolist(), alone, strict=True):
             graph.add_node(name, owner=owner, role=roles[owner] if roles else "owner", isolated=lonely)
-        importers, givers = np.nonzero(self.weights)
+        importers, givers = np.nonzero(self.linked)
         for i, j in zip(importers.tolist(), givers.tolist(), strict=True):
             graph.add_edge(names[j], names[i], weight=float(self.weights[i, j]))
         return graph

@@ -64,11 +64,11 @@ class Federation(Measured):
         before, stance = self.population.effort(), self.population.stance()
         acted = self.decide()
         present = self.population.present
-        accuracy = self.learn(present, before)
-        outcome = self.settle(present, accuracy)
+        self.learn(before)
+        outcome = self.settle(present, self.judge(present))
         self.deliver(present, outcome)
         self.record(present, outcome)
-        self.receive(present, outcome, accuracy)
+        self.receive(present, outcome, self.judge(present))
         self.watch(acted, self.population.moved(stance))
         self.collect()
 
@@ -109,17 +109,14 @@ class Federation(Measured):
         with told(agent or strategy, turn.members, f"in step {self.steps}"):
             self.population.apply(turn, agent.decide(view) if agent else strategy.act(view))
 
-    def learn(self, present: Members, before: Effort) -> Array:
-        """One step of training; what the model is then worth to each owner on the true contributions."""
+    def learn(self, before: Effort) -> None:
+        """One step of training."""
         people, known = self.population, self.accuracy
         seats = getattr(known, "owners", None) or len(people)
         sending = Sending(before.padded(seats), people.effort().padded(seats), people.tampering(self.steps))
         self.accuracy, dropped = known.train(sending)
         people.dropped = dropped[: len(people)]
         self._learning = self.accuracy is not known
-        if not len(present):
-            return np.zeros(0)
-        return self.oracle(present).values(self.population.contribution[present][None])[0]
 
     def settle(self, present: Members, accuracy: Array) -> Outcome:
         """The server applies its mechanism to the reports and to what it saw for itself."""
@@ -139,10 +136,17 @@ class Federation(Measured):
         if outcome.exchange is not None:
             self.accuracy = self.accuracy.deliver(present, outcome.exchange)
 
+    def judge(self, present: Members) -> Array:
+        """What each owner's model, or the one that all share, is worth to it on the true contributions."""
+        if not len(present):
+            return np.zeros(0)
+        return self.oracle(present).values(self.population.contribution[present][None])[0]
+
     def record(self, present: Members, outcome: Outcome) -> None:
         """Book the transfers, and who imports whose model."""
         table = outcome.adjacency
-        self._links = None if table is None else Links(self.steps, len(self.population), present, table)
+        taken = None if outcome.exchange is None else outcome.exchange.taken
+        self._links = None if table is None else Links(self.steps, len(self.population), present, table, taken)
         if self._links is not None:
             self.reciprocity, self.components = self._links.reciprocity, float(self._links.components)
             self.links += [self._links] if self.recorder.wants(self.steps) else []
@@ -156,7 +160,7 @@ class Federation(Measured):
 
     def receive(self, present: Members, outcome: Outcome, accuracy: Array) -> None:
         """Owners get their models and money, and bear their true costs."""
-        imports = None if self._links is None else self._links.weights != 0
+        imports = None if self._links is None else self._links.linked
         deal, value = self.population.deal(present, outcome.access * accuracy, imports), self.scenario.valuation
         people, paid = self.population, balances(self._transfers, len(self.population))
         people.payment = paid

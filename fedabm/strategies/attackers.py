@@ -15,9 +15,10 @@ import numpy as np
 
 from fedabm.common.errors import InputError, check_positive, nearest
 from fedabm.common.random import Streams
+from fedabm.games.costs import Linear
 from fedabm.games.sending import Tamper
 from fedabm.strategies.base import Wrapper
-from fedabm.views import Action, OwnerView
+from fedabm.views import Action, OwnerView, Reports
 
 __all__ = ["ATTACKS", "Attacker"]
 
@@ -101,8 +102,9 @@ class Attacker(Wrapper):
     u_i is the update that it trained from the model w it received; `attack` is one of `ATTACKS`: shuffle, sign_flip,
     constant, gaussian, noise, random_model, nan, inf, scaled, free_ride; `scale` says how strong (by default as listed
     there).  With trains=False it contributes nothing and reports what `truth` would, so that its weight follows the
-    claim.  iPFL 2025, Fig. 4: shuffle and sign flip train first, constant and gaussian do not; the paper changes
-    updates, the authors' code full parameters.
+    claim.  With `asks` it reports that unit cost, whatever its own is.  iPFL 2025, Fig. 4: shuffle and sign flip train
+    first, constant and gaussian do not, have no cost and ask 1; the paper changes updates, the authors' code full
+    parameters.
 
     >>> from fedabm.strategies import Honest
     >>> Attacker(Honest(), "sign_flip").label
@@ -114,9 +116,12 @@ class Attacker(Wrapper):
     scale: float | None = None
     full: bool = False
     trains: bool = True
+    asks: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.asks is not None:
+            check_positive("the unit cost that an attacker asks", self.asks, zero=True)
         if self.attack not in ATTACKS:
             raise InputError(f"no attack is called {self.attack!r}; {nearest(self.attack, ATTACKS)}")
         if self.scale is None:
@@ -133,7 +138,16 @@ class Attacker(Wrapper):
         action = self.truth.act(view)
         tamper: Tamper = self if action.tamper is None else partial(_both, action.tamper, self)
         contribution = action.contribution if self.trains else np.zeros_like(action.contribution)
-        return replace(action, contribution=contribution, tamper=tamper)
+        return replace(action, contribution=contribution, tamper=tamper, report=self._priced(action.report))
+
+    def declare(self, truth: Reports) -> Reports:
+        """What the wrapped strategy says, at the price that it asks itself."""
+        return self._priced(self.truth.declare(truth))
+
+    def _priced(self, said: Reports) -> Reports:
+        if self.asks is None or said.cost is None:
+            return said
+        return replace(said, cost=Linear(np.full(len(said.contribution), self.asks)))
 
     @property
     def whole(self) -> bool:

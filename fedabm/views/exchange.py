@@ -49,6 +49,8 @@ class Exchange:
     imports    (n, n): how much of j's model goes into i's; every other non-zero entry is an import
     personal   a second training whose result each owner keeps for itself (None: it keeps what it sends)
     paid       (n, n): what i pays j for its model (None: nobody pays)
+    kept       what owners have, and are judged by, when the exchange is over (None: the models that they trained)
+    taken      (n, n): whether i imports j's model, used or not (None: where there is a weight)
     memory     what the mechanism wants to find in its next reports
     """
 
@@ -57,6 +59,8 @@ class Exchange:
     personal: LocalTask | None = None
     paid: Array | None = None
     memory: Any = None
+    kept: Models | None = None
+    taken: Flags | None = None
 
 
 @dataclass(frozen=True, eq=False)

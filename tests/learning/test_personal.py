@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from functools import cache
 
@@ -21,6 +22,7 @@ from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.engine.training import Proximal
 from fedabm.learning.personal.models import Personal
 from fedabm.learning.personal.own import ClassMix, OwnPart
+from fedabm.learning.personal.remembered import Remembered
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import Ditto, FedAvg, Local, Mechanism, ModelMarket
 from fedabm.mechanisms.market import ImportGain
@@ -108,7 +110,55 @@ def test_the_second_round_of_the_market_is_held_to_the_proximal_centre():
 def test_federated_averaging_starts_everyone_from_the_mean():
     one = run(scenario(FedAvg(), steps=1))
     share = torch.from_numpy(data().capacities / data().capacities.sum()).float()
-    torch.testing.assert_close(one.accuracy.task.start, (share @ models(one)).expand(6, -1), rtol=1e-4, atol=1e-6)
+    mean = (share @ run(scenario(Local(), steps=1)).accuracy.models).expand(6, -1)
+    torch.testing.assert_close(one.accuracy.task.start, mean, rtol=1e-4, atol=1e-6)
+
+
+def test_averaging_shows_what_the_mean_model_is_worth():
+    """Not what owners have after local training, which is another number altogether."""
+    made = run(scenario(FedAvg(), steps=2))
+    shown = made.frames().owners.query("step == 2")["accuracy"].to_numpy()
+    np.testing.assert_allclose(shown, ClassMix().own(engine(), made.accuracy.task.start), atol=1e-12)
+    assert abs(shown.mean() - ClassMix().own(engine(), made.accuracy.last.models).mean()) > 0.05
+
+
+def test_an_owner_that_imports_nothing_is_held_to_its_own_last_model():
+    """With a price that nobody pays, w <- w - rate (gradient + lambda / eta (w - last)), and not training alone."""
+    shut = ModelMarket(1e6, 1e5)
+    one, two = run(scenario(shut, steps=1)), run(scenario(shut, steps=2))
+    assert not two.links[-1].linked.any()
+    held = Proximal(10.0, models(one))
+    streams = Streams(generator(0, "training", owner, 1) for owner in range(6))
+    how = {"steps": 5, "batch": 8, "optimiser": RECIPE.optimiser, "streams": streams, "proximal": held}
+    torch.testing.assert_close(models(two), engine().train(models(one), data().capacities, **how), rtol=1e-4, atol=1e-5)
+    apart = (models(two) - models(run(scenario(Local(), steps=2)))).abs().max()
+    assert apart > 1e-3
+
+
+def test_models_are_judged_only_when_asked_and_the_last_judgement_stands():
+    sparse = replace(scenario(MARKET, steps=4), accuracy=Personal(engine(), RECIPE, every=2))
+    always, sometimes = (run(one).frames().owners for one in (scenario(MARKET, steps=4), sparse))
+    for step in (2, 4):
+        seen = [frame.query(f"step == {step}")["accuracy"].tolist() for frame in (always, sometimes)]
+        assert seen[0] == seen[1]
+    stood = [sometimes.query(f"step == {step}")["accuracy"].tolist() for step in (2, 3)]
+    assert stood[0] == stood[1]
+    assert always["utility"].tolist() == sometimes["utility"].tolist()
+
+
+def test_a_training_is_done_once_and_remembered_to_the_bit():
+    known = Remembered()
+    shared = Personal(engine(), RECIPE, known=known)
+    first = {rule: run(replace(scenario(RULES[rule]), accuracy=shared)) for rule in ("FedAvg", "Ditto", "Local")}
+    # Three rounds each: one first round for all, then two of FedAvg that serve Ditto, too, two of Ditto's own, and two.
+    assert (known.done, known.found) == (7, 4)
+    for rule, made in first.items():
+        alone = run(scenario(RULES[rule]))
+        assert torch.equal(models(made), models(alone))
+        assert torch.equal(made.accuracy.last.models, alone.accuracy.last.models)
+    forgetful = Remembered(limit=0)
+    run(replace(scenario(Local()), accuracy=Personal(engine(), RECIPE, known=forgetful)))
+    assert (forgetful.done, len(pickle.dumps(known)) < 200) == (3, True)
 
 
 def test_ditto_keeps_a_second_model_that_is_not_sent():
@@ -195,7 +245,10 @@ def test_an_attacker_flips_its_update_of_what_it_received():
     torch.testing.assert_close(sent - start, -(kept - start), rtol=1e-4, atol=1e-6)
     averaged = run(scenario(FedAvg(), {0: Attacker(Honest(), "sign_flip")}, steps=2)).accuracy
     received = averaged.last.start[0]
-    torch.testing.assert_close(averaged.last.models[0] - received, received - averaged.models[0], rtol=1e-3, atol=1e-5)
+    stream, size = Streams([generator(0, "training", 0, 1)]), data().capacities[[0]]
+    how = {"steps": 5, "batch": 8, "optimiser": RECIPE.optimiser, "streams": stream, "owners": [0]}
+    honest = engine().train(received, size, **how)[0]
+    torch.testing.assert_close(averaged.last.models[0] - received, received - honest, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize("rule", [RULES["FedAMP"], MARKET], ids=["FedAMP", "market"])

@@ -162,10 +162,22 @@ def test_local_training_in_a_federation_is_training_alone():
 def test_held_training_in_a_federation():
     once = trained(engine().initial(7), 0)
     mean = torch.tensor([3.0, 2.0, 1.0]) / 6 @ once
-    torch.testing.assert_close(federation(FedProx(0.3), 2).models, trained(mean, 1, proximal=Proximal(0.3, mean)))
+    twice = trained(mean, 1, proximal=Proximal(0.3, mean))
+    torch.testing.assert_close(federation(FedProx(0.3), 2).last.models, twice)
     graph = FedAMP(strength=0.5)
     cloud = torch.from_numpy(graph.weights(federation(graph, 1).sent(np.arange(3), claims(np.ones(3))))).float() @ once
     torch.testing.assert_close(federation(graph, 2).models, trained(once, 1, proximal=Proximal(0.5, cloud)))
+
+
+@pytest.mark.parametrize("rule", [FedAvg(), FedProx(0.3)])
+def test_averaging_is_judged_by_the_mean_and_the_others_by_what_was_trained(rule):
+    after = federation(rule, 2)
+    mean = torch.tensor([3.0, 2.0, 1.0]) / 6 @ after.last.models
+    torch.testing.assert_close(after.models, mean.expand(3, -1))
+    worth = [engine().evaluate(mean[None], [owner]).accuracy.item() for owner in range(3)]
+    assert_close(after.public.values(np.zeros((1, 3)))[0], worth)
+    alone = federation(Local(), 2)
+    torch.testing.assert_close(alone.models, alone.last.models)
 
 
 def test_personal_models_go_on_from_where_they_were():

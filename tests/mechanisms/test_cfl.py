@@ -70,12 +70,21 @@ def test_groups_outlive_owners_that_leave_and_admit_newcomers():
         (two_camps(2), CFL()),  # two members only
         (two_camps(), CFL(smallest=6)),
         (two_camps(), CFL(max_above=4.0)),
-        (replace(two_camps(), reports=claims(np.array([9.0, 1, 9, 1, 9, 1]))), CFL()),  # the mean update is long
+        (replace(two_camps(), reports=claims(np.array([1.0, 0, 1, 0, 1, 0]))), CFL()),  # the mean update is long
     ],
 )
 def test_no_split_without_all_three_reasons(case, rule):
-    share = case.size / case.size.sum()
+    share = (case.size > 0) / (case.size > 0).sum()
     assert_close(rule.exchange(case).imports, np.tile(share, (len(share), 1)))
+
+
+def test_members_count_alike_however_much_data_they_claim():
+    """Owners with 1, 2 and 9 samples: the mean of 0, 3 and 6 is 3, not (0 + 6 + 54) / 12 = 5."""
+    sent = replace(sent_of(3, 1, same_start=True), reports=claims(np.array([1.0, 2.0, 9.0])))
+    sent = replace(sent, models=torch.tensor([[0.0], [3.0], [6.0]]))
+    done = CFL(max_above=100.0).exchange(sent)
+    assert_close(done.task.start, [[3.0], [3.0], [3.0]])
+    assert_close(done.imports, np.full((3, 3), 1 / 3))
 
 
 def test_halves_are_the_best_of_complete_linkage_by_plain_loops():
@@ -98,9 +107,9 @@ def test_halves_are_the_best_of_complete_linkage_by_plain_loops():
 
 
 def test_a_silent_owner_stays_with_its_group_and_goes_with_the_larger_half():
-    sent = replace(broken(two_camps(7), 6), reports=claims(np.array([1.0, 1, 1, 1.01, 1, 1, 1])))
+    sent = replace(broken(two_camps(8), 6), reports=claims(np.ones(8)))
     done = CFL().exchange(sent)
     torch.testing.assert_close(done.task.start[6], done.task.start[1])
     assert not done.imports[:, 6].any()
-    second = CFL().exchange(next_round(sent, done, list(range(7)), done.task.start, 1.0))
+    second = CFL().exchange(next_round(sent, done, list(range(8)), done.task.start, 1.0))
     torch.testing.assert_close(second.task.start[6], second.task.start[1])

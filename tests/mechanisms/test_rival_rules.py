@@ -123,6 +123,18 @@ def test_an_owner_stays_where_nothing_helps_and_takes_what_does():
     assert_close(done.imports, [[0.0, 1.0], [0.0, 1.0]])
 
 
+def test_all_downloads_are_imports_whatever_they_weigh():
+    """Two others helped nothing: of 5 others each owner downloads 4, as iPFL 2025 counts them."""
+    sent = sent_of(6, seed=1)
+    done = FedFomo(4).exchange(sent)
+    assert (done.imports > 0).sum() < 6 * 5
+    assert done.taken.sum(axis=1).tolist() == [5] * 6
+    assert np.all(done.taken | (done.imports == 0))
+    silent = FedFomo(4).exchange(broken(sent, 2, 3))
+    assert not silent.taken[np.ix_([0, 1, 4, 5], [2, 3])].any()
+    assert silent.taken.sum(axis=1).tolist() == [4, 4, 5, 5, 4, 4]
+
+
 def test_losses_that_are_no_numbers_help_nobody():
     sent = sent_of(4)
     losses, before = sent.losses()

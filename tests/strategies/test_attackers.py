@@ -301,3 +301,19 @@ def test_equal_attackers_act_as_one_cohort():
     assert [attack.members.tolist() for attack in tampering] == [[0, 1]]
     assert isinstance(tampering[0].rng, Streams)
     assert set(made.frames().owners["strategy"]) == {"attacker_gaussian(honest)", "honest"}
+
+
+def test_an_attacker_may_ask_a_price_for_what_costs_it_nothing():
+    """As in the authors' code of iPFL 2025: true cost 0, reported cost 1, from the first announcement on."""
+    view = view_of(2, rate=np.zeros(2), capacity=np.array([5.0, 7.0]), exponent=np.ones(2))
+    attacker = Attacker(Honest(), "gaussian", trains=False, asks=1.0)
+    action = attacker.act(view)
+    ones = np.ones(2)
+    np.testing.assert_array_equal(action.report.cost.unit(ones), [1.0, 1.0])
+    np.testing.assert_array_equal(attacker.declare(view.report(ones)).cost.unit(ones), [1.0, 1.0])
+    np.testing.assert_array_equal(action.contribution, [0.0, 0.0])
+    np.testing.assert_array_equal(action.report.contribution, [5.0, 7.0])
+    free = Attacker(Honest(), "gaussian").act(view)
+    np.testing.assert_array_equal(free.report.cost.unit(ones), [0.0, 0.0])
+    with pytest.raises(InputError, match="asks"):
+        Attacker(Honest(), "gaussian", asks=-1.0)

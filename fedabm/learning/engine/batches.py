@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedabm.common.errors import InputError, check_whole
+from fedabm.learning.engine.augment import CropAndFlip
 
 __all__ = ["Batches", "Plan", "mini_batches"]
 
@@ -50,6 +51,7 @@ class Batches:
     samples  rows of the training data, (steps, owners, batch); padded with the owner's first sample
     sizes    how many of them count, (steps, owners)
     keys     a random number for each step of each owner, (steps, owners), or None
+    moves    how every image is moved, (steps, owners, batch, 3), or None
     """
 
     owners: np.ndarray
@@ -58,6 +60,7 @@ class Batches:
     samples: np.ndarray
     sizes: np.ndarray
     keys: np.ndarray | None
+    moves: np.ndarray | None = None
 
     @property
     def steps(self) -> int:
@@ -66,7 +69,13 @@ class Batches:
 
 
 def mini_batches(
-    owners: np.ndarray, counts: np.ndarray, starts: np.ndarray, plan: Plan, rngs: Generators, keyed: bool = False
+    owners: np.ndarray,
+    counts: np.ndarray,
+    starts: np.ndarray,
+    plan: Plan,
+    rngs: Generators,
+    keyed: bool = False,
+    augment: CropAndFlip | None = None,
 ) -> Batches:
     """Draw the orders of some owners: `counts` samples each, whose rows begin at `starts`."""
     lengths = plan.lengths(counts)
@@ -75,16 +84,25 @@ def mini_batches(
     steps = int(lengths.max(initial=0))
     samples = np.full((len(owners), steps, plan.batch), -1, dtype=np.int64)
     keys = np.zeros((len(owners), steps), dtype=np.int64) if keyed else None
+    moves = None if augment is None else np.zeros((len(owners), steps, plan.batch, 3), dtype=np.int64)
     for row, place in enumerate(places):
         length = int(lengths[row])
         samples[row, :length] = _order(int(counts[row]), length, plan.batch, rngs[place])
         if keys is not None:
             keys[row, :length] = rngs[place].integers(2**62, size=length)
+        if augment is not None and moves is not None:
+            moves[row, :length] = augment.draw(rngs[place], (length, plan.batch))
     sizes = (samples >= 0).sum(axis=2).T
     rows = np.maximum(samples, 0) + starts[:, None, None]
     active = (lengths[None, :] > np.arange(steps)[:, None]).sum(axis=1)
     return Batches(
-        owners, active, sizes.max(axis=1, initial=0), rows.transpose(1, 0, 2), sizes, None if keys is None else keys.T
+        owners,
+        active,
+        sizes.max(axis=1, initial=0),
+        rows.transpose(1, 0, 2),
+        sizes,
+        None if keys is None else keys.T,
+        None if moves is None else moves.transpose(1, 0, 2, 3),
     )
 
 

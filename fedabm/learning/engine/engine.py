@@ -31,6 +31,7 @@ from fedabm.learning.engine import (
     stored,  # noqa: F401  so that tensors can be saved
     threads,
 )
+from fedabm.learning.engine.augment import CropAndFlip
 from fedabm.learning.engine.batched import Network, compile_network
 from fedabm.learning.engine.batches import Plan, mini_batches
 from fedabm.learning.engine.blocks import SeededDropout
@@ -42,14 +43,16 @@ from fedabm.learning.engine.optimisers import SGD, Optimiser
 from fedabm.learning.engine.sizing import (
     BUSY,
     CACHE_JUDGED,
+    IMAGES_JUDGED,
     LARGE,
+    SMALL_JUDGED,
     choose_path,
     chunk_size,
     default_memory,
     even,
     measure,
 )
-from fedabm.learning.engine.training import Chunk, Proximal, Samples, scaled, train_chunk
+from fedabm.learning.engine.training import Chunk, Proximal, Samples, train_chunk
 
 __all__ = ["Engine"]
 
@@ -78,7 +81,7 @@ class Engine:
     ) -> None:
         self.data, self.device = data, _device(device)
         self._train, self._test = self._samples(data.x_train, data.y_train), self._samples(data.x_test, data.y_test)
-        dtype = scaled(self._train.x[:1]).dtype
+        dtype = self._train.scaled(self._train.x[:1]).dtype
         if isinstance(network, str):
             network = build(network, data.shape, data.classes, data.tokens)
         check_fit(network, data.shape, data.classes, dtype)
@@ -106,7 +109,14 @@ class Engine:
     def _samples(self, x: np.ndarray, y: np.ndarray) -> Samples:
         inputs = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32 if x.dtype.kind == "f" else None))
         targets = torch.from_numpy(np.ascontiguousarray(y, dtype=np.float32 if y.dtype.kind == "f" else np.int64))
-        return Samples(inputs.to(self.device), targets.to(self.device))
+        return Samples(inputs.to(self.device), targets.to(self.device), self._affine(inputs))
+
+    def _affine(self, inputs: Tensor) -> tuple[Tensor, Tensor] | None:
+        """Factor and offset by channel that give bytes mean 0 and deviation 1, if the data say which those are."""
+        if self.data.scaling is None or inputs.dtype != torch.uint8:
+            return None
+        mean, spread = (torch.tensor(part, dtype=torch.float32)[:, None, None] for part in self.data.scaling)
+        return (1.0 / spread).to(self.device), (-mean / spread).to(self.device)
 
     @property
     def size(self) -> int:
@@ -138,6 +148,7 @@ class Engine:
         optimiser: Optimiser = SGD(0.01),  # noqa: B008  (frozen)
         proximal: Proximal | None = None,
         drift: Tensor | None = None,
+        augment: CropAndFlip | None = None,
         seed: int = 0,
         round: int = 0,
         streams: Streams | None = None,
@@ -148,7 +159,7 @@ class Engine:
         Owner i trains on its first s_i samples.  Mini-batches come from `streams` (one generator per owner listed, used
         up) or, without them, from the generators of `seed`, owner and `round`.  `owners` says whom to train (default:
         all); contributions, starts, streams and drifts are in that order.  A `drift`, one row (P,) or one each (k, P),
-        is added to every gradient.
+        is added to every gradient.  Images are moved as `augment` draws from the owner's stream.
         """
         who = self._who(owners)
         counts = self.data.counts(contributions, who)
@@ -159,11 +170,13 @@ class Engine:
         centre = None if proximal is None else self._each(proximal.centre, len(who))
         drifts = None if drift is None else self._each(drift, len(who))
         plan = Plan(batch, epochs, steps)
+        if augment is not None and (self._train.x.dtype != torch.uint8 or self._train.x.dim() != 4):
+            raise InputError(f"{self.data.name} has no images of bytes to crop and flip; train without augment")
         result = starts.new_empty(len(who), self.size)
 
         def one(path: Any, places: np.ndarray) -> None:
             offsets = self.data.offsets[who[places]]
-            mine = mini_batches(places, counts[places], offsets, plan, [rngs[i] for i in places], self._keyed)
+            mine = mini_batches(places, counts[places], offsets, plan, [rngs[i] for i in places], self._keyed, augment)
             order = torch.from_numpy(mine.owners).to(self.device)
             weight = 0.0 if proximal is None else proximal.weight
             chunk = Chunk(mine, order, starts, centre, drifts)
@@ -191,7 +204,7 @@ class Engine:
 
         def one(path: Any, job: tuple[slice, slice]) -> None:
             some, batch = job
-            x, y = scaled(samples.x[batch]), samples.y[batch]
+            x, y = samples.scaled(samples.x[batch]), samples.y[batch]
             blocks = self.layout.gather(rows[some])
             loss[some, batch], hit[some, batch] = judge(path.outputs(blocks, _shared(path, x)), y)
 
@@ -215,11 +228,13 @@ class Engine:
     def together(self, width: int, numbers: int | None = None) -> int:
         """How many models to judge at once on `width` samples, if each takes up so many numbers at a time.
 
-        Unless these numbers are known, they are all activations; then convolutions on a CPU are faster one by one.
+        Unless these numbers are known, they are all activations; then large convolutions on a CPU go one by one.
         """
-        if numbers is None and (self.path == "serial" or (self._images and self.device.type == "cpu")):
+        large = self._images and self.device.type == "cpu" and self.work.multiplications >= SMALL_JUDGED
+        if numbers is None and (self.path == "serial" or large):
             return 1
-        space = CACHE_JUDGED if self.device.type == "cpu" else 0.5 * self.memory_limit
+        cache = IMAGES_JUDGED if self._images else CACHE_JUDGED
+        space = cache if self.device.type == "cpu" else 0.5 * self.memory_limit
         each = width * self.work.activations if numbers is None else numbers
         return max(1, int(space // (4 * (self.size + 2 * each))))
 
@@ -236,6 +251,7 @@ class Engine:
     def content(self) -> str:
         """What results depend on, as a short text: data, network with its first weights, device, PyTorch's version."""
         data, sha = self.data, hashlib.sha256()
+        sha.update(f"{data.scaling}".encode())
         for array in (data.x_train, data.y_train, data.offsets, data.x_test, data.y_test, data.test_offsets):
             sha.update(f"{array.shape}{array.dtype}".encode())
             sha.update(np.ascontiguousarray(array).data)
@@ -280,20 +296,24 @@ class Engine:
             raise InputError(f"owners must lie in 0 .. {self.data.owners - 1}, got {who.min()} .. {who.max()}")
         return who
 
-    def part(self, part: str, owners: Owners = None) -> tuple[Samples, Tensor]:
-        """The test or train samples of some owners, owner by owner, and where each owner's begin (and the end)."""
+    def part(self, part: str, owners: Owners = None, most: int | None = None) -> tuple[Samples, Tensor]:
+        """The test or train samples of some owners, owner by owner, and where each owner's begin (and the end).
+
+        With `most` only the first so many of each owner.
+        """
         who = self._who(owners)
         if part not in ("test", "train"):
             raise InputError(f"part must be test or train, got {part!r}; choose one of them")
         samples = self._test if part == "test" else self._train
         bounds = self.data.test_offsets if part == "test" else self.data.offsets
-        sizes = np.diff(bounds)[who]
+        sizes = np.diff(bounds)[who] if most is None else np.minimum(np.diff(bounds)[who], most)
         if len(who) and sizes.min() == 0:
             raise InputError(f"owner {who[np.argmin(sizes)]} has an empty {part} part; leave it out or give it samples")
-        rows = np.concatenate([np.arange(bounds[i], bounds[i + 1]) for i in who]) if len(who) else np.zeros(0, np.int64)
+        first = [np.arange(bounds[i], bounds[i] + size) for i, size in zip(who, sizes, strict=True)]
+        rows = np.concatenate(first) if first else np.zeros(0, np.int64)
         if len(rows) != len(samples.y) or not np.array_equal(who, np.arange(self.data.owners)):
             chosen = torch.from_numpy(rows).to(self.device)
-            samples = Samples(samples.x.index_select(0, chosen), samples.y.index_select(0, chosen))
+            samples = samples.part(chosen)
         return samples, torch.from_numpy(np.concatenate([[0], np.cumsum(sizes)])).to(self.device)
 
 

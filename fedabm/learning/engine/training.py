@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +12,7 @@ import torch
 from torch import Tensor
 
 from fedabm.common.errors import check_positive
+from fedabm.learning.engine.augment import crop_and_flip
 from fedabm.learning.engine.batches import Batches
 from fedabm.learning.engine.flat import Layout
 from fedabm.learning.engine.optimisers import Optimiser
@@ -40,19 +43,33 @@ class Proximal:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples and labels on the device; images of bytes are scaled to [-1, 1] when they are used."""
+    """Samples and labels on the device; images of bytes become numbers when they are used.
+
+    `affine` holds factor and offset by channel, (c, 1, 1) each; without it bytes are scaled to [-1, 1].
+    """
 
     x: Tensor
     y: Tensor
+    affine: tuple[Tensor, Tensor] | None = None
 
-    def take(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Some of the samples with their labels."""
-        return scaled(self.x.index_select(0, rows)), self.y.index_select(0, rows)
+    def take(self, rows: Tensor, moved: Callable[[Tensor], Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        """Some of the samples, as they are or moved, with their labels."""
+        x = self.x.index_select(0, rows)
+        return self.scaled(x if moved is None else moved(x)), self.y.index_select(0, rows)
 
+    def part(self, rows: Tensor) -> Samples:
+        """Some of the samples as samples of their own."""
+        return replace(self, x=self.x.index_select(0, rows), y=self.y.index_select(0, rows))
 
-def scaled(x: Tensor) -> Tensor:
-    """Bytes 0 .. 255 as numbers in [-1, 1]; anything else as it is."""
-    return x.to(torch.float32).mul_(2.0 / 255.0).sub_(1.0) if x.dtype == torch.uint8 else x
+    def scaled(self, x: Tensor) -> Tensor:
+        """Bytes 0 .. 255 as numbers; anything else as it is."""
+        if x.dtype != torch.uint8:
+            return x
+        numbers = x.to(torch.float32)
+        if self.affine is None:
+            return numbers.mul_(2.0 / 255.0).sub_(1.0)
+        factor, offset = self.affine
+        return numbers.mul_(factor).add_(offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +100,11 @@ def train_chunk(
     fused = optimiser.fused_rate if plain else None
     rows = torch.from_numpy(np.ascontiguousarray(batches.samples)).to(device)
     weights = torch.from_numpy(_weights(batches)).to(device)
+    moves = None if batches.moves is None else torch.from_numpy(np.ascontiguousarray(batches.moves)).to(device)
     keys = None if batches.keys is None else torch.from_numpy(np.ascontiguousarray(batches.keys)).to(device)
     for step, (active, width) in enumerate(zip(batches.active.tolist(), batches.widths.tolist(), strict=True)):
-        x, y = samples.take(rows[step, :active, :width].reshape(-1))
+        moved = None if moves is None else partial(crop_and_flip, moves=moves[step, :active, :width].reshape(-1, 3))
+        x, y = samples.take(rows[step, :active, :width].reshape(-1), moved)
         batch = (
             x,
             y.view(active, width),

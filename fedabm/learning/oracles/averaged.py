@@ -21,7 +21,6 @@ from fedabm.learning.engine import threads
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.evaluate import by_owner, judge
 from fedabm.learning.engine.first_layer import FirstLayer, Members
-from fedabm.learning.engine.training import scaled
 from fedabm.learning.oracles.memory import Memory, digest
 from fedabm.learning.rules.aggregate import screen
 
@@ -101,7 +100,7 @@ class AveragedModels:
         width, blocks = self._engine.width(len(self._samples.y)), self._engine.layout.gather(self._rows)
         for i in range(0, len(self._samples.y), width):
             batch = slice(i, i + width)
-            members = first.members(blocks, scaled(self._samples.x[batch]))
+            members = first.members(blocks, self._samples.scaled(self._samples.x[batch]))
             self._judge(mixing, first, members, self._samples.y[batch], result[:, batch])
         return by_owner(result, self._offsets)
 

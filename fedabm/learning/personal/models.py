@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fedabm.common.errors import check_kind
+from fedabm.common.errors import check_kind, check_whole
 from fedabm.common.random import check_seed
 from fedabm.common.table import Table
 from fedabm.games.accuracy.base import Accuracy
@@ -20,8 +20,9 @@ from fedabm.games.sending import Sending, Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.answers import Standing
 from fedabm.learning.personal.own import ClassMix
+from fedabm.learning.personal.remembered import Remembered
 from fedabm.learning.personal.sent import SentModels
-from fedabm.learning.personal.tasks import Training
+from fedabm.learning.personal.tasks import Training, filled
 from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import tamper
@@ -51,7 +52,8 @@ class Personal(Accuracy):
     """a_i: what owner i's own model is worth to it after local training; each step of a run is one round.
 
     Owners train on the data they contribute, as the last exchange says (in the first round from one initial model, held
-    by nothing), and send the model; the mechanism mixes.  An owner that trains a second, personal model keeps that one.
+    by nothing), and send the model; the mechanism mixes.  An owner that trains a second, personal model keeps that one;
+    where the mechanism hands out models to keep, such as the mean, it keeps those.
     Values are those of the models that owners keep, in this round and not in the best one.  Who joins later begins with
     the initial model, too, since the server has not written to it yet.  What is sent may be tampered with (see `tasks`
     for what updates are counted from); a model that holds NaN or infinity is dropped, so that it reaches nobody.
@@ -59,12 +61,18 @@ class Personal(Accuracy):
     recipe    how to train locally; mixing is up to the mechanism
     measure   `ClassMix` or `OwnPart`
     seed      without one, initial model and mini-batches follow from the seed of the run
+    measured  on how many of its training samples an owner measures losses, at most (None: on all)
+    every     models are judged in every so many rounds only; in between the last judgement stands
+    known     trainings already done, of this run or another on the same engine
     """
 
     engine: Engine
     recipe: Recipe = field(default_factory=Recipe)
     measure: OwnMeasure = field(default_factory=ClassMix)
     seed: int | None = None
+    measured: int | None = None
+    every: int = 1
+    known: Remembered = field(default_factory=Remembered)
     round: int = 0
     kept: Tensor | None = None
     task: Training | None = None
@@ -72,12 +80,17 @@ class Personal(Accuracy):
     last: Round | None = None
     standing: Standing | None = None
     first: Tensor | None = None
+    #: whether owners keep what the mechanism hands out, so that what they train is not judged
+    handed: bool = False
     #: nothing changes with the own contribution
     concave = True
     monotone = True
 
     def __post_init__(self) -> None:
         check_kind("engine", self.engine, Engine)
+        check_whole("every", self.every)
+        if self.measured is not None:
+            check_whole("measured", self.measured)
         if self.seed is not None:
             check_seed(self.seed)
 
@@ -109,7 +122,7 @@ class Personal(Accuracy):
         """With the run's seed, unless it has its own."""
         if self.seed is not None or self.round:
             return self
-        return replace(self, seed=seed, first=None, kept=None, standing=None)
+        return replace(self, seed=seed, first=None, kept=None, standing=None, handed=False)
 
     def values(self, profiles: Array) -> Array:
         """What the present models are worth, whatever the profile, (k, n)."""
@@ -135,8 +148,9 @@ class Personal(Accuracy):
         sound = screen(models).cpu().numpy()
         last = replace(self.last or _NOTHING, models=_sane(models, task.start), start=task.start, sound=sound)
         kept = _sane(own, self.models)
-        after = replace(self, round=self.round + 1, first=self.initial, kept=kept, last=last, standing=None)
-        return after, ~sound
+        number = self.round + 1
+        standing = self.public if self.handed or number % self.every else None
+        return replace(self, round=number, first=self.initial, kept=kept, last=last, standing=standing), ~sound
 
     @property
     def _latest(self) -> Round:
@@ -144,7 +158,7 @@ class Personal(Accuracy):
         return self.last or replace(_NOTHING, models=self.models, start=self.models)
 
     def _run(self, training: Training, used: Array, *path: int) -> Tensor:
-        return training.run(self.engine, self.recipe, used, self.seed or 0, self.round, *path)
+        return training.run(self.engine, self.recipe, used, self.known, self.seed or 0, self.round, *path)
 
     def sent(self, rows: Rows, reports: Reports, *, with_losses: bool = False) -> SentModels:
         """What reached the server from the owners in `rows` beside their reports, with losses only if it asked."""
@@ -156,18 +170,25 @@ class Personal(Accuracy):
 
     def _measured(self, sent: SentModels, rows: NDArray[np.intp]) -> tuple[Array, Array]:
         """Losses of all models, and of what they started from, that the owners measure on their own training data."""
-        models, starts = (
-            self.engine.evaluate(judged, rows, part="train").loss.cpu().numpy() for judged in (sent.usable, sent.start)
-        )
-        return models.T, np.diagonal(starts)
+        samples, offsets = self.engine.part("train", rows, self.measured)
+        models = self.engine.score(sent.usable, samples, offsets).loss.cpu().numpy()
+        starts = [
+            self.engine.score(sent.start[[i]], *self.engine.part("train", rows[[i]], self.measured)).loss.item()
+            for i in range(len(rows))
+        ]
+        return models.T, np.array(starts)
 
     def deliver(self, rows: Rows, exchange: Exchange) -> Personal:
         """What owners in `rows` are to train on next; the others go on from their own models."""
         known = np.asarray(rows, dtype=np.intp), self.models, self.initial
         task = Training.of(exchange.task, *known)
         personal = None if exchange.personal is None else Training.of(exchange.personal, *known)
-        told = replace(self, task=task, personal=personal, last=self._latest)
-        return replace(told, first=self.initial, standing=self.public)  # neither has changed
+        told = replace(self, task=task, personal=personal, last=self._latest, first=self.initial)
+        if exchange.kept is None:
+            return replace(told, standing=self.public, handed=False)  # still the same models
+        judged = self.round % self.every == 0
+        kept = filled(self.models, known[0], exchange.kept)
+        return replace(told, kept=kept, standing=None if judged else self.public, handed=True)
 
 
 _NOTHING = Round(torch.empty(0), torch.empty(0), np.zeros(0, dtype=bool))

@@ -41,8 +41,8 @@ class ClassMix:
     def own(self, engine: Engine, models: Tensor) -> Array:
         """What the models (n, P) are worth to their owners, (n,)."""
         samples, offsets, classes = _by_class(engine)
-        # Before the first round all rows are one and the same model.
-        distinct = models[:1] if models.stride(0) == 0 else models
+        # Before the first round, and wherever all keep the mean, rows are one and the same model.
+        distinct = models[:1] if models.stride(0) == 0 or bool((models == models[:1]).all()) else models
         accuracy = engine.score(distinct, samples, offsets).accuracy.cpu().numpy()
         mix = engine.data.class_counts()[:, classes].astype(float)
         total = mix.sum(axis=1)
@@ -59,4 +59,4 @@ def _by_class(engine: Engine) -> tuple[Samples, Tensor, np.ndarray]:
     order = torch.argsort(samples.y, stable=True)
     classes, sizes = np.unique(engine.data.y_test, return_counts=True)
     offsets = torch.from_numpy(np.concatenate([[0], np.cumsum(sizes)])).to(engine.device)
-    return Samples(samples.x.index_select(0, order), samples.y.index_select(0, order)), offsets, classes
+    return samples.part(order), offsets, classes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -10,14 +11,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fedabm.common.random import Streams, generator
-from fedabm.games.curves import Rows
+from fedabm.games.curves import Array, Rows
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.training import Proximal
+from fedabm.learning.personal.remembered import Remembered, digest
 from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.views import LocalTask
 
-__all__ = ["Training"]
+__all__ = ["Training", "filled"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +47,10 @@ class Training:
 
         A row that is no number, for instance after mixing enormous models, leaves its owner with its own model.
         """
-        start = own if task.start is None else _filled(own, rows, task.start)
+        start = own if task.start is None else filled(own, rows, task.start)
         origin = initial.expand_as(own)
-        origin = origin if task.start is None else _filled(origin, rows, task.start)
-        pull = None if task.pull is None or not task.strength else _filled(own, rows, task.pull)
+        origin = origin if task.start is None else filled(origin, rows, task.start)
+        pull = None if task.pull is None or not task.strength else filled(own, rows, task.pull)
         held = np.zeros(len(own), dtype=bool)
         held[rows] = pull is not None
         return cls(start, origin, pull, task.strength, held)
@@ -61,30 +63,53 @@ class Training:
         held = torch.from_numpy(self.held).to(self.pull.device)
         return torch.where(held.unsqueeze(1), self.pull, self.origin)
 
-    def run(self, engine: Engine, recipe: Recipe, contributions: np.ndarray, seed: int, *path: int) -> Tensor:
+    def run(
+        self, engine: Engine, recipe: Recipe, contributions: Array, known: Remembered, seed: int, *path: int
+    ) -> Tensor:
         """Everybody's model (n, P) after local training; who uses no data keeps its start."""
         models = self.start.clone()
-        busy = engine.data.counts(contributions) > 0
-        for who, centre in ((np.flatnonzero(busy & ~self.held), None), (np.flatnonzero(busy & self.held), self.pull)):
+        counts = engine.data.counts(contributions)
+        for who, centre in (
+            (np.flatnonzero((counts > 0) & ~self.held), None),
+            (np.flatnonzero((counts > 0) & self.held), self.pull),
+        ):
             if len(who):
                 rows = torch.from_numpy(who).to(models.device)
                 proximal = None if centre is None else Proximal(self.strength, centre[rows])
-                streams = Streams(generator(seed, "training", owner, *path) for owner in who.tolist())
-                models[rows] = engine.train(
-                    self.start[rows],
-                    contributions[who],
-                    epochs=recipe.epochs,
-                    steps=recipe.steps,
-                    batch=recipe.batch,
-                    optimiser=recipe.optimiser,
-                    proximal=proximal,
-                    streams=streams,
-                    owners=who,
-                )
+                train = partial(_trained, engine, recipe, self.start[rows], counts[who], proximal, who, seed, *path)
+                held = (b"", 0.0) if proximal is None else (digest(proximal.centre), proximal.weight)
+                key = (who.tobytes(), counts[who].tobytes(), digest(self.start[rows]), *held, recipe, seed, *path)
+                models[rows] = known.get(key, train)
         return models
 
 
-def _filled(own: Tensor, rows: Rows, given: Tensor) -> Tensor:
+def _trained(
+    engine: Engine,
+    recipe: Recipe,
+    start: Tensor,
+    counts: np.ndarray,
+    proximal: Proximal | None,
+    who: np.ndarray,
+    seed: int,
+    *path: int,
+) -> Tensor:
+    """The models of some owners after local training from `start`, with the draws of this seed and round."""
+    streams = Streams(generator(seed, "training", owner, *path) for owner in who.tolist())
+    return engine.train(
+        start,
+        counts,
+        epochs=recipe.epochs,
+        steps=recipe.steps,
+        batch=recipe.batch,
+        optimiser=recipe.optimiser,
+        augment=recipe.augment,
+        proximal=proximal,
+        streams=streams,
+        owners=who,
+    )
+
+
+def filled(own: Tensor, rows: Rows, given: Tensor) -> Tensor:
     """The own models, with the given ones (k, P) in `rows` as far as they are numbers."""
     places = torch.tensor(np.asarray(rows), dtype=torch.int64, device=own.device)
     given = given.to(own)

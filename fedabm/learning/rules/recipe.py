@@ -12,6 +12,7 @@ from torch import Tensor
 from fedabm.common.errors import InputError, check_kind
 from fedabm.common.timing import timed
 from fedabm.games.curves import Array
+from fedabm.learning.engine.augment import CropAndFlip
 from fedabm.learning.engine.batches import Plan
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD, Optimiser
@@ -28,6 +29,7 @@ class Recipe:
 
     epochs, steps  how long to train: one of them (neither: one epoch)
     rule           how the server's model changes; see `fedabm.learning.rules`
+    augment        how images are changed at random whenever they are seen; None: not at all
     """
 
     epochs: int | None = None
@@ -35,6 +37,7 @@ class Recipe:
     batch: int = 10
     optimiser: Optimiser = field(default_factory=lambda: SGD(0.1))
     rule: Rule = field(default_factory=FedAvg)
+    augment: CropAndFlip | None = None
 
     def __post_init__(self) -> None:
         if self.epochs is None and self.steps is None:
@@ -43,6 +46,8 @@ class Recipe:
         if not isinstance(self.optimiser, Optimiser):
             raise InputError(f"optimiser must be SGD or Adam, got {self.optimiser!r}; for instance SGD(0.1)")
         check_kind("rule", self.rule, Rule)
+        if self.augment is not None:
+            check_kind("augment", self.augment, CropAndFlip)
         if self.rule.plain_descent and self.optimiser.fused_rate is None:
             name = type(self.rule).__name__
             raise InputError(f"{name} needs plain local descent, got {self.optimiser}; use SGD(rate) without momentum")
@@ -67,6 +72,7 @@ class Recipe:
         drift = added.drift if added.drift is None or everybody else added.drift.index_select(0, rows)
         how: dict[str, Any] = {"epochs": self.epochs, "steps": self.steps, "batch": self.batch}
         how |= {"proximal": added.proximal, "drift": drift, "optimiser": self.optimiser, "seed": seed, "round": round}
+        how |= {"augment": self.augment}
         moved = engine.train(start, contributions[who], owners=who, **how).sub_(start)
         if everybody:
             return moved

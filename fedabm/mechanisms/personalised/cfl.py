@@ -11,7 +11,7 @@ from scipy.spatial.distance import squareform
 
 from fedabm.common.errors import check_positive, check_whole
 from fedabm.games.curves import Array
-from fedabm.mechanisms.personalised.base import Personalised, shares
+from fedabm.mechanisms.personalised.base import Personalised
 from fedabm.views import Exchange, Flags, LocalTask, Sent
 
 __all__ = ["CFL"]
@@ -21,14 +21,14 @@ Labels = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class CFL(Personalised):
-    """FedAvg within groups; a group is split in two when its mean update is short though some of its updates are long.
+    """Means within groups; a group is split in two when its mean update is short though some of its updates are long.
 
-        |sum_j p_j u_j| < mean_below,    max_j |u_j| > max_above,    more than `smallest` sound members
+        |mean_j u_j| < mean_below,    max_j |u_j| > max_above,    more than `smallest` sound members
 
-    with u_j the owner's update in this round and p_j its share of the group's claimed data.  The halves are those of
-    complete linkage on the negative cosines of the updates.  Everybody begins in one group; who is in which is
-    remembered.  A silent owner goes with the half that claims more data, a newcomer to the group whose model is nearest
-    to the initial one.  Sattler et al. 2020 (CFL), with the limits of iPFL 2025.
+    with u_j the owner's update in this round.  Members that claim any data count alike, however much they claim.  The
+    halves are those of complete linkage on the negative cosines of the updates.  Everybody begins in one group; who is
+    in which is remembered.  A silent owner goes with the larger half, a newcomer to the group whose model is nearest to
+    the initial one.  Sattler et al. 2020 (CFL), with the limits of iPFL 2025.
     """
 
     mean_below: float = 2.0
@@ -44,7 +44,7 @@ class CFL(Personalised):
         """The mean of each owner's group."""
         before, elder = _groups(sent)
         groups = self._split(before, sent)
-        within = _weights(groups, shares(sent))
+        within = _weights(groups, _heard(sent))
         task = LocalTask(sent.mix(within, groups, elder))
         weights = within[groups]
         weights[~weights.any(axis=1)] = np.eye(len(groups))[~weights.any(axis=1)]
@@ -63,7 +63,7 @@ class CFL(Personalised):
 
     def _torn(self, groups: Labels, sent: Sent) -> Flags:
         """Which groups are to be split."""
-        within = _weights(groups, shares(sent))
+        within = _weights(groups, _heard(sent))
         inside = (groups == np.arange(len(within))[:, None]) & sent.sound
         longest = np.where(inside, sent.lengths(), 0.0).max(axis=1)
         many = inside.sum(axis=1) > self.smallest
@@ -88,18 +88,22 @@ def _groups(sent: Sent) -> tuple[Labels, Labels]:
     return np.unique(groups[elder], return_inverse=True)[1], elder
 
 
-def _weights(groups: Labels, part: Array) -> Array:
-    """Each owner's share (column) of the claimed data of every group (row); 0 in a group that claims nothing."""
-    within = (groups == np.arange(groups.max() + 1)[:, None]) * part
+def _heard(sent: Sent) -> Flags:
+    """Who sent a sound model and claims data."""
+    return sent.sound & (sent.size > 0)
+
+
+def _weights(groups: Labels, heard: Flags) -> Array:
+    """Each owner's weight (column) in the mean of every group (row); 0 in a group of which nobody was heard."""
+    within = ((groups == np.arange(groups.max() + 1)[:, None]) & heard).astype(float)
     total = within.sum(axis=1, keepdims=True)
     return np.divide(within, total, out=np.zeros_like(within), where=total > 0)
 
 
 def _half(members: Labels, likeness: Array, sent: Sent) -> Labels:
-    """The members of one half; the silent ones are in it if it claims more data than the other."""
+    """The members of one half; the silent ones are in it if it is larger than the other."""
     heard, silent = members[sent.sound[members]], members[~sent.sound[members]]
     apart = squareform(1.0 - likeness[np.ix_(heard, heard)], checks=False)
     half = to_tree(linkage(apart, "complete")).get_right().pre_order()
     leaving = heard[half]
-    larger = 2.0 * sent.size[leaving].sum() > sent.size[heard].sum()
-    return np.concatenate([leaving, silent]) if larger else leaving
+    return np.concatenate([leaving, silent]) if 2 * len(leaving) > len(heard) else leaving

@@ -14,10 +14,10 @@ __all__ = ["FedAvg"]
 class FedAvg(Personalised):
     """Everyone goes on from the mean model, w = sum_j p_j w_j with p_j the share of the data claimed.
 
-    McMahan et al. 2017, Algorithm 1.
+    The mean is also what owners have at the end of a round, and are judged by.  McMahan et al. 2017, Algorithm 1.
     """
 
     def exchange(self, sent: Sent) -> Exchange:
         """The mean."""
         model, weights = average(sent)
-        return Exchange(LocalTask(model), weights)
+        return Exchange(LocalTask(model), weights, kept=model)

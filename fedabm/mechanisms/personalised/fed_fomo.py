@@ -10,7 +10,7 @@ import numpy as np
 from fedabm.common.errors import check_whole
 from fedabm.games.curves import Array
 from fedabm.mechanisms.personalised.base import Personalised
-from fedabm.views import Exchange, LocalTask, Sent
+from fedabm.views import Exchange, Flags, LocalTask, Sent
 
 __all__ = ["FedFomo"]
 
@@ -27,7 +27,8 @@ class FedFomo(Personalised):
     over its own model and the `models` others with the largest v_ij; it stays at its start if no model has less loss.
     Zhang et al. 2021 (FedFomo), Section 3.  There owners judge only the M models that they download, chosen by past
     weights, and on data held out for that; here they judge all of them, so that nothing has to be remembered, on their
-    training data, to which their own model is fitted already.  Data sizes play no part.
+    training data, to which their own model is fitted already.  Data sizes play no part.  An owner imports all `models`
+    that it downloads, whether or not they get a weight, as in the accounts of iPFL 2025.
     """
 
     models: int = 6
@@ -38,23 +39,30 @@ class FedFomo(Personalised):
 
     def exchange(self, sent: Sent) -> Exchange:
         """Everybody's combination."""
-        weights = self.weights(sent)
+        slope = self._slopes(sent)
+        taken = self._downloads(slope, sent.sound)
+        weights = _shares(np.where(taken, slope, 0.0))
         task, still = LocalTask(sent.mix(weights)), ~weights.any(axis=1)
         weights[still] = np.eye(len(weights))[still]
-        return Exchange(task, weights)
+        return Exchange(task, weights, taken=taken)
 
-    def weights(self, sent: Sent) -> Array:
-        """v_ij, (n, n); rows of zeros where nothing helps."""
+    def _slopes(self, sent: Sent) -> Array:
+        """By how much less loss per distance, (n, n); 0 for models with more."""
         losses, before = (np.nan_to_num(found, nan=_WORST, posinf=_WORST) for found in sent.losses())
         gain, apart = np.maximum(before[:, None] - losses, 0.0) * sent.sound, sent.gaps()
-        slope = self._best(np.divide(gain, apart, out=np.zeros_like(gain), where=np.isfinite(apart) & (apart > 0)))
-        steepest = slope.max(axis=1, keepdims=True)
-        slope = np.divide(slope, steepest, out=np.zeros_like(slope), where=steepest > 0)
-        return slope / np.maximum(slope.sum(axis=1, keepdims=True), 1.0)
+        return np.divide(gain, apart, out=np.zeros_like(gain), where=np.isfinite(apart) & (apart > 0))
 
-    def _best(self, slope: Array) -> Array:
-        """Only the own model and the steepest of the others."""
-        others = np.where(np.eye(len(slope), dtype=bool), -1.0, slope)
-        kept = np.eye(len(slope), dtype=bool)
-        np.put_along_axis(kept, np.argsort(-others, axis=1, kind="stable")[:, : self.models], True, axis=1)
-        return np.where(kept, slope, 0.0)
+    def _downloads(self, slope: Array, sound: Flags) -> Flags:
+        """The own model and the steepest of the others' that are sound."""
+        own = np.eye(len(slope), dtype=bool)
+        others = np.where(own | ~sound, -1.0, slope)
+        taken = own.copy()
+        np.put_along_axis(taken, np.argsort(-others, axis=1, kind="stable")[:, : self.models], True, axis=1)
+        return taken & (own | sound)
+
+
+def _shares(slope: Array) -> Array:
+    """Every row as shares of its sum; rows of zeros stay."""
+    steepest = slope.max(axis=1, keepdims=True)
+    slope = np.divide(slope, steepest, out=np.zeros_like(slope), where=steepest > 0)
+    return slope / np.maximum(slope.sum(axis=1, keepdims=True), 1.0)

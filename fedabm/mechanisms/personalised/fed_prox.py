@@ -16,7 +16,7 @@ class FedProx(Personalised):
     """FedAvg with mu / 2 |w_i - w|^2 added to every owner's loss, w being the mean model that it starts from.
 
     Li et al. 2020 (FedProx), eq. (2); iPFL 2025 takes mu from 0.01 to 0.1.  The first round, before the server has said
-    anything, is held by nothing.
+    anything, is held by nothing.  As in FedAvg the mean is what owners have.
     """
 
     mu: float = 0.01
@@ -27,4 +27,4 @@ class FedProx(Personalised):
     def exchange(self, sent: Sent) -> Exchange:
         """The mean, as start and as centre."""
         model, weights = average(sent)
-        return Exchange(LocalTask(model, model, self.mu), weights)
+        return Exchange(LocalTask(model, model, self.mu), weights, kept=model)
