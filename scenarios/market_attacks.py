@@ -31,8 +31,10 @@ from fedabm.strategies import Attacker, Honest
 from fedabm.strategies.attackers import ATTACKS
 from fedabm.study.study import Study
 
-#: attackers that train before they spoil what they send, want no model and ask no price
+#: attackers that train before they spoil what they send, and want no model
 TRAIN = ("shuffle", "sign_flip", "noise", "scaled")
+#: attackers that ask what everybody asks
+PRICED = ("constant", "gaussian")
 Against = Literal["honest", "absent"]
 
 
@@ -88,9 +90,9 @@ def _check(given: tuple[str, ...], known: dict, what: str) -> None:
 
 
 def _villain(attack: str, full: bool, scale: float, unit_cost: float) -> Attacker:
-    """Who trains asks nothing; the others what everybody asks."""
-    trains = attack in TRAIN
-    return Attacker(Honest(), attack, scale or None, full=full, trains=trains, asks=0.0 if trains else unit_cost)
+    """Who sends ones or noise asks what everybody asks; the others ask nothing."""
+    asks = unit_cost if attack in PRICED else 0.0
+    return Attacker(Honest(), attack, scale or None, full=full, trains=attack in TRAIN, asks=asks)
 
 
 def _quiet(people: list[OwnerProfile], attacker: int, against: Against, rounds: int) -> list[OwnerProfile]:

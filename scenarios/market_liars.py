@@ -128,7 +128,8 @@ def _say(study: Study, found: pd.DataFrame) -> None:
     """Where over-stating the cost pays, which the theorem excludes only for given models."""
     pays = found.query("who == 'alone' and lie == 'cost' and factor > 1 and change > 1e-9")
     cases = [f"seed {row.seed}, times {row.factor:g}: {row.change:+.3g}" for row in pays.itertuples()]
-    study.note(f"Over-stating the cost alone pays in {len(cases)} cases{': ' if cases else ''}{'; '.join(cases)}.")
+    count = f"{len(cases)} case{'' if len(cases) == 1 else 's'}"
+    study.note(f"Over-stating the cost alone pays in {count}{': ' if cases else ''}{'; '.join(cases)}.")
 
 
 def _figure(found: pd.DataFrame, setting: MarketSetting, seeds: int) -> Figure:

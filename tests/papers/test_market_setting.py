@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -11,7 +12,9 @@ from fedabm import Federation, InputError
 from fedabm.data.datasets import Dataset, load
 from fedabm.data.federated import FederatedData, from_partition, split_owner
 from fedabm.data.partitions import Clusters
+from fedabm.learning.engine.augment import CropAndFlip
 from fedabm.learning.engine.optimisers import SGD
+from fedabm.mechanisms import ModelMarket
 from fedabm.papers.ipfl2025 import settings
 from fedabm.papers.ipfl2025.settings import honest_owners, market_rules, market_setting
 from scenarios import inclusive_market, market_liars
@@ -46,9 +49,31 @@ def test_what_the_paper_sets_for_single_figures():
     market = inclusive_market._setting(market_setting("paper", "auto", 12, "cluster", rounds=20))
     assert (market.owners, market.rounds, market.recipe.steps) == (12, 20, 500)
     assert (market.rule.similarity_weight, market.rule.step) == (2.0, 10.0)
-    owners, split, factors = market_liars.PRESETS["paper"]
-    assert (owners, split) == (10, "niid")
-    assert {0.1, 0.5, 10.0, 2.0, 5.0} == set(factors)
+    assert (market_liars.OWNERS, market_liars.SPLIT) == (10, "niid")
+    assert {0.1, 0.5, 10.0, 2.0, 5.0} == set(market_liars.PRESETS["paper"]["size"])
+    table_2 = {"size": (0.1, 0.5, 10.0), "cost": (2.0, 5.0, 10.0)}
+    assert market_liars.PRESETS["decisive"] == table_2
+
+
+def test_what_decides_is_the_papers_in_all_but_its_length():
+    for data, similarity in (("cifar10", 2.0), ("fashion_mnist", 0.001)):
+        short, full = (market_setting(preset, data, 10, "niid") for preset in ("decisive", "paper"))
+        assert short.rule == full.rule == ModelMarket(similarity, 5.0)
+        assert (short.rounds, short.recipe.steps, short.judged_every) == (10, 20, 10)
+        assert replace(short.recipe, steps=200) == full.recipe
+        assert short.eagerness(np.ones(3)) == full.eagerness(np.ones(3)) == 5e5
+        assert (full.recipe.augment == CropAndFlip(4)) == (data == "fashion_mnist")
+
+
+def test_cifar_is_normalised_by_mean_and_deviation_and_nothing_else_is(monkeypatch):
+    rng = np.random.default_rng(0)
+    images, labels = rng.integers(256, size=(600, 3, 8, 8), dtype=np.uint8), np.tile(np.arange(10), 60)
+    held = np.arange(600) >= 500
+    monkeypatch.setattr(settings, "load", lambda name: Dataset(name, images, labels, classes=10, split=held))
+    owned = market_setting("decisive", "cifar10", 3, "skew").federated(0)
+    assert owned.scaling[0] == pytest.approx(images[~held].mean(axis=(0, 2, 3)))
+    assert owned.scaling[1] == pytest.approx(images[~held].std(axis=(0, 2, 3)))
+    assert market_setting("decisive", "fashion_mnist", 3, "skew").federated(0).scaling is None
 
 
 @pytest.mark.parametrize(

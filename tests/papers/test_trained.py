@@ -60,12 +60,12 @@ def test_absent_data_are_named_and_nothing_is_played(monkeypatch, tmp_path) -> N
 
 
 def test_a_play_is_trained_in_another_process_and_judged(monkeypatch) -> None:
-    small = Play.of("inclusive_market", attack="gaussian")
+    small = Play.of("inclusive_market", attack="gaussian", seeds=1)
     told: list[str] = []
-    row_ = Row("X1", "t", "", "", "", lambda budget: inclusive(tables(small), "paper's command"), (small,))
+    row_ = Row("X1", "t", "", "", "", lambda budget: inclusive(tables(small), "digits", "paper's command"), (small,))
     (found,) = reproduce([row_], Budget("quick", 4), workers=1, told=told.append)
     assert (found.verdict, "12 owners" in found.ours) == ("reproduced", True), found
-    assert told == ["trained: fedabm run inclusive_market --set attack=gaussian"]
+    assert told == ["trained: fedabm run inclusive_market --set attack=gaussian --set seeds=1"]
 
 
 def comparison(utility: float, accuracy: float) -> dict[str, pd.DataFrame]:
@@ -104,38 +104,53 @@ def test_figure_3_allows_no_loser(least: float, median: float, verdict: str) -> 
     assert rational({"summary": pd.DataFrame(rows, columns=columns)}, "Some set", "", True).verdict == verdict
 
 
-def attacks(points: float, worst: float, villain: float) -> dict[str, pd.DataFrame]:
-    names = ["points", "worst seed", "utility", "attacker utility", "attacker exports"]
-    rows = [("iPFL", "shuffle", points, worst, 20.0, villain, 0.0), ("Ditto", "shuffle", -9.0, -9.0, 0.0, 0.0, 8.0)]
+def attacks(points: float, loses: int, rival: float = -9.0) -> dict[str, pd.DataFrame]:
+    names = ["points", "worst seed", "attacker utility before", "attacker utility", "attacker exports"]
+    names += ["seeds in which the attacker loses", "seeds"]
+    rows = [
+        ("iPFL", "shuffle", points, points - 0.3, 20.0, 0.0, 0.0, loses, 3),
+        ("Ditto", "shuffle", rival, rival, -9.0, -10.0, 8.0, 3, 3),
+    ]
     return {"summary": pd.DataFrame(rows, columns=["rule", "attack", *names])}
 
 
-def test_figure_4_must_hold_with_the_papers_weight_of_similarity() -> None:
-    good, bad, rich = attacks(-0.1, -0.4, 0.0), attacks(-0.5, -2.0, 0.0), attacks(0.0, 0.0, 30.0)
-    assert attacked(good, good, "shuffle", "").verdict == "reproduced"
-    only_strong = attacked(good, bad, "shuffle", "")
-    assert (only_strong.verdict, "not with the paper's lambda=2" in only_strong.reason) == ("not run here", True)
-    assert [attacked(bad, bad, "shuffle", "").verdict, attacked(rich, rich, "shuffle", "").verdict] == [
-        "not run here"
-    ] * 2
+@pytest.mark.parametrize(
+    ("points", "loses", "quick", "decided"),
+    [
+        (-0.9, 3, "reproduced", "reproduced"),
+        (-1.1, 3, "not run here", "not reproducible"),
+        (0.0, 2, "not run here", "not reproducible"),
+    ],
+)
+def test_figure_4_needs_benign_owners_unharmed_and_a_poorer_attacker(points, loses, quick, decided) -> None:
+    found = attacks(points, loses)
+    assert attacked(found, "digits", "shuffle", "").verdict == quick
+    assert attacked(found, "CIFAR-10", "shuffle", "", decides=True).verdict == decided
+    assert "no rival does both" in attacked(found, "digits", "shuffle", "").reason
+    assert "so do Ditto" in attacked(attacks(points, loses, rival=0.0), "digits", "shuffle", "").reason
 
 
 def test_a_lie_that_pays_in_a_seed_is_not_called_reproduced() -> None:
     def lies(change: float, paid: int) -> dict[str, pd.DataFrame]:
-        names = ["who", "lie", "factor", "honest", "change", "paid in seeds"]
-        rows = [("alone", "cost", 2.0, 9.0, -1.0, 0), ("alone", "cost", 5.0, 9.0, change, paid)]
-        return {"summary": pd.DataFrame(rows, columns=names)}
+        names = ["who", "lie", "factor", "honest", "utility", "change", "best seed", "paid in seeds"]
+        rows = [("alone", "cost", 2.0, 9.0, 8.0, -1.0, -1.0, 0)]
+        rows += [("alone", "cost", 5.0, 9.0, 9.0 + change, change, 0.99 if paid else change, paid)]
+        table = pd.DataFrame(rows, columns=names).assign(accuracy=0.7, points=-1.0, seeds=3)
+        return {"summary": table}
 
-    cases = [lying(lies(*case), "cost", (2.0, 5.0), "").verdict for case in ((-2.0, 0), (0.0, 0), (-2.0, 1), (2.0, 3))]
-    assert cases == ["reproduced", "reproduced", "not run here", "not run here"]
+    tales = [lying(lies(*case), "x", "cost", (2.0, 5.0), "") for case in ((-2.0, 0), (0.0, 0), (-2.0, 1), (2.0, 3))]
+    assert [one.verdict for one in tales] == ["reproduced", "reproduced", "not run here", "not run here"]
+    assert "pays: 5 in 1 of 3 seeds, at most +0.99" in tales[2].reason
+    assert tales[0].ours == "x, 3 seeds: honest 9 (71.0 %); 2: 8 (70.0 %), 5: 7 (70.0 %)"
+    assert lying(lies(2.0, 3), "x", "cost", (2.0, 5.0), "", decides=True).verdict == "not reproducible"
 
 
 @pytest.mark.parametrize(("sold", "bought", "verdict"), [(0.0, 0.8, "reproduced"), (0.5, 0.8, "x"), (0.0, 0.6, "x")])
 def test_figure_5_needs_an_isolated_attacker_and_better_buyers(sold: float, bought: float, verdict: str) -> None:
-    names = ["role", "alone", "accuracy", "payment", "utility", "exports a round"]
-    rows = [("buyer", 0.7, bought, -5.0, 1.0, 0.0), ("seller", 0.7, 0.7, 5.0, 5.0, 1.0)]
-    rows += [("trader", 0.7, 0.75, 0.0, 1.0, 1.0), ("attacker", 0.7, 0.1, 0.0, 0.0, sold)]
-    found = inclusive({"summary": pd.DataFrame(rows, columns=names)}, "")
+    names = ["role", "points", "points s.d.", "payment", "least utility", "exports a round"]
+    rows = [("buyer", 100 * (bought - 0.7), 1.0, -5.0, 1.0, 0.0), ("seller", 0.0, 0.5, 5.0, 5.0, 1.0)]
+    rows += [("trader", 5.0, 0.1, 0.0, 1.0, 1.0), ("attacker", -60.0, 2.0, 0.0, 0.0, sold)]
+    found = inclusive({"summary": pd.DataFrame(rows, columns=names).assign(seeds=3)}, "digits", "")
     assert found.verdict == ("reproduced" if verdict == "reproduced" else "not run here")
 
 
