@@ -37,6 +37,7 @@ LAYERS = (
     ("sweep",),
     ("analysis",),
     ("report", "compare"),
+    ("audit",),
     ("papers",),
     ("cli",),
     ("scenarios", "__main__"),

@@ -20,7 +20,7 @@ def command_line() -> argparse.ArgumentParser:
     parser = _Parser(prog="fedabm", description="Strategic behaviour in federated learning.")
     parser.add_argument("--version", action="version", version=f"fedabm {version('fedabm')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (_list, _run, _solve, _sweep, _report, _data, _reproduce, _record, _init, _compare):
+    for add in (_list, _run, _solve, _sweep, _report, _data, _reproduce, _record, _init, _compare, _audit):
         add(commands)
     return parser
 
@@ -161,3 +161,14 @@ def _record(commands: Any) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="where records are (default: with the package)")
     parser.add_argument("--check", action="store_true", help="replay in short what is recorded, and compare")
     parser.set_defaults(command="fedabm.cli.record:record")
+
+
+def _audit(commands: Any) -> None:
+    parser = commands.add_parser("audit", help="the best lie, coalition or second name against a mechanism, as a card")
+    parser.add_argument("source", metavar="SPEC.toml|SCENARIO", help="a game in TOML, or a scenario by name or path")
+    parser.add_argument("--mechanism", metavar="NAME", help="another one, by name, as file.py:Class, or { ... }")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the scenario")
+    parser.add_argument("--seed", type=int, default=0, help="of the searches (default 0)")
+    parser.add_argument("--quick", action="store_true", help="seconds, not minutes: smaller budgets, fewer groups")
+    parser.add_argument("--json", action="store_true", help="print the card as JSON")
+    parser.set_defaults(command="fedabm.cli.audit:run")

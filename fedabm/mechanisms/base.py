@@ -33,6 +33,8 @@ class Mechanism(ABC):
     asks_cost: ClassVar[bool] = False
     asks_eagerness: ClassVar[bool] = False
     asks_losses: ClassVar[bool] = False
+    #: the sizes that owners claim change no outcome, only how far a computation reaches
+    ignores_size: ClassVar[bool] = False
     #: offers tell what the own contribution brings; without that a rule can be run, but no game under it be solved
     promises: ClassVar[bool] = True
 

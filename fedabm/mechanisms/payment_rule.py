@@ -47,6 +47,7 @@ class PaymentRule(Mechanism):
         if not callable(self.function):
             got = repr(self.function)
             raise InputError(f"a payment rule is a function of (accuracy, reports), got {got}; give one from Python")
+        object.__setattr__(self, "ignores_size", not self.asks_size)
 
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, and the function along each owner's own contribution."""

@@ -104,6 +104,7 @@ class Proportional(Mechanism):
     """What the three proportional rules share; a subclass says what merit is and where it equals the best rival's."""
 
     p: float
+    ignores_size = True
 
     def __post_init__(self) -> None:
         check_range("exponent p", self.p, 0.0, 1.0)

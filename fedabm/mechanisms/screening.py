@@ -80,12 +80,16 @@ class Screening(Mechanism):
         corners = [menu.high_alone, menu.up, menu.down]
         return replace(full, received=received, kinks=np.column_stack([full.kinks, accuracy.kinks(nobody), *corners]))
 
+    def terms(self, accuracy: Accuracy, types: Reports) -> Array:
+        """What owners of high and of low cost would contribute alone, by reported sizes, (2, n)."""
+        return np.stack([_alone(accuracy, cost, types) for cost in (self.high, self.low)])
+
     def menu(self, accuracy: Accuracy, reports: Reports) -> Menu:
         """The corners of the offers.  Karimireddy et al. 2022, eq. (16) corrected, and eq. (17)."""
         full = _full(accuracy, reports)
         range_ = np.maximum(reports.size, reports.contribution)
-        high = self._ramp(accuracy, self.high, _alone(accuracy, self.high, reports))
-        low = self._ramp(accuracy, self.low, _alone(accuracy, self.low, reports))
+        high_alone, low_alone = self.standing_terms(accuracy, reports)
+        high, low = self._ramp(accuracy, self.high, high_alone), self._ramp(accuracy, self.low, low_alone)
         high_most, low_most = (last_crossing(full, ramp, range_) for ramp in (high, low))
         least = high_most
         if not self.printed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +35,7 @@ class ShapleyBased(Mechanism):
     method: str = "auto"
     permutations: int | None = None
     seed: int = 0
+    ignores_size: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.method not in ("auto", *METHODS):

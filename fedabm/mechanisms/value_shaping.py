@@ -101,12 +101,16 @@ class ValueShaping(Mechanism):
     def __post_init__(self) -> None:
         check_positive("slack", self.slack, zero=True)
 
+    def terms(self, accuracy: Accuracy, types: Reports) -> Array:
+        """m_i*, by reported costs and sizes."""
+        return individual_optimum(accuracy, _linear(types.cost), types.size)[0]
+
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The lower of the full model and the ramp that starts at the individual optimum."""
         claimed, cost = reports.contribution, _linear(reports.cost)
         nobody = np.zeros(len(claimed))
         full = full_access(accuracy, claimed, nothing(len(claimed)))
-        alone, _ = individual_optimum(accuracy, cost, reports.size)
+        alone = self.standing_terms(accuracy, reports)
         ramp = Ramp(accuracy.curves(nobody), alone, (1.0 + TILT) * cost.unit(claimed) + self.slack)
         most = last_crossing(full, ramp, np.maximum(reports.size, claimed))
         kinks = np.column_stack([full.kinks, accuracy.kinks(nobody), alone, most])

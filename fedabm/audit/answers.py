@@ -1,0 +1,129 @@
+"""What becomes of a lie when the others do not stand still: they answer what they hear, or learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fedabm.audit.deviations import Deviation, misstated, told
+from fedabm.audit.stage import Stage
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.best import best_response
+from fedabm.games.costs import Cost, PowerCost
+from fedabm.games.costs.many import groups
+from fedabm.games.offers import Offers
+from fedabm.mechanisms.base import Mechanism
+from fedabm.simulation.model import Federation
+from fedabm.simulation.scenario import OwnerProfile, Scenario
+from fedabm.strategies import RegretMatching, Strategy
+from fedabm.views import Action, OwnerView, Reports
+
+__all__ = ["Deviant", "after_answers", "after_learning", "as_scenario"]
+
+_ROUNDS = 200
+_STEPS = 60
+
+
+@dataclass(frozen=True)
+class Deviant(Strategy):
+    """One owner that does and says the same in every step, whatever happens."""
+
+    deviation: Deviation
+
+    def act(self, view: OwnerView) -> Action:
+        """The deviation."""
+        given = np.full(len(view.capacity), self.deviation.contribution)
+        return Action(given, self._report(view.cost, view.eagerness, len(given)), np.ones(len(given), dtype=bool))
+
+    def declare(self, truth: Reports) -> Reports:
+        """The same story from the beginning."""
+        return self._report(truth.cost, truth.eagerness, len(truth.size))
+
+    def _report(self, cost: Cost | None, eagerness: object, rows: int) -> Reports:
+        lie = self.deviation
+        stated = None if cost is None else misstated(cost, lie)
+        eager = None if eagerness is None else lie.eagerness * np.asarray(eagerness, dtype=float)
+        return Reports(np.full(rows, lie.claim), np.full(rows, lie.size), stated, eager)
+
+
+def as_scenario(stage: Stage, owner: int, deviation: Deviation, others: Strategy, steps: int) -> Scenario:
+    """A run in which one owner deviates in every step; the others start at the profile."""
+    people = []
+    for row in range(stage.owners):
+        strategy = Deviant(deviation) if row == owner else others
+        cost, capacity = _single(stage.costs, row), float(stage.capacities[row])
+        start, eager = float(stage.profile[row]), float(stage.eagerness[row])
+        people.append(OwnerProfile(cost, capacity, strategy, min(start, capacity), eager))
+    return Scenario(tuple(people), stage.accuracy, stage.mechanism, steps=steps, valuation=stage.valuation, record=None)
+
+
+def _single(costs: Cost, row: int) -> Cost:
+    """The cost of one owner, with single numbers."""
+    (_, own), *_ = groups(costs.take([row]), 1)
+    return PowerCost(*(float(column[0]) for column in own.columns)) if isinstance(own, PowerCost) else own
+
+
+def after_answers(stage: Stage, owner: int, deviation: Deviation) -> tuple[float, bool]:
+    """What the deviator gains over the truth once the others best-respond to what they hear, and whether they rest."""
+    play = told(stage, [owner], [deviation])
+    others = np.delete(np.arange(stage.owners), owner)
+    claims, damping, rested = play.reports.contribution.copy(), 1.0, False
+    last = np.inf
+    for _ in range(_ROUNDS):
+        reports = stage.heard(replace(play.reports, contribution=claims))
+        offers = stage.mechanism.offers(stage.accuracy.public, reports).take(others)
+        reply = best_response(offers, stage.costs.take(others), stage.capacities[others]).contribution
+        moved = float(np.max(np.abs(reply - claims[others]) / stage.capacities[others], initial=0.0))
+        if moved <= 1e-9:
+            rested = True
+            break
+        damping = max(0.5 * damping, 0.05) if moved > 0.99 * last else damping
+        last = moved
+        claims = claims.copy()
+        claims[others] += damping * (reply - claims[others])
+    given = play.contribution.copy()
+    given[others] = claims[others]
+    settled = stage.settle(replace(play, contribution=given, reports=replace(play.reports, contribution=claims)))
+    return float(settled.utility[owner] - stage.settled.utility[owner]), rested
+
+
+def after_learning(stage: Stage, owner: int, deviation: Deviation, seed: int, steps: int = _STEPS) -> float:
+    """What the deviator gains by its lie, on average over the second half of a run in which the others learn.
+
+    Both runs have the same seed; in the other one the deviator keeps to the truth.
+    """
+    honest = Deviation(float(stage.profile[owner]), float(stage.profile[owner]), float(stage.capacities[owner]))
+    lying, true = (_mean(stage, owner, one, seed, steps) for one in (deviation, honest))
+    return lying - true
+
+
+def _mean(stage: Stage, owner: int, deviation: Deviation, seed: int, steps: int) -> float:
+    model = Federation(as_scenario(_unbalanced(stage), owner, deviation, RegretMatching(), steps), seed)
+    seen = []
+    while model.running:
+        model.step()
+        seen.append(float(model.population.utility[owner]))
+    return float(np.mean(seen[len(seen) // 2 :]))
+
+
+def _unbalanced(stage: Stage) -> Stage:
+    """A run stops at a rule that breaks its promise to balance the budget; an audit must see what comes of it."""
+    return stage if not stage.mechanism.budget_balanced else replace(stage, mechanism=Unpromised(stage.mechanism))
+
+
+@dataclass(frozen=True)
+class Unpromised(Mechanism):
+    """A rule that promises nothing about its budget, but is otherwise the same."""
+
+    rule: Mechanism
+    budget_balanced = False
+
+    def __post_init__(self) -> None:
+        for name in ("asks_cost", "asks_eagerness", "asks_losses", "promises", "equal_treatment"):
+            object.__setattr__(self, name, getattr(self.rule, name))
+        object.__setattr__(self, "settle", self.rule.settle)
+
+    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """As the rule itself."""
+        return self.rule.offers(accuracy, reports)

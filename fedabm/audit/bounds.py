@@ -1,0 +1,201 @@
+"""The most that any claim could gain, proven.
+
+With access and payment given, an owner that lies contributes what is best for itself:
+
+    V(access) = max_x access * a_i(x) - c_i(x),        u(claim) = V(access(claim)) + payment(claim).
+
+V is convex in the access, as a maximum of straight lines, so it lies below the chords between points where it is known.
+Between two kinks the benefit received + payment is concave or grows (`Offers.shape`), and so does the accuracy that is
+announced.  Hence on an interval [a, b] of claims
+
+- full access:  u <= V(1) + benefit - accuracy, by tangents of the one and the chord of the other where both are
+  concave, and by benefit(b) - accuracy(a) where they only grow;
+- no money:     u <= V(most received on [a, b] / accuracy(a)), since V grows with the access.
+
+Intervals are split until none can beat the best claim by more than the tolerance.  Where a rule rations *and* pays, or
+promises no shape, nothing is proven and the bound is infinite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedabm.audit.evaluate import at_claims
+from fedabm.audit.stage import Stage
+from fedabm.games.best import best_response
+from fedabm.games.costs import Cost
+from fedabm.games.curves import Array, Curve, Line, Rows, beside
+from fedabm.games.offers import Offers, Shape, nothing
+from fedabm.games.roots import just_inside
+
+__all__ = ["BestClaim", "Worth", "best_claim", "worth_of_access"]
+
+_PARTS = 8
+_GRID = np.linspace(0.0, 1.0, 65)
+
+
+@dataclass(frozen=True)
+class Rationed(Curve):
+    """A curve times a share of its own per row."""
+
+    full: Curve
+    share: Array
+
+    def value(self, x: Array) -> Array:
+        return beside(self.share, x) * self.full.value(x)
+
+    def slope(self, x: Array) -> Array:
+        return beside(self.share, x) * self.full.slope(x)
+
+    def take(self, rows: Rows) -> Rationed:
+        return Rationed(self.full.take(rows), self.share[rows])
+
+
+@dataclass(frozen=True)
+class Worth:
+    """V of one owner: what it found at some shares of the full model, and a bound that holds at every share."""
+
+    stage: Stage
+    owner: int
+    share: Array
+    bound: Array
+
+    def most(self, access: Array) -> Array:
+        """An upper bound on V: by the chord between two known points."""
+        return np.interp(access, self.share, self.bound)
+
+    def best(self, access: Array) -> tuple[Array, Array]:
+        """The best true contribution at each access, and V there, as far as it was found."""
+        found = best_response(*_problem(self.stage, self.owner, access))
+        return found.contribution, found.utility
+
+
+def worth_of_access(stage: Stage, owner: int, shares: Array | None = None) -> Worth:
+    """V of an owner, certified at each of some shares from 0 to 1."""
+    concave = stage.accuracy.concave and bool(np.all(stage.costs.take([owner]).convex))
+    share = np.linspace(0.0, 1.0, 257 if concave else 17) if shares is None else shares
+    bound = best_response(*_problem(stage, owner, share), certify=True, tolerance=1e-9, budget=2**18).bound
+    return Worth(stage, owner, share, bound)
+
+
+def _problem(stage: Stage, owner: int, access: Array) -> tuple[Offers, Cost, Array]:
+    """Owner i as often as there are shares: each copy faces its accuracy times the share."""
+    rows = np.full(len(access), owner)
+    full = stage.accuracy.curves(stage.profile).take(rows)
+    shape: Shape = "concave" if stage.accuracy.concave else "monotone" if stage.accuracy.monotone else "unknown"
+    kinks = stage.accuracy.kinks(stage.profile)[rows]
+    offers = Offers(full, Rationed(full, access), nothing(len(rows)), kinks, shape)
+    return offers, stage.costs.take(rows), stage.capacities[rows]
+
+
+@dataclass(frozen=True)
+class BestClaim:
+    """The best claim found, what it is worth, and a proven bound on what any claim is worth (infinite: none)."""
+
+    claim: float
+    utility: float
+    bound: float
+
+
+def best_claim(
+    stage: Stage, offers: Offers, worth: Worth, top: float, *, tolerance: float = 1e-8, budget: int = 2**17
+) -> BestClaim:
+    """The best claim in [0, top] under the offers of one owner (one row), and how good any could be."""
+    low, high = _pieces(offers, top)
+    points = np.unique(np.concatenate([(low[:, None] + (high - low)[:, None] * _GRID).ravel(), low, high]))
+    claim, utility = _best_of(offers, worth, points)
+    claim, utility = _closing_in(offers, worth, points, claim, utility)
+    kind = _provable(stage, offers, worth)
+    if not kind:
+        return BestClaim(claim, utility, np.inf)
+    ends = np.unique(np.concatenate([low, high]))
+    at_ends = float(np.max(_upper_at(offers, worth, ends)))
+    a, b = just_inside(low, high)
+    a, b = a[high > low], b[high > low]
+    bound = max(utility, at_ends)
+    while len(a):
+        upper = _upper(stage, offers, worth, a, b, kind)
+        keep = upper > utility + tolerance
+        bound = max(bound, float(np.max(upper[~keep], initial=-np.inf)))
+        a, b, upper = a[keep], b[keep], upper[keep]
+        budget -= _PARTS * len(a)
+        if budget <= 0:
+            bound = max(bound, float(np.max(upper, initial=-np.inf)))
+            break
+        cuts = a[:, None] + (b - a)[:, None] * np.linspace(0.0, 1.0, _PARTS + 1)
+        cuts[:, -1] = b
+        a, b = cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
+        if len(a):
+            better, value = _best_of(offers, worth, a)
+            claim, utility = (better, value) if value > utility else (claim, utility)
+    return BestClaim(claim, utility, max(bound, utility))
+
+
+def _provable(stage: Stage, offers: Offers, worth: Worth) -> str:
+    """Which of the two proofs holds, if any."""
+    known = stage.accuracy.public.monotone and np.all(np.isfinite(worth.bound))
+    if offers.shape == "unknown" or not known:
+        return ""
+    if offers.received is offers.accuracy:
+        return "full access"
+    payment = offers.payment
+    free = isinstance(payment, Line) and not np.any(payment.intercept) and not np.any(payment.gradient)
+    # V grows with the access only if no model is worth less than nothing.
+    sound = stage.accuracy.monotone and np.all(stage.accuracy.at_zero(stage.owners) >= 0)
+    return "no money" if free and sound else ""
+
+
+def _upper(stage: Stage, offers: Offers, worth: Worth, a: Array, b: Array, kind: str) -> Array:
+    """A bound on what any claim in [a, b] is worth."""
+    benefit, full, width = offers.benefit, offers.accuracy, b - a
+    low, high = benefit.value(a[None])[0], benefit.value(b[None])[0]
+    before, after = full.value(a[None])[0], full.value(b[None])[0]
+    concave = offers.shape == "concave"
+    if concave:
+        rise, fall = benefit.slope(a[None])[0] * width, -benefit.slope(b[None])[0] * width
+        rise, fall = np.where(np.isfinite(rise), rise, np.inf), np.where(np.isfinite(fall), fall, np.inf)
+    if kind == "full access":
+        if concave and stage.accuracy.public.concave:
+            from_left = np.maximum(low - before, low + rise - after)
+            from_right = np.maximum(high - after, high + fall - before)
+            return worth.bound[-1] + np.minimum(from_left, from_right)
+        most = np.minimum(low + np.maximum(rise, 0.0), high + np.maximum(fall, 0.0)) if concave else high
+        return worth.bound[-1] + most - before
+    most = np.minimum(low + np.maximum(rise, 0.0), high + np.maximum(fall, 0.0)) if concave else high
+    share = np.divide(most, before, out=np.ones_like(most), where=before > 0)
+    return worth.most(np.clip(share, 0.0, 1.0))
+
+
+def _upper_at(offers: Offers, worth: Worth, claims: Array) -> Array:
+    """A bound on what these claims themselves are worth: a curve may jump at a kink."""
+    deal = at_claims(offers, claims)
+    return worth.most(deal.access) + deal.payment
+
+
+def _best_of(offers: Offers, worth: Worth, claims: Array) -> tuple[float, float]:
+    """The best of some claims; whichever looks best by the bound is looked at exactly."""
+    deal = at_claims(offers, claims)
+    hopeful = np.argsort(-(worth.most(deal.access) + deal.payment), kind="stable")[:3]
+    value = worth.best(deal.access[hopeful])[1] + deal.payment[hopeful]
+    pick = int(np.argmax(value))
+    return float(claims[hopeful[pick]]), float(value[pick])
+
+
+def _closing_in(offers: Offers, worth: Worth, points: Array, claim: float, utility: float) -> tuple[float, float]:
+    """Finer grids around the best claim so far."""
+    width = float(np.max(np.diff(points), initial=0.0))
+    for _ in range(4):
+        near = np.clip(claim + width * np.linspace(-1.0, 1.0, 33), points[0], points[-1])
+        better, value = _best_of(offers, worth, near)
+        claim, utility = (better, value) if value > utility else (claim, utility)
+        width /= 12.0
+    return claim, utility
+
+
+def _pieces(offers: Offers, top: float) -> tuple[Array, Array]:
+    """Lower and upper ends of the intervals between 0, the kinks and the largest claim."""
+    kinks = offers.kinks.ravel()
+    edges = np.unique(np.concatenate([[0.0, top], kinks[(kinks > 0) & (kinks < top)]]))
+    return edges[:-1], edges[1:]

@@ -1,0 +1,147 @@
+"""What an owner or a group can do against a rule: one vocabulary, as data.
+
+A deviation is what is really done beside what is said.  `KINDS` lists all kinds in words; a rule and its accuracies say
+which of them mean anything, and the others are skipped with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from fedabm.audit.stage import Play, Stage
+from fedabm.common.errors import InputError, check_positive
+from fedabm.games.costs import Cost, PowerCost, replaced
+from fedabm.games.curves import Array
+from fedabm.views import Reports
+
+__all__ = ["KINDS", "Deviation", "Lies", "Limits", "in_words", "told"]
+
+#: every kind of deviation, in words
+KINDS = {
+    "contribution": "uses more or less data, and says so",
+    "claim": "claims another contribution than the true one",
+    "size": "claims to have more or less data than it has",
+    "cost": "states another cost than the true one",
+    "fixed": "states another fixed cost than the true one",
+    "eagerness": "claims to want others' data more or less than it does",
+    "tampering": "sends another model update than the one it trained",
+    "quality": "trains on worse data than it says",
+    "away": "stays away",
+    "leaving": "leaves midway",
+    "names": "enters under several names",
+    "merging": "enters under one name with others",
+    "side payments": "lies together with others, with money inside the group",
+}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far lies go, as multiples of the truth: beyond these limits nothing is said.
+
+    Nobody claims to have used more data than it claims to have.
+    """
+
+    claim: float = 2.0
+    size: tuple[float, float] = (0.25, 2.0)
+    cost: tuple[float, float] = (0.0, 4.0)
+    fixed: tuple[float, float] = (0.0, 4.0)
+    eagerness: tuple[float, float] = (0.0, 4.0)
+
+    def __post_init__(self) -> None:
+        check_positive("largest claim", self.claim)
+        for name in ("size", "cost", "fixed", "eagerness"):
+            low, high = getattr(self, name)
+            if not 0 <= low <= 1 <= high:
+                raise InputError(f"limits of {name} must enclose 1, got {low:g} to {high:g}; give for instance (0, 4)")
+
+
+@dataclass(frozen=True)
+class Lies:
+    """k deviations of one owner, column by column (k,): true and claimed contribution, claimed size, and the factors by
+    which it misstates its cost, its fixed cost and its eagerness.
+    """
+
+    contribution: Array
+    claim: Array
+    size: Array
+    cost: Array
+    fixed: Array
+    eagerness: Array
+
+    @classmethod
+    def of(cls, stage: Stage, owner: int, count: int = 1, **columns: Array | float) -> Lies:
+        """The truth of an owner, but for some columns; a claim of more than it has comes with such a size."""
+        capacity, here = float(stage.capacities[owner]), float(stage.profile[owner])
+        claim = np.broadcast_to(np.asarray(columns.get("claim", here), dtype=float), count)
+        usual = {"contribution": here, "claim": claim, "size": np.maximum(capacity, claim)}
+        usual |= dict.fromkeys(("cost", "fixed", "eagerness"), 1.0)
+        return cls(*(np.array(np.broadcast_to(columns.get(name, usual[name]), count), dtype=float) for name in usual))
+
+    def __len__(self) -> int:
+        return len(self.claim)
+
+    def one(self, place: int) -> Deviation:
+        """One of them."""
+        return Deviation(*(float(getattr(self, field.name)[place]) for field in fields(self)))
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """What one owner does and says: the columns of `Lies` as single numbers."""
+
+    contribution: float
+    claim: float
+    size: float
+    cost: float = 1.0
+    fixed: float = 1.0
+    eagerness: float = 1.0
+
+    def as_lies(self) -> Lies:
+        """Itself as one row."""
+        return Lies(*(np.array([getattr(self, field.name)]) for field in fields(self)))
+
+
+def told(stage: Stage, owners: Sequence[int], deviations: Sequence[Deviation]) -> Play:
+    """The play in which some owners deviate and all others stand still."""
+    truth = stage.truth
+    contribution, claim = truth.contribution.copy(), truth.reports.contribution.copy()
+    size, eager = truth.reports.size.copy(), stage.eagerness.copy()
+    cost = stage.costs
+    for owner, deviation in zip(owners, deviations, strict=True):
+        contribution[owner], claim[owner] = deviation.contribution, deviation.claim
+        size[owner], eager[owner] = deviation.size, deviation.eagerness * eager[owner]
+        cost = replaced(cost, np.array([owner]), misstated(stage.costs.take([owner]), deviation))
+    return Play(truth.owner, contribution, Reports(claim, size, cost, eager))
+
+
+def misstated(cost: Cost, deviation: Deviation) -> Cost:
+    """An owner's cost as it states it: multiplied, and its fixed part once more."""
+    stated = cost.scaled(deviation.cost)
+    if deviation.fixed != 1 and isinstance(stated, PowerCost):
+        stated = replace(stated, fixed=stated.fixed * deviation.fixed)
+    return stated
+
+
+def in_words(stage: Stage, owner: int, deviation: Deviation) -> str:
+    """A deviation in plain words, what differs from the truth only."""
+    here, capacity = float(stage.profile[owner]), float(stage.capacities[owner])
+    unit = 1e-6 * max(capacity, 1e-12)
+    said: list[str] = []
+    if abs(deviation.contribution - here) > unit:
+        said.append(f"contributes {deviation.contribution:.4g} instead of {here:.4g}")
+    if abs(deviation.claim - deviation.contribution) > unit:
+        said.append(f"claims {deviation.claim:.4g}")
+    if abs(deviation.size - max(capacity, deviation.claim)) > unit:
+        said.append(f"claims to have {deviation.size:.4g} of data instead of {capacity:.4g}")
+    for name, what in (("cost", "cost"), ("fixed", "fixed cost"), ("eagerness", "eagerness")):
+        factor = getattr(deviation, name)
+        if abs(factor - 1) > 1e-6:
+            said.append(f"states {_factor(factor)} its {what}")
+    return f"owner {owner} " + (", ".join(said) if said else "tells the truth")
+
+
+def _factor(factor: float) -> str:
+    return "none of" if factor == 0 else f"{factor:.3g} times"

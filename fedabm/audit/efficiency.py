@@ -1,0 +1,158 @@
+"""Claims about the outcome: equilibria, welfare, data, reciprocity, information, and how they change with n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fedabm.audit.claims import Claim, Status, stake
+from fedabm.audit.deviations import Deviation, Limits, told
+from fedabm.audit.kinds import Tried, best_statement
+from fedabm.audit.search import Effort, best_lies
+from fedabm.audit.stage import Stage
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.costs import PowerCost
+from fedabm.games.curves import Array
+from fedabm.games.offers import Offers
+from fedabm.games.welfare import welfare_optimum
+from fedabm.mechanisms import NoPayments
+from fedabm.mechanisms.base import Mechanism
+from fedabm.shapley import shapley
+from fedabm.solving.equilibrium import Equilibrium, solve
+from fedabm.solving.game import Game
+from fedabm.solving.metrics import data_gain, reciprocity
+from fedabm.solving.several import solve_all
+from fedabm.views import Reports
+
+__all__ = ["about_equilibria", "about_harm", "about_information", "about_number", "about_outcome"]
+
+
+def about_equilibria(stage: Stage, starts: int | None) -> tuple[Claim, list[Equilibrium]]:
+    """Whether there is an equilibrium, and how many were found."""
+    name, solved = "equilibria", stage.solved
+    if solved is None:
+        return Claim(name, None, "unknown", np.nan, "the rule promises nothing for a contribution"), []
+    if not solved.converged:
+        return _without_equilibrium(name, solved), []
+    several = solve_all(stage.game, starts=0 if starts is None else starts)
+    found = list(several.every) or [solved]
+    number = "one only" if several.unique else "several" if several.unique is False else "one, perhaps others"
+    words = f"{number}: {several.reason}; at the truth nobody gains more than {solved.gap:.1g} by another contribution"
+    return Claim(name, True, "certified", float(len(found)), words, np.inf), found
+
+
+def _without_equilibrium(name: str, solved: Equilibrium) -> Claim:
+    if solved.cycle is not None:
+        words = f"best responses run in a circle of {len(solved.cycle)} profiles, and nothing else was found"
+        return Claim(name, False, "found", 0.0, words, np.inf, "", "has no equilibrium", 1.0, True)
+    if np.isfinite(solved.gap):
+        words = f"no equilibrium was found: at the best profile somebody still gains up to {solved.gap:.3g}"
+        return Claim(name, False, "found", 0.0, words, np.inf, "", "has no equilibrium", 1.0, True)
+    words = "a profile from which no search gains was found, but the rule promises no shape, so nothing is proven"
+    return Claim(name, None, "unknown", np.nan, words)
+
+
+def about_outcome(stage: Stage, known: list[Equilibrium]) -> list[Claim]:
+    """Price of anarchy and stability, data gain and reciprocity, over the equilibria found."""
+    names = ("price of anarchy", "price of stability", "data gain", "reciprocity")
+    if not known:
+        return [Claim(name, None, "unknown", np.nan, "no equilibrium is known") for name in names]
+    best = stage.owners * welfare_optimum(stage.accuracy, stage.costs, stage.capacities).welfare
+    welfare = np.array([float((one.utilities - one.payments).sum()) for one in known])
+    claims = [_price(names[0], best, welfare.min(), "worst"), _price(names[1], best, welfare.max(), "best")]
+    base = solve(Game(stage.accuracy.public, stage.costs, stage.capacities, NoPayments()))
+    gain = data_gain(np.array([one.profile for one in known]), base.profile[None])
+    words = f"{gain:.4g} times the data of an equilibrium without payments ({base.profile.sum():.4g})"
+    claims.append(Claim(names[2], None, "found", gain, words))
+    return [*claims, _reciprocity(stage, known)]
+
+
+def _price(name: str, best: float, reached: float, which: str) -> Claim:
+    ratio = best / reached if reached > 0 else np.inf
+    words = f"the best total is {best:.4g}, the {which} equilibrium found has {reached:.4g}"
+    return Claim(name, None, "found", float(ratio), words)
+
+
+def _reciprocity(stage: Stage, known: list[Equilibrium]) -> Claim:
+    try:
+        shares = np.array([np.asarray(shapley(stage.accuracy, one.profile)) for one in known])
+    except InputError as error:
+        return Claim("reciprocity", None, "unknown", np.nan, f"no Shapley shares: {error}")
+    accuracies, payments = (np.array([getattr(one, part) for one in known]) for part in ("accuracies", "payments"))
+    least = reciprocity(accuracies, payments, shares, stage.accuracy.at_zero(stage.owners))
+    words = f"for each unit of its Shapley share the worst owner gets {least:.4g}"
+    return Claim("reciprocity", None, "found", least, words)
+
+
+def about_harm(stage: Stage, tried: list[Tried], limits: Limits) -> Claim:
+    """The most that one owner can do to all others by what it contributes and claims, whatever that costs it."""
+    name, everyone = "harm of one owner", stage.settled.utility
+    worst = max(tried, key=lambda one: one.loss, default=None)
+    harm, words = (worst.loss, worst.words) if worst else (0.0, "")
+    if stage.plays_a_game:
+        for owner in np.argsort(-stage.profile)[:3].tolist():
+            capacity = float(stage.capacities[owner])
+            for claim in (0.0, 0.5, 1.0, limits.claim):
+                lie = Deviation(0.0, claim * capacity, capacity * max(claim, 1.0))
+                settled = stage.settle(told(stage, [owner], [lie])).utility
+                loss = float(np.delete(everyone - settled, owner).sum())
+                if loss > harm:
+                    harm, words = loss, f"owner {owner} contributes nothing and claims {lie.claim:.4g}"
+    share = 100.0 * harm / max(float(np.abs(everyone).sum()), 1e-12)
+    said = f"{words}: the others lose {harm:.4g} ({share:.0f}% of what all have)" if harm > 0 else "none was found"
+    return Claim(name, None, "found", harm, said)
+
+
+def about_information(stage: Stage, tried: list[Tried], limits: Limits, effort: Effort) -> Claim:
+    """What it costs that costs cannot be verified: data and welfare if everybody states its best lie about its cost."""
+    name = "cost of information"
+    if not stage.mechanism.asks_cost:
+        return Claim(name, None, "certified", 0.0, "the rule asks for no costs, so there is nothing to verify", 0.0)
+    if not stage.plays_a_game or not isinstance(stage.costs, PowerCost) or stage.solved is None:
+        return Claim(name, None, "unknown", np.nan, "costs are not all of one closed family, or no game is played")
+    factors = np.array([best_statement(stage, owner, "cost", limits)[1].cost for owner in range(stage.owners)])
+    lied = solve(Game(stage.accuracy.public, stage.costs, stage.capacities, Misheard(stage.mechanism, factors)))
+    data = float(lied.profile.sum() - stage.profile.sum())
+    before = float((stage.settled.utility - stage.settled.payment).sum())
+    after = float((lied.utilities - lied.payments).sum())
+    told_ = ", ".join(f"{factor:.2g}" for factor in factors)
+    words = (
+        f"if all state their best lie (times {told_}), data change by {data:+.4g} and welfare by {after - before:+.4g}"
+    )
+    words += "" if lied.converged else "; no equilibrium of that was certified"
+    return Claim(name, None, "found", before - after, words)
+
+
+@dataclass(frozen=True, eq=False)
+class Misheard(Mechanism):
+    """A rule that hears every owner's cost times a factor; what owners do follows their true costs."""
+
+    rule: Mechanism
+    factors: Array
+    asks_cost = True
+
+    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """What the rule offers on what it hears."""
+        cost = reports.cost
+        if not isinstance(cost, PowerCost):
+            raise InputError(f"lies about costs need a closed family of costs, got {cost!r}; use Linear or PowerCost")
+        stated = PowerCost(cost.rate * self.factors, cost.exponent, cost.fixed * self.factors)
+        return self.rule.offers(accuracy, replace(reports, cost=stated))
+
+
+def about_number(stage: Stage, limits: Limits, effort: Effort) -> Claim:
+    """How the best lie changes with the number of owners: the first few of them, and all."""
+    sizes = sorted({max(stage.owners // 4, 2), max(stage.owners // 2, 2), stage.owners})
+    quick = replace(effort, owners=2, questions=min(effort.questions, 40))
+    gains = []
+    for size in sizes[:-1]:
+        fewer = stage.among(range(size))
+        gains.append(best_lies(fewer, limits, quick)[0].gain / stake(fewer))
+    gains.append(best_lies(stage, limits, quick)[0].gain / stake(stage))
+    shown = ", ".join(f"{gain:.3g} with {size}" for size, gain in zip(sizes, gains, strict=True))
+    status: Status = "found"
+    words = f"best lie in units of what an owner has, by number of owners: {shown}"
+    trend = gains[-1] - gains[0] if len(gains) > 1 else np.nan
+    return Claim("more owners", None, status, float(trend), words)

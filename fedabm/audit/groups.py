@@ -1,0 +1,120 @@
+"""Joint lies: several owners deviate together and share what they gain by payments inside the group.
+
+With side payments only the sum matters.  Owners that decide together also contribute more than each would alone, which
+is no lie: what a lie gains is counted over the best that the same group can do together honestly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from fedabm.audit.deviations import Deviation, Lies, Limits, in_words, told
+from fedabm.audit.evaluate import reads
+from fedabm.audit.search import NOTHING, Effort, Finding, evolved
+from fedabm.audit.stage import Stage
+from fedabm.games.curves import Array
+
+__all__ = ["Joint", "best_joint_lie", "groups_of"]
+
+
+@dataclass(frozen=True)
+class Joint:
+    """The best joint lie of a group: gain over its best joint honesty, what that gains over standing still, the loss of
+    all others, and the lie in words.
+    """
+
+    members: tuple[int, ...]
+    gain: float
+    honest_gain: float
+    loss: float
+    questions: int
+    words: str
+
+
+def groups_of(stage: Stage, size: int, most: int, seed: int) -> tuple[list[tuple[int, ...]], bool]:
+    """All groups of that size, or `most` drawn ones; and whether these are all."""
+    if comb(stage.owners, size) <= most:
+        return list(combinations(range(stage.owners), size)), True
+    rng = np.random.default_rng([seed, size])
+    drawn = {tuple(sorted(rng.choice(stage.owners, size, replace=False).tolist())) for _ in range(most)}
+    return sorted(drawn), False
+
+
+def best_joint_lie(
+    stage: Stage, members: Sequence[int], limits: Limits, effort: Effort, alone: Sequence[Finding]
+) -> Joint:
+    """The best joint lie that is found; the search starts from what each member would do `alone`."""
+    truth = [Lies.of(stage, owner).one(0) for owner in members]
+    known = {one.owner: one.deviation for one in alone}
+    start = [known.get(owner, said) for owner, said in zip(members, truth, strict=True)]
+    stand = float(stage.settled.utility[list(members)].sum())
+    honest, asked = _honest(stage, members, effort, truth)
+    names, bounds = _axes(stage, members, limits)
+
+    def lies(point: Array) -> list[Deviation]:
+        table = point.reshape(len(members), len(names))
+        said = [replace(t, **dict(zip(names, row.tolist(), strict=True))) for t, row in zip(truth, table, strict=True)]
+        return [replace(one, size=max(one.size, one.claim)) for one in said]
+
+    def loss(point: Array) -> float:
+        return -_sum(stage, members, lies(point))
+
+    first = [float(getattr(one, name)) for one in start for name in names]
+    best, least = evolved(loss, bounds, first, effort, *members)
+    found = max([lies(best), start], key=lambda one: _sum(stage, members, one))
+    most = max(-least, _sum(stage, members, start))
+    gain, better = most - max(honest, stand), max(honest - stand, 0.0)
+    if gain <= NOTHING:
+        return Joint(tuple(members), 0.0, better, 0.0, 2 * asked, "they tell the truth")
+    others = np.setdiff1d(np.arange(stage.owners), members)
+    settled = stage.settle(told(stage, members, found)).utility
+    harm = float((stage.settled.utility[others] - settled[others]).sum())
+    words = "; ".join(in_words(stage, owner, one) for owner, one in zip(members, found, strict=True))
+    return Joint(tuple(members), gain, better, harm, 2 * asked, words)
+
+
+def _axes(stage: Stage, members: Sequence[int], limits: Limits) -> tuple[list[str], list[tuple[float, ...]]]:
+    """What each member chooses, and between which numbers, member by member."""
+    seen = reads(stage) if stage.plays_a_game else _asked(stage)
+    names = (["contribution", "claim"] if stage.plays_a_game else []) + [
+        name for name in ("size", "cost", "eagerness") if name in seen
+    ]
+    bounds: list[tuple[float, ...]] = []
+    for owner in members:
+        capacity = float(stage.capacities[owner])
+        room = {"contribution": (0.0, capacity), "claim": (0.0, limits.claim * capacity)}
+        room |= {"size": (limits.size[0] * capacity, limits.size[1] * capacity)}
+        room |= {"cost": limits.cost, "eagerness": limits.eagerness}
+        bounds += [room[name] for name in names]
+    return names, bounds
+
+
+def _asked(stage: Stage) -> set[str]:
+    rule = stage.mechanism
+    return {"size"} | ({"cost"} if rule.asks_cost else set()) | ({"eagerness"} if rule.asks_eagerness else set())
+
+
+def _honest(stage: Stage, members: Sequence[int], effort: Effort, truth: Sequence[Deviation]) -> tuple[float, int]:
+    """The best that a group can do together honestly, and how often the rule was asked."""
+    if not stage.plays_a_game:
+        return _sum(stage, members, truth), 1
+    asked = 0
+
+    def loss(point: Array) -> float:
+        nonlocal asked
+        asked += 1
+        said = [replace(t, contribution=x, claim=x) for t, x in zip(truth, point.tolist(), strict=True)]
+        return -_sum(stage, members, said)
+
+    bounds = [(0.0, float(stage.capacities[owner])) for owner in members]
+    start: Array = stage.profile[list(members)]
+    return -evolved(loss, bounds, start.tolist(), effort, *members)[1], asked
+
+
+def _sum(stage: Stage, members: Sequence[int], deviations: Sequence[Deviation]) -> float:
+    return float(stage.settle(told(stage, members, deviations)).utility[list(members)].sum())

@@ -1,0 +1,259 @@
+"""The best lie of one owner: proven where the rule reads claims only, else searched with a stated budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from scipy.optimize import differential_evolution
+
+from fedabm.audit.bounds import BestClaim, Worth, best_claim, worth_of_access
+from fedabm.audit.deviations import Deviation, Lies, Limits, in_words
+from fedabm.audit.evaluate import at_claims, on_curves, one_by_one, own_row, reads, statement_offers, utilities
+from fedabm.audit.stage import Stage
+from fedabm.games.curves import Array
+from fedabm.games.offers import Offers
+
+__all__ = ["NOTHING", "Effort", "Finding", "best_claim_alone", "best_lie", "best_lies", "evolved", "looked_at"]
+
+#: factors by which sizes, costs and eagerness are misstated at first, as far as the limits allow
+_FACTORS = {
+    "size": (0.25, 0.5, 1.0, 2.0),
+    "cost": (0.0, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 4.0),
+    "fixed": (0.0, 1.0, 4.0),
+    "eagerness": (0.0, 0.5, 1.0, 2.0, 4.0),
+}
+#: claims that are tried at first, as shares of the largest
+_CLAIMS = np.linspace(0.0, 1.0, 65)
+#: smaller gains are what rounding leaves
+NOTHING = 1e-9
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard is looked: questions to the rule for each owner beyond the first grid, and owners that are looked at."""
+
+    questions: int = 300
+    owners: int = 12
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The best deviation of an owner, its gain over the best that it can do honestly, and the most that any could gain.
+
+    `bound` is infinite where nothing is proven; `questions` is how often the rule was asked.
+    """
+
+    owner: int
+    deviation: Deviation
+    gain: float
+    bound: float
+    honest: float
+    questions: int
+    words: str
+
+    @property
+    def percent(self) -> float:
+        """The gain as a share of what honesty brings; nan where that is nothing."""
+        return 100.0 * self.gain / abs(self.honest) if abs(self.honest) > 1e-12 else float("nan")
+
+    @property
+    def certified(self) -> bool:
+        """Whether the bound is proven."""
+        return bool(np.isfinite(self.bound))
+
+
+def best_lies(stage: Stage, limits: Limits | None = None, effort: Effort | None = None) -> list[Finding]:
+    """The best lie of every owner that is looked at, the largest gain first."""
+    limits, effort = limits or Limits(), effort or Effort()
+    found = [best_lie(stage, owner, limits, effort) for owner in looked_at(stage, effort)]
+    return sorted(found, key=lambda one: -one.gain)
+
+
+def looked_at(stage: Stage, effort: Effort) -> list[int]:
+    """All owners, or of many those that lie evenly in the order of their contributions, first and last among them."""
+    order = np.argsort(stage.profile, kind="stable")
+    places = np.unique(np.linspace(0, len(order) - 1, min(effort.owners, len(order))).round().astype(int))
+    return sorted(order[places].tolist())
+
+
+def best_lie(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Finding:
+    """The best lie of one owner while the others tell the truth and stand still."""
+    if not on_curves(stage) or not faithful(stage, owner, limits, effort):
+        return _searched(stage, owner, limits, effort)
+    worth, seen = worth_of_access(stage, owner), reads(stage)
+    top = limits.claim * float(stage.capacities[owner])
+    honest = float(stage.honest.utility[owner])
+    offers = own_row(stage.offers, owner)
+    if not seen:
+        claim = best_claim(stage, offers, worth, top)
+        deviation = _with_claim(worth, offers, Lies.of(stage, owner).one(0), claim)
+        return _finding(stage, owner, deviation, honest, bound=claim.bound - honest, questions=1)
+    deviation, questions = _best_statement(stage, owner, limits, worth, seen)
+    deviation, more = _refined(stage, owner, limits, worth, seen, deviation, effort)
+    return _finding(stage, owner, deviation, honest, bound=np.inf, questions=questions + more)
+
+
+def best_claim_alone(stage: Stage, owner: int, limits: Limits) -> Finding:
+    """The best lie about the contribution, if size, cost and eagerness are verified."""
+    worth, offers = worth_of_access(stage, owner), own_row(stage.offers, owner)
+    truth = Lies.of(stage, owner).one(0)
+    claim = best_claim(stage, offers, worth, _top(stage, owner, limits, truth, reads(stage)))
+    deviation = _with_claim(worth, offers, truth, claim)
+    honest = float(stage.honest.utility[owner])
+    return _finding(stage, owner, deviation, honest, bound=claim.bound - honest, questions=1)
+
+
+def faithful(stage: Stage, owner: int, limits: Limits, effort: Effort) -> bool:
+    """Whether settling some lies brings what the offers say: a rule could make offers depend on one's own claim."""
+    rng = np.random.default_rng([effort.seed, owner])
+    capacity, count = float(stage.capacities[owner]), 6
+    columns: dict[str, Array | float] = {
+        "claim": capacity * np.append(rng.uniform(0.0, limits.claim, count - 1), 0.0),
+        "contribution": capacity * rng.uniform(0.0, 1.0, count),
+    }
+    if "cost" in reads(stage):
+        columns["cost"] = rng.uniform(*limits.cost, count)
+    lies = Lies.of(stage, owner, count, **columns)
+    curve, settled = utilities(stage, owner, lies), one_by_one(stage, owner, lies)
+    return bool(np.allclose(curve, settled, rtol=1e-7, atol=1e-9))
+
+
+def _finding(stage: Stage, owner: int, deviation: Deviation, honest: float, bound: float, questions: int) -> Finding:
+    gain = max(float(utilities(stage, owner, deviation.as_lies())[0]) - honest, 0.0)
+    if gain <= NOTHING:
+        deviation = Lies.of(stage, owner).one(0)
+    words = in_words(stage, owner, deviation)
+    return Finding(owner, deviation, gain, max(bound, gain), honest, questions, words)
+
+
+def _with_claim(worth: Worth, offers: Offers, said: Deviation, claim: BestClaim) -> Deviation:
+    """A statement together with a claim and the true contribution that is best with it."""
+    deal = at_claims(offers, np.array([claim.claim]))
+    contribution = float(worth.best(deal.access)[0][0])
+    return replace(said, contribution=contribution, claim=claim.claim, size=max(said.size, claim.claim))
+
+
+def _statements(stage: Stage, owner: int, limits: Limits, seen: frozenset[str]) -> list[Deviation]:
+    """The truth and the first grid of statements."""
+    truth = Lies.of(stage, owner).one(0)
+    axes = []
+    for name in ("size", "cost", "fixed", "eagerness"):
+        low, high = getattr(limits, name)
+        axes.append([f for f in _FACTORS[name] if low <= f <= high] if name in seen else [1.0])
+    capacity = float(stage.capacities[owner])
+    return [
+        replace(truth, size=size * capacity, cost=cost, fixed=fixed, eagerness=eagerness)
+        for size, cost, fixed, eagerness in product(*axes)
+    ]
+
+
+def _top(stage: Stage, owner: int, limits: Limits, said: Deviation, seen: frozenset[str]) -> float:
+    """The largest claim that goes with a statement."""
+    most = limits.claim * float(stage.capacities[owner])
+    return min(most, said.size) if "size" in seen else most
+
+
+def _best_statement(
+    stage: Stage, owner: int, limits: Limits, worth: Worth, seen: frozenset[str]
+) -> tuple[Deviation, int]:
+    """The best of the first grid of statements, each with its best claim."""
+    trials = _statements(stage, owner, limits, seen)
+    hopes = [_hope(stage, owner, limits, worth, seen, said) for said in trials]
+    return _claiming(stage, owner, limits, worth, seen, trials[int(np.argmax(hopes))]), len(trials)
+
+
+def _hope(stage: Stage, owner: int, limits: Limits, worth: Worth, seen: frozenset[str], said: Deviation) -> float:
+    """What a statement is worth with the best claim of a grid."""
+    offers = statement_offers(stage, owner, said)
+    deal = at_claims(offers, _top(stage, owner, limits, said, seen) * _CLAIMS)
+    return float(np.max(worth.most(deal.access) + deal.payment))
+
+
+def _claiming(
+    stage: Stage, owner: int, limits: Limits, worth: Worth, seen: frozenset[str], said: Deviation
+) -> Deviation:
+    """A statement together with its best claim."""
+    offers = statement_offers(stage, owner, said)
+    claim = best_claim(stage, offers, worth, _top(stage, owner, limits, said, seen), budget=0)
+    return _with_claim(worth, offers, said, claim)
+
+
+def _refined(
+    stage: Stage, owner: int, limits: Limits, worth: Worth, seen: frozenset[str], start: Deviation, effort: Effort
+) -> tuple[Deviation, int]:
+    """What SciPy's differential evolution makes of the best statement; each trial is given its best claim on a grid."""
+    names = [name for name in ("size", "cost", "fixed", "eagerness") if name in seen]
+    capacity = float(stage.capacities[owner])
+    scale = {"size": capacity, "cost": 1.0, "fixed": 1.0, "eagerness": 1.0}
+    bounds = [tuple(scale[name] * end for end in getattr(limits, name)) for name in names]
+    asked = 0
+
+    def statement(point: Array) -> Deviation:
+        return replace(start, **dict(zip(names, point.tolist(), strict=True)))
+
+    def loss(point: Array) -> float:
+        nonlocal asked
+        asked += 1
+        return -_hope(stage, owner, limits, worth, seen, statement(point))
+
+    best, _ = evolved(loss, bounds, [getattr(start, name) for name in names], effort, owner)
+    lies = [start, _claiming(stage, owner, limits, worth, seen, statement(best))]
+    value = [float(utilities(stage, owner, one.as_lies())[0]) for one in lies]
+    return lies[int(np.argmax(value))], asked
+
+
+def evolved(
+    loss: Callable[[Array], float],
+    bounds: Sequence[tuple[float, ...]],
+    start: Sequence[float],
+    effort: Effort,
+    *stream: int,
+) -> tuple[Array, float]:
+    """The least loss that SciPy's differential evolution finds with about `effort.questions` questions, and where."""
+    each = 4
+    found = differential_evolution(
+        loss,
+        bounds,
+        x0=np.clip(start, *np.transpose(bounds)),
+        popsize=each,
+        maxiter=max(effort.questions // (each * len(bounds)) - 1, 1),
+        init="sobol",
+        polish=False,
+        tol=1e-6,
+        rng=np.random.default_rng([effort.seed, *stream]),
+    )
+    return found.x, float(found.fun)
+
+
+def _searched(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Finding:
+    """The best lie where only settling tells what it brings: differential evolution over all that can be said."""
+    capacity, truth = float(stage.capacities[owner]), Lies.of(stage, owner).one(0)
+    rule = stage.mechanism
+    bounds = {"size": (limits.size[0] * capacity, limits.size[1] * capacity)}
+    if stage.plays_a_game:
+        bounds |= {"contribution": (0.0, capacity), "claim": (0.0, limits.claim * capacity)}
+    if rule.asks_cost:
+        bounds["cost"] = limits.cost
+    if rule.asks_eagerness and stage.eagerness[owner] > 0:
+        bounds["eagerness"] = limits.eagerness
+    names, asked = list(bounds), 0
+
+    def lie(point: Array) -> Deviation:
+        said = replace(truth, **dict(zip(names, point.tolist(), strict=True)))
+        claim = said.claim if stage.plays_a_game else said.size
+        return replace(said, claim=claim, size=max(said.size, claim))
+
+    def loss(point: Array) -> float:
+        nonlocal asked
+        asked += 1
+        return -float(one_by_one(stage, owner, lie(point).as_lies())[0])
+
+    best, least = evolved(loss, list(bounds.values()), [getattr(truth, name) for name in names], effort, owner)
+    honest = float(stage.honest.utility[owner]) if stage.plays_a_game else float(stage.settled.utility[owner])
+    gain = max(-least - honest, 0.0)
+    deviation = lie(best) if gain > NOTHING else truth
+    return Finding(owner, deviation, gain, np.inf, honest, asked, in_words(stage, owner, deviation))

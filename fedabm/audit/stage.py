@@ -1,0 +1,200 @@
+"""What is audited: owners with their true facts under a rule, and the truthful outcome that lies are measured against.
+
+What a lie is worth is reckoned as in a run of `Federation`: the server settles on reports and never learns more, the
+model is worth what the data really used make of it, and costs are true:
+
+    u_i = access_i(reports) * a_i(true contributions) + payment_i(reports) - c_i(true contribution).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.common.errors import InputError, check_kind
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.best import Best, best_response
+from fedabm.games.costs import Cost, costs_of
+from fedabm.games.curves import Array
+from fedabm.games.individual import individual_optimum
+from fedabm.games.offers import Offers
+from fedabm.games.valuation import Deal, Received, Valuation
+from fedabm.mechanisms.base import Mechanism
+from fedabm.simulation.scenario import Scenario
+from fedabm.solving.equilibrium import Equilibrium, solve
+from fedabm.solving.game import Game
+from fedabm.views import Desk, Evidence, Outcome, Reports, ServerView
+
+__all__ = ["Play", "Settled", "Stage"]
+
+
+@dataclass(frozen=True)
+class Play:
+    """What the names on the server's list really do, and what they say.
+
+    `owner` is the owner whose cost, capacity and accuracy stand behind each name: one that is away has no name, and one
+    that has entered twice has two.
+    """
+
+    owner: NDArray[np.intp]
+    contribution: Array
+    reports: Reports
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What a play brings each name: its utility, what the model is worth that it is handed, and money."""
+
+    utility: Array
+    accuracy: Array
+    payment: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Owners, accuracies and a rule, with the truthful `profile`; `solved` says how that was found (None: given)."""
+
+    accuracy: Accuracy
+    mechanism: Mechanism
+    costs: Cost
+    capacities: Array
+    eagerness: Array
+    valuation: Valuation
+    profile: Array
+    solved: Equilibrium | None = None
+
+    @classmethod
+    def of(cls, what: Scenario | Game, mechanism: Mechanism | None = None, profile: Any = None) -> Stage:
+        """The stage of a scenario or game, under its own rule or another one.
+
+        The truthful profile is an equilibrium of the game in which everyone reports the truth; under a rule that
+        promises nothing for a contribution everyone contributes all it has.
+        """
+        rule = what.mechanism if mechanism is None else mechanism
+        check_kind("mechanism", rule, Mechanism)
+        if isinstance(what, Game):
+            eager, valuation = np.zeros(what.owners), Received()
+            bare = cls(what.accuracy, rule, what.costs, what.capacities, eager, valuation, what.capacities)
+        elif isinstance(what, Scenario):
+            bare = _of_scenario(cls, what, rule)
+        else:
+            raise InputError(f"an audit needs a Scenario or a Game, got {what!r}; give one of them")
+        if profile is not None:
+            return replace(bare, profile=np.asarray(profile, dtype=float))
+        if not bare.plays_a_game:
+            return bare
+        found = solve(bare.game)
+        return replace(bare, profile=found.profile, solved=found)
+
+    @property
+    def owners(self) -> int:
+        """How many there are."""
+        return len(self.capacities)
+
+    @property
+    def plays_a_game(self) -> bool:
+        """Whether the rule tells what a contribution brings, by curves that can be asked."""
+        return self.mechanism.promises and self.accuracy.tells and isinstance(self.valuation, Received)
+
+    @property
+    def game(self) -> Game:
+        """The game in which everyone reports the truth."""
+        return Game(self.accuracy.public, self.costs, self.capacities, self.mechanism)
+
+    @cached_property
+    def desk(self) -> Desk:
+        """Where the rule keeps what it reckons from types only."""
+        return Desk()
+
+    @cached_property
+    def offers(self) -> Offers:
+        """What everyone is offered if all report the truth."""
+        return self.mechanism.offers(self.accuracy.public, self.heard(self.truth.reports))
+
+    @cached_property
+    def honest(self) -> Best:
+        """The best that every owner can do honestly, if the others stay at the profile."""
+        return best_response(self.offers, self.costs, self.capacities)
+
+    @cached_property
+    def truth(self) -> Play:
+        """Everyone does what the profile says, and says so."""
+        reports = Reports(self.profile, self.capacities, self.costs, self.eagerness)
+        return Play(np.arange(self.owners), self.profile, reports)
+
+    @cached_property
+    def settled(self) -> Settled:
+        """What the truth brings everyone."""
+        return self.settle(self.truth)
+
+    @cached_property
+    def outside(self) -> Array:
+        """What each owner has without the federation: its best model of its own data, or what its valuation says."""
+        if isinstance(self.valuation, Received):
+            return individual_optimum(self.accuracy, self.costs, self.capacities)[1]
+        return np.zeros(self.owners)
+
+    def heard(self, reports: Reports) -> Reports:
+        """What the rule asks for of all that owners could tell."""
+        cost = reports.cost if self.mechanism.asks_cost else None
+        eagerness = reports.eagerness if self.mechanism.asks_eagerness else None
+        numbers = np.arange(len(reports.size)) if reports.owners is None else reports.owners
+        return replace(reports, cost=cost, eagerness=eagerness, owners=numbers, desk=self.desk)
+
+    def outcome(self, play: Play, oracle: Accuracy) -> Outcome:
+        """What the server decides on what it hears."""
+        reports = self.heard(play.reports)
+        sent = self.accuracy.sent(play.owner, reports, with_losses=self.mechanism.asks_losses)
+        trained = oracle.values(play.contribution[None])[0]
+        evidence = Evidence(np.zeros(len(trained), dtype=bool), trained)
+        return self.mechanism.settle(ServerView(1, reports, oracle.public, sent, evidence))
+
+    def oracle(self, owner: NDArray[np.intp]) -> Accuracy:
+        """The accuracies of the names behind which these owners stand."""
+        return self.accuracy if np.array_equal(owner, np.arange(self.owners)) else self.accuracy.restrict(owner)
+
+    def settle(self, play: Play) -> Settled:
+        """What a play brings, name by name, as in one round of a federation."""
+        oracle = self.oracle(play.owner)
+        outcome = self.outcome(play, oracle)
+        accuracy = outcome.access * oracle.values(play.contribution[None])[0]
+        imports = None if outcome.adjacency is None else _off_diagonal(outcome.adjacency)
+        private = self.capacities[play.owner], self.costs.take(play.owner), self.eagerness[play.owner]
+        deal = Deal(accuracy, play.contribution, *private, play.owner, imports)
+        utility = self.valuation.gain(deal) + outcome.payments - self.valuation.cost(deal)
+        return Settled(utility, accuracy, outcome.payments)
+
+    def without(self, owner: int) -> Play:
+        """The truth of the others if one owner stays away."""
+        rest = np.delete(np.arange(self.owners), owner)
+        return Play(rest, self.profile[rest], self.truth.reports.take(rest))
+
+    def among(self, rows: Sequence[int]) -> Stage:
+        """The same owners, but only some of them, at an equilibrium of their own."""
+        kept = np.asarray(rows, dtype=np.intp)
+        oracle = self.accuracy.restrict(kept)
+        fewer = replace(self, accuracy=oracle, costs=self.costs.take(kept), capacities=self.capacities[kept])
+        fewer = replace(fewer, eagerness=self.eagerness[kept], profile=self.capacities[kept], solved=None)
+        if not self.plays_a_game:
+            return fewer
+        found = solve(fewer.game)
+        return replace(fewer, profile=found.profile, solved=found)
+
+
+def _of_scenario(kind: type[Stage], scenario: Scenario, rule: Mechanism) -> Stage:
+    people = scenario.owners
+    capacities = np.array([one.capacity for one in people], dtype=float)
+    eager = np.array([one.eagerness for one in people], dtype=float)
+    costs = costs_of([one.cost for one in people])
+    return kind(scenario.accuracy, rule, costs, capacities, eager, scenario.valuation, capacities)
+
+
+def _off_diagonal(adjacency: Array) -> NDArray[np.bool_]:
+    """Who imports whose model; the own one is no import."""
+    imports = np.asarray(adjacency) != 0
+    return imports & ~np.eye(len(imports), dtype=bool)

@@ -1,0 +1,108 @@
+"""Claims about lies: alone, of one kind, in groups, under several names, and after the others have answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fedabm.audit.answers import after_answers, after_learning
+from fedabm.audit.claims import Claim, Status, stake, theorem
+from fedabm.audit.deviations import KINDS, Limits
+from fedabm.audit.groups import Joint, best_joint_lie, groups_of
+from fedabm.audit.kinds import Tried
+from fedabm.audit.search import NOTHING, Effort, Finding
+from fedabm.audit.stage import Stage
+
+__all__ = ["about_answers", "about_groups", "about_kinds", "about_lies"]
+
+#: gains below this share of what an owner has count as nothing
+SMALL = 1e-6
+
+_FLAWS = {"names": "rewards splitting", "merging": "rewards merging"}
+
+
+def about_lies(stage: Stage, found: Sequence[Finding], limits: Limits) -> Claim:
+    """Truthfulness: the best lie of any owner, in everything that it can say."""
+    best, unit = found[0], stake(stage)
+    proven = all(one.certified for one in found)
+    bound = max(one.bound for one in found)
+    status: Status = "certified" if proven and len(found) == stage.owners else "found"
+    holds = best.gain <= SMALL * unit
+    asked = sum(one.questions for one in found)
+    most = f"at most {bound:.3g}" if status == "certified" else f"found with {asked} questions"
+    if holds:
+        words = f"no lie gains more than {bound:.2g}" if status == "certified" else f"no lie gains anything; {most}"
+    else:
+        words = f"{best.words}: gains {best.gain:.4g} ({best.percent:.0f}%), {most}"
+    words += f" (claims up to {limits.claim:g} times the data)"
+    flaw = "" if holds else "rewards lying"
+    return Claim("truthfulness", holds, status, best.gain, words, bound, "", flaw, best.gain / unit)
+
+
+def about_kinds(stage: Stage, tried: Sequence[Tried]) -> list[Claim]:
+    """One claim for each kind of deviation that means something."""
+    return [_about_kind(stage, one) for one in tried if one.kind != "contribution"]
+
+
+def _about_kind(stage: Stage, one: Tried) -> Claim:
+    unit = stake(stage)
+    holds = one.gain <= SMALL * unit
+    reference = theorem(stage, one.kind)
+    status: Status = "certified" if np.isfinite(one.bound) else "theorem" if holds and reference else "found"
+    most = "" if one.bound > SMALL * unit else f" (at most {one.bound:.2g})"
+    words = f"nobody gains who {KINDS[one.kind]}{most}"
+    if not holds:
+        words = f"{one.words}: gains {one.gain:.4g}, the others lose {one.loss:.4g}"
+    flaw = "" if holds else _FLAWS.get(one.kind, "")
+    severity = one.gain / unit / (2.0 if one.kind == "merging" else 1.0)
+    return Claim(f"lies: {one.kind}", holds, status, one.gain, words, one.bound, reference, flaw, severity)
+
+
+def about_groups(
+    stage: Stage, sizes: Sequence[int], limits: Limits, effort: Effort, alone: Sequence[Finding], most: int
+) -> tuple[list[Claim], list[Joint]]:
+    """Joint lies of two, three, ... owners with payments inside the group."""
+    claims, found = [], []
+    for size in sizes:
+        if size > stage.owners:
+            continue
+        groups, everyone = groups_of(stage, size, most, effort.seed)
+        joint = [best_joint_lie(stage, members, limits, effort, alone) for members in groups]
+        best = max(joint, key=lambda one: one.gain)
+        found.append(best)
+        claims.append(_about_group(stage, size, best, len(groups), everyone=everyone))
+    return claims, found
+
+
+def _about_group(stage: Stage, size: int, best: Joint, groups: int, *, everyone: bool) -> Claim:
+    unit = stake(stage)
+    holds = best.gain <= SMALL * unit * size
+    looked = f"{'all ' if everyone else ''}{groups} groups, {best.questions} questions each"
+    words = f"no joint lie of {size} gains anything ({looked})"
+    if not holds:
+        words = f"{best.words}: together they gain {best.gain:.4g}, the others lose {best.loss:.4g} ({looked})"
+    if best.honest_gain > SMALL * unit:
+        words += f"; by contributing more together, honestly, they gain {best.honest_gain:.3g}"
+    flaw = "" if holds else "rewards joint lies"
+    severity = best.gain / size / unit
+    return Claim(f"groups of {size}", holds, "found", best.gain, words, np.inf, "", flaw, severity)
+
+
+def about_answers(stage: Stage, best: Finding, effort: Effort) -> list[Claim]:
+    """What the best lie still gains once the others have answered it, and while they learn."""
+    if not stage.plays_a_game or best.gain <= NOTHING:
+        return []
+    rest, settled = after_answers(stage, best.owner, best.deviation)
+    how = "best-respond until they rest" if settled else "best-respond without coming to rest"
+    learned = after_learning(stage, best.owner, best.deviation, effort.seed)
+    return [
+        _still(stage, "lies, answered", rest, f"the others {how}"),
+        _still(stage, "lies, learned", learned, "the others learn by regret matching, mean of the second half"),
+    ]
+
+
+def _still(stage: Stage, name: str, gain: float, how: str) -> Claim:
+    holds = bool(gain <= SMALL * stake(stage))
+    words = f"the best lie {'no longer pays' if holds else 'still pays'}: {gain:+.4g} against the truth, while {how}"
+    return Claim(name, holds, "found", gain, words)

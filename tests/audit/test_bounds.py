@@ -1,0 +1,70 @@
+"""No bound lies below a gain that anybody finds.  The long version: python -m tests.audit.many_bounds 3000"""
+
+import numpy as np
+import pytest
+
+from fedabm.audit.deviations import Lies, Limits
+from fedabm.audit.evaluate import reads, utilities
+from fedabm.audit.search import Effort, best_claim_alone, best_lie
+from fedabm.audit.stage import Stage
+from fedabm.games.accuracy import PowerLaw
+from fedabm.mechanisms import ContributionSubsidy, NoPayments, ShapleyShare
+from fedabm.solving.game import Game
+from tests.audit.many_bounds import check_game
+from tests.audit.stages import RULES, random_stage, three
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_search_beats_a_bound(seed):
+    check_game(seed)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+def test_the_best_lie_is_as_good_as_the_best_of_a_grid(rule):
+    """Brute force over true contribution, claim, size and cost for few owners; found to a thousandth of the stake."""
+    limits = Limits()
+    stage = three(rule)
+    found = best_lie(stage, 2, limits, Effort(questions=400))
+    given, claim = np.linspace(0.0, 12.0, 13), np.linspace(0.0, 24.0, 25)
+    axes = [given, claim]
+    seen = reads(stage)
+    axes += [np.array([0.25, 0.5, 1.0, 2.0]) * 12.0 if "size" in seen else np.array([12.0])]
+    axes += [np.linspace(0.0, 4.0, 9) if "cost" in seen else np.ones(1)]
+    x, z, size, cost = (axis.ravel() for axis in np.meshgrid(*axes))
+    allowed = (z <= size) if "size" in seen else np.full(len(z), True)
+    x, z, size, cost = (column[allowed] for column in (x, z, size, cost))
+    size = size if "size" in seen else np.maximum(size, z)
+    lies = Lies.of(stage, 2, len(x), contribution=x, claim=z, size=size, cost=cost)
+    best = float(np.max(utilities(stage, 2, lies))) - found.honest
+    assert found.gain >= best - 1e-3
+    assert found.bound >= best - 1e-12
+
+
+def test_the_subsidy_pays_its_rate_for_every_unit_of_a_lie():
+    """rate * (2 * capacity - contribution), by hand; and no more."""
+    stage = Stage.of(Game(PowerLaw(), [0.1, 0.2], 10.0, ContributionSubsidy(0.05)))
+    found = best_lie(stage, 1, Limits(), Effort())
+    assert found.deviation.claim == pytest.approx(20.0)
+    honest, given = stage.profile[1], found.deviation.contribution
+    assert given == pytest.approx(0.0, abs=1e-9)
+    alone = stage.accuracy.values(np.array([[stage.profile[0], 0.0]]))[0, 1]
+    before = stage.accuracy.values(stage.profile[None])[0, 1] + 0.05 * honest - 0.2 * honest
+    assert found.gain == pytest.approx(alone + 0.05 * 20.0 - before)
+    assert found.bound == pytest.approx(found.gain, abs=1e-7)
+
+
+def test_without_payments_no_lie_pays_and_that_is_proven():
+    for seed in range(5):
+        stage = random_stage(np.random.default_rng(seed), NoPayments())
+        for owner in range(stage.owners):
+            found = best_lie(stage, owner, Limits(), Effort())
+            assert found.gain == 0
+            assert found.bound <= 1e-7
+
+
+def test_a_shapley_share_is_bounded_by_a_claim_without_end():
+    """The larger the limit, the larger the gain, but never more than all accuracies together."""
+    stage = three(ShapleyShare())
+    gains = [best_claim_alone(stage, 2, Limits(claim=most)) for most in (1.0, 2.0, 10.0)]
+    assert gains[0].gain < gains[1].gain < gains[2].gain < 3.0
+    assert all(one.certified for one in gains)
