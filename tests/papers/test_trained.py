@@ -7,13 +7,20 @@ import pytest
 
 from fedabm.papers.doshi2025.trained_rows import rising, welfare
 from fedabm.papers.ipfl2025.trained_rows import attacked, best_of_all, inclusive, lying, rational
+from fedabm.papers.ledger import training
 from fedabm.papers.ledger.records import records_of
 from fedabm.papers.ledger.rows import Budget, Play, Row
 from fedabm.papers.ledger.runner import ledger, reproduce
 from fedabm.papers.ledger.training import tables
 from fedabm.papers.murhekar2023.trained_rows import ordered
 from fedabm.papers.murhekar2025 import table_rows as reciprocity
-from fedabm.papers.murhekar2025.trained_rows import reciprocal
+from fedabm.papers.murhekar2025.printed import PRINTED, RULES
+from fedabm.papers.murhekar2025.trained_rows import (
+    fitted_at_length,
+    reciprocal,
+    reciprocal_at_length,
+    stages_at_length,
+)
 from fedabm.study.library import find
 from tests.papers.rows import TINY, TRAINED
 
@@ -41,6 +48,13 @@ def test_every_play_is_one_that_its_scenario_takes() -> None:
         assert dict(play.parameters).get("preset", "quick") == "quick"
 
 
+@pytest.fixture
+def unrecorded(monkeypatch) -> None:
+    """As if nothing had been recorded."""
+    monkeypatch.setattr(training, "records_of", lambda plays: [])
+
+
+@pytest.mark.usefixtures("unrecorded")
 def test_every_command_for_the_size_of_the_paper_is_one_that_its_scenario_takes() -> None:
     waiting = [one for one in ledger() if one.kind == "t" and one.id not in LANGUAGE]
     reasons = [one.reason for one in reproduce(waiting, TINY)]
@@ -50,6 +64,7 @@ def test_every_command_for_the_size_of_the_paper_is_one_that_its_scenario_takes(
         assert find(words[0]).parameters(settings)["preset"] == "paper"
 
 
+@pytest.mark.usefixtures("unrecorded")
 def test_absent_data_are_named_and_nothing_is_played(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
     waiting = [one for one in ledger() if one.kind == "t" and any(play.data for play in one.plays) and one.id != "R19"]
@@ -193,13 +208,86 @@ def test_trained_numbers_stand_beside_the_closed_form(monkeypatch) -> None:
     spread.columns = pd.Index(["mechanism", "measure", "average", "deviation"])
     monkeypatch.setattr(reciprocity, "missing", lambda plays: [])
     monkeypatch.setattr(reciprocity, "tables", lambda play: {"spread": spread})
-    closed = pd.DataFrame({"share %": [1.0, 2.0, 3.0], "reciprocity": 1.0, "data gain": 2.0})
-    monkeypatch.setattr(reciprocity, "play", lambda *words, **settings: {"summary": closed})
+    monkeypatch.setattr(reciprocity, "records_of", lambda plays: [])
+    closed = pd.DataFrame({"dataset": "x", "mechanism": "M^Shap", "share %": [3.0, 3.0], "data gain": [2.0, 2.2]})
+    monkeypatch.setattr(reciprocity, "play", lambda *words, **settings: {"repetitions": closed})
     rows = {one.id: one for one in ledger()}
     lumpy, spreads = (rows[id].check(Budget("quick", 4)).reason for id in ("R24", "R20"))
     assert "trained at the quick size, with other costs: accuracy (50, 50, 50) %" in lumpy
     assert "accuracy (0.015, 0.015, 0.015) on mnist, fashion_mnist, cifar10" in spreads
     assert "trained at" not in rows["R24"].check(TINY).reason
+
+
+def _table_1(share, gain, ratio, **more) -> pd.DataFrame:
+    """MNIST of Table 1 with these numbers as ours."""
+    theirs = {"share % printed": (5.8, 7.6, 54.9), "data gain printed": (1, 1.32, 9.51)}
+    return pd.DataFrame(
+        {"share %": share, "data gain": gain, "reciprocity": ratio, **theirs, "reciprocity printed": (0.61, 0.7, 1.0)}
+    ).assign(**more)
+
+
+def test_table_1_is_judged_by_equilibria_with_gains_and_reciprocity(monkeypatch) -> None:
+    iterates = _table_1((6.3, 7.7, 54.5), (1, 1.22, 8.6), (0.58, 0.73, 1.0))
+    told = {"converged": True, "equilibria": "unique", "gap": 0.0}
+    solved = _table_1((21.1, 42.6, 100 * 3000 / 5440), (1, 2.06, 2.67), (0.34, 0.64, 1.0), **told)
+
+    def verdict(equilibria: pd.DataFrame) -> str:
+        def played(name, seed, preset="paper", **settings):
+            return {"summary": equilibria if preset == "converged" else iterates}
+
+        monkeypatch.setattr(reciprocity, "play", played)
+        return next(one for one in ledger() if one.id == "R15").check(TINY).verdict
+
+    assert verdict(solved) == "not reproducible"
+    assert verdict(solved.assign(equilibria="open")) == "FAILED"
+    assert verdict(solved.assign(converged=False)) == "FAILED"
+    right = _table_1((5.8, 7.6, 54.9), (1, 1.32, 9.51), (0.61, 0.7, 1.0), **told)
+    assert reciprocity._agrees(right)
+    assert not reciprocity._agrees(solved)
+    assert not reciprocity._agrees(_table_1((5.8, 7.6, 54.9), (1, 2.14, 2.14), (0.61, 0.7, 1.0)))
+
+
+def test_the_spread_of_what_cannot_vary_is_called_vacuous(monkeypatch) -> None:
+    once = pd.DataFrame({"dataset": "x", "mechanism": "M^Shap", "share %": [55.0, 55.0], "data gain": [2.0, 2.5]})
+    monkeypatch.setattr(reciprocity, "play", lambda *words, **settings: {"repetitions": once})
+    found = next(one for one in ledger() if one.id == "R20").check(TINY)
+    assert found.ours.startswith("VACUOUS")
+
+
+def test_what_is_recorded_about_the_quadratic_table_decides_it() -> None:
+    def table(share: float, fair: bool) -> str:
+        values = {"reciprocity": (0.5, 0.6, 1.0), "share %": (50, 70, share), "acc. gain": (1, 1, 1.02)}
+        values |= {"accuracy %": (80, 85, 90), "data gain": (1, 1.4, 1.6)}
+        long = [(rule, name, one) for name, column in values.items() for rule, one in zip(RULES, column, strict=True)]
+        spread = pd.DataFrame(long, columns=["mechanism", "measure", "average"])
+        summary = pd.DataFrame({"mechanism": RULES, "1 within error": (False, False, fair), "seeds": 5})
+        return reciprocal_at_length({"spread": spread, "summary": summary}).verdict
+
+    assert table(90.0, fair=True) == "reproduced after correction"
+    assert [table(60.0, fair=True), table(90.0, fair=False)] == ["not reproducible"] * 2
+
+
+def test_fitted_weights_are_held_against_appendix_e() -> None:
+    def weights(factor: float) -> str:
+        cells = {
+            f"w{g + 1}{h + 1}": f"{factor * value:.4g} ({value:g})"
+            for g, line in enumerate(PRINTED["mnist"].weights)
+            for h, value in enumerate(line)
+        }
+        rows = [{"chance": form, "R^2": 0.9, **cells} for form in ("zero", "free", "zero")]
+        return fitted_at_length({"weights": pd.DataFrame(rows)}).verdict
+
+    assert [weights(1.5), weights(0.5)] == ["reproduced after correction"] * 2
+    assert weights(10.0) == "not reproducible"
+
+
+def test_stages_must_balance_and_settle() -> None:
+    def staged(unbalanced: float, marginal: float) -> str:
+        columns = {"|sum of payments|": unbalanced, "|marginal utility|": marginal, "batches of an owner": 2.0}
+        return stages_at_length({"summary": pd.DataFrame([{**columns, "accuracy": 0.5}] * 2)}).verdict
+
+    assert [staged(0.0, 1e-4), staged(0.0, 0.02)] == ["reproduced", "not reproducible"]
+    assert [staged(0.1, 1e-4), staged(0.1, 0.02)] == ["FAILED"] * 2
 
 
 def test_payments_must_rise_and_balance() -> None:

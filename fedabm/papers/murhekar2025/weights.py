@@ -1,0 +1,17 @@
+"""Fitted weights as `reciprocity_table_trained` shows them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["fitted_weights"]
+
+
+def fitted_weights(found: dict[str, pd.DataFrame], form: str) -> np.ndarray:
+    """The fitted weights (seeds, G, G) of one form, as the table shows them: ours (printed)."""
+    rows = found["weights"][found["weights"]["chance"] == form]
+    cells = rows[[name for name in rows.columns if name.startswith("w")]].astype(str)
+    ours = np.array([[float(cell.split()[0]) for cell in line] for line in cells.to_numpy()])
+    size = round(ours.shape[1] ** 0.5)
+    return ours.reshape(-1, size, size)
