@@ -15,7 +15,19 @@ from matplotlib.ticker import FuncFormatter
 from fedabm.games.curves import Array, Curve
 from fedabm.games.offers import Offers
 
-__all__ = ["COLOURS", "LINES", "dress", "mark", "offer_curves", "panels", "powers", "shared_legend", "thousands"]
+__all__ = [
+    "COLOURS",
+    "LINES",
+    "dress",
+    "focus",
+    "mark",
+    "offer_curves",
+    "panels",
+    "powers",
+    "seeds_of",
+    "shared_legend",
+    "thousands",
+]
 
 #: readable without colour vision; lines that meet in a panel differ in their dashes as well
 COLOURS = sns.color_palette("colorblind").as_hex()
@@ -42,6 +54,34 @@ def dress(panel: Axes, title: str, x: str, y: str, legend: Any = None) -> None:
     panel.grid(visible=True, which="major", color="0.9", linewidth=0.7)
     if legend:
         panel.legend(loc=legend, frameon=True, framealpha=0.9, edgecolor="none", handlelength=2.4)
+
+
+def focus(panel: Axes, ends: Mapping[str, float]) -> None:
+    """Cut the y-axis to these values, so that neither wide intervals nor what lies far below flattens the rest.
+
+    Far is more than four times as far below the top as the next one; such values are named at the bottom of the panel
+    with their numbers, and at least half of all stay.
+    """
+    order = sorted(ends, key=ends.__getitem__)
+    top, kept = ends[order[-1]], list(order)
+    for place in range(len(order) // 2):
+        if top - ends[order[place]] > 4 * (top - ends[order[place + 1]]) > 0:
+            kept = order[place + 1 :]
+    height = top - min(ends[name] for name in kept)
+    if height > 0:
+        panel.set_ylim(top - 1.4 * height, top + 0.4 * height)
+    below = ", ".join(f"{name} {ends[name]:.3g}" for name in order if name not in kept)
+    if below:
+        panel.text(0.02, 0.03, f"below: {below}", transform=panel.transAxes, fontsize="small", bbox=_HALO, zorder=6)
+
+
+def seeds_of(count: int, more: str = "") -> str:
+    """How many seeds a picture rests on, in words: "1 seed", "4 seeds, 95% intervals" if `more` than one allows that.
+
+    >>> seeds_of(1, "95% intervals"), seeds_of(4, "95% intervals")
+    ('1 seed', '4 seeds, 95% intervals')
+    """
+    return "1 seed" if count == 1 else f"{count} seeds, {more}" if more else f"{count} seeds"
 
 
 def shared_legend(figure: Figure, panel: Axes) -> None:

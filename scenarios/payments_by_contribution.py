@@ -9,18 +9,19 @@ has left, and those who were to be paid share what came in (see `Treasury`), so 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from fedabm import Frames, Scenario
-from fedabm.analysis.curves import COLOURS, dress, panels
+from fedabm.analysis.curves import COLOURS, dress, panels, seeds_of
 from fedabm.cli import run_script
 from fedabm.common.errors import check_positive
 from fedabm.data.partitions import SizeSkew
+from fedabm.learning.oracles.memory import Memory
 from fedabm.papers.doshi2025.data import Data, owners_of, setting
 from fedabm.papers.doshi2025.settings import Doshi, last_rows
+from fedabm.papers.presets import Sizes
 from fedabm.study.study import Study
 
 _CASES = ("without budgets", "with budgets")
@@ -28,7 +29,7 @@ _CASES = ("without budgets", "with budgets")
 
 def run(
     study: Study,
-    preset: Literal["quick", "paper"] = "quick",
+    preset: Sizes = "quick",
     data: Data = "auto",
     subsidy: float = 1.5,
     budget: float = 2500.0,
@@ -44,10 +45,11 @@ def run(
     chosen, dataset = setting(preset, data, study.note)
     if preset == "quick":
         chosen = replace(chosen, seeds=2 * chosen.seeds)
+    known = Memory(study.scratch, "rounds")
     for seed in chosen.series(study.seed, seeds):
         count = chosen.size.owners
         parts = owners_of(data, count) or SizeSkew(count, sigma=sigma, minimum=20)
-        case = Doshi.of(chosen, dataset, seed, study.steps, partition=parts)
+        case = Doshi.of(chosen, dataset, seed, study.steps, partition=parts, known=known)
         free = case.scenario(case.two_phase(subsidy))
         study.simulate(free, _CASES[0], seed)
         study.simulate(_poor(free, budget), _CASES[1], seed)
@@ -112,7 +114,7 @@ def _figure(final: pd.DataFrame, data: str, budget: float) -> Figure:
             legend = "upper left" if column == "payment" and turn else None
             dress(panel, f"{data}: {title}", "samples contributed", f"{name}, last round", legend)
     seeds = final["seed"].nunique()
-    figure.suptitle(f"2P-UPBReD in the last round, one dot per owner and seed ({seeds} seeds)")
+    figure.suptitle(f"2P-UPBReD in the last round, one dot per owner and seed ({seeds_of(seeds)})")
     for panel in axes[2:]:
         panel.set_title("utility = accuracy - cost + payment")
     return figure

@@ -8,23 +8,25 @@ parts of CIFAR-10, MNIST, ... or Sent140, or they are the writers of FEMNIST or 
 
 from __future__ import annotations
 
-from typing import Literal
-
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
+from fedabm.analysis.curves import COLOURS, LINES, dress, focus, panels, seeds_of, shared_legend
 from fedabm.cli import run_script
 from fedabm.common.errors import check_positive
+from fedabm.learning.oracles.memory import Memory
 from fedabm.papers.doshi2025.data import Data, owners_of, setting
 from fedabm.papers.doshi2025.settings import Doshi, last_rows
-from fedabm.papers.presets import spread
+from fedabm.papers.presets import Sizes, spread
 from fedabm.study.study import Study
+
+#: how many owners in each preset
+_COUNTS = {"quick": (5, 10, 20), "decisive": (5, 10), "paper": (10, 25, 50, 75, 100)}
 
 
 def run(
     study: Study,
-    preset: Literal["quick", "paper"] = "quick",
+    preset: Sizes = "quick",
     data: Data = "auto",
     owners: tuple[int, ...] = (0,),
     subsidy: float = 2.0,
@@ -33,10 +35,12 @@ def run(
     """The four protocols for each number of owners; `owners` and `seeds` = 0 take the preset's."""
     check_positive("subsidy", subsidy, zero=True)
     chosen, dataset = setting(preset, data, study.note)
-    counts = owners if any(owners) else {"quick": (5, 10, 20), "paper": (10, 25, 50, 75, 100)}[preset]
+    counts = owners if any(owners) else _COUNTS[preset]
+    known = Memory(study.scratch, "rounds")
     for seed in chosen.series(study.seed, seeds):
         for count in counts:
-            case = Doshi.of(chosen, dataset, seed, study.steps, owners=count, partition=owners_of(data, count))
+            parts = owners_of(data, count)
+            case = Doshi.of(chosen, dataset, seed, study.steps, owners=count, partition=parts, known=known)
             for rule in case.protocols(subsidy):
                 study.simulate(case.scenario(rule), f"{rule.name}, {count}", seed)
     table = _table(study)
@@ -70,8 +74,11 @@ def _figure(table: pd.DataFrame, data: str) -> Figure:
         width = rows["+-"].fillna(0.0)
         left.errorbar(rows["owners"], rows["welfare"], width, **style)
         right.errorbar(rows["owners"], rows["per owner"], width / rows["owners"], **style)
-    seeds = int(table["seeds"].max())
-    dress(left, f"welfare on {data} ({seeds} seeds, 95% intervals)", "owners", "sum of accuracies")
+    for panel, column in ((left, "welfare"), (right, "per owner")):
+        named = (table["protocol"] + ", " + table["owners"].astype(str)).tolist()
+        focus(panel, dict(zip(named, table[column], strict=True)))
+    seeds = seeds_of(int(table["seeds"].max()), "95% intervals")
+    dress(left, f"welfare on {data} ({seeds})", "owners", "sum of accuracies")
     dress(right, "the same for each owner", "owners", r"mean of $\log$(classes) $-$ loss")
     shared_legend(figure, left)
     return figure

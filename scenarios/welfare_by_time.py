@@ -5,27 +5,28 @@ protocol has taken, for FedAvg, UPBReD, FedAvgStrategic and 2P-UPBReD.  The firs
 so that it costs almost no time.  Data: CIFAR-10 dealt at random, handwritten digits by writer (FEMNIST, or MNIST with
 its writers), or Sent140 by account, which is what the paper's three rows show.
 
-Under FedAvgStrategic almost nobody contributes: training on a handful of samples makes a model sure of wrong answers,
-and welfare falls below 0, that of guessing.
-
-Seconds are of this machine and differ from run to run, unlike everything else in the frames.
+Seconds are those of local training, judging and averaging on this machine and differ from run to run, unlike everything
+else.  A round that another protocol has trained before, on the same data and bit for bit, counts with the seconds it
+took then.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
+from fedabm.analysis.curves import COLOURS, LINES, dress, focus, panels, seeds_of, shared_legend
 from fedabm.cli import run_script
 from fedabm.common.errors import check_positive
+from fedabm.games.accuracy import Phased
+from fedabm.learning.oracles.memory import Memory
 from fedabm.papers.doshi2025.data import Data, owners_of, setting
 from fedabm.papers.doshi2025.settings import Doshi
-from fedabm.papers.presets import spread
+from fedabm.papers.presets import Sizes, spread
+from fedabm.simulation.model import Federation
 from fedabm.study.study import Study
 
 #: rounds of training in `quick`: a path needs more of them than the end results that the other figures show
@@ -34,7 +35,7 @@ _ROUNDS = 60
 
 def run(
     study: Study,
-    preset: Literal["quick", "paper"] = "quick",
+    preset: Sizes = "quick",
     data: Data = "auto",
     subsidy: float = 2.0,
     seeds: int = 0,
@@ -44,19 +45,28 @@ def run(
     chosen, dataset = setting(preset, data, study.note)
     if preset == "quick" and data != "sent140":
         chosen = replace(chosen, rounds=_ROUNDS)
+    known = Memory(study.scratch, "rounds")
     rows = []
     for seed in chosen.series(study.seed, seeds):
-        case = Doshi.of(chosen, dataset, seed, study.steps, partition=owners_of(data, chosen.size.owners))
+        parts = owners_of(data, chosen.size.owners)
+        case = Doshi.of(chosen, dataset, seed, study.steps, partition=parts, known=known)
         for rule in case.protocols(subsidy):
             made = study.simulate(case.scenario(rule), rule.name, seed)
-            kept = made.datacollector.model_vars
-            welfare = np.multiply(kept["accuracy"], kept["present"])
-            steps = np.arange(1, len(welfare) + 1)
-            path = {"protocol": rule.name, "seed": seed, "step": steps, "seconds": made.seconds, "welfare": welfare}
-            rows.append(pd.DataFrame(path))
+            rows.append(_path(made, rule.name, seed))
     table = pd.concat(rows, ignore_index=True)
     study.table(_summary(table), f"{dataset.name}, subsidy {subsidy:g}: end of the run, mean over seeds")
     study.picture(_figure(table, dataset.name), "welfare_by_time")
+
+
+def _path(made: Federation, name: str, seed: int) -> pd.DataFrame:
+    """Welfare and seconds after each step in which something was trained or tried."""
+    kept = made.datacollector.model_vars
+    welfare = np.multiply(kept["accuracy"], kept["present"])
+    learned = made.accuracy.model if isinstance(made.accuracy, Phased) else made.accuracy
+    spent = np.cumsum(learned.spent)[: len(welfare)]
+    steps = np.arange(1, len(spent) + 1)
+    columns = {"protocol": name, "seed": seed, "step": steps, "seconds": spent, "welfare": welfare[: len(spent)]}
+    return pd.DataFrame(columns)
 
 
 def _summary(table: pd.DataFrame) -> pd.DataFrame:
@@ -73,22 +83,23 @@ def _summary(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _figure(table: pd.DataFrame, data: str) -> Figure:
-    """Welfare against seconds and against steps; thin lines are single seeds."""
+    """Welfare against seconds and against steps: means over seeds, with bands of their 95% intervals."""
     figure, (left, right) = panels(2, width=4.4, height=3.3)
+    ends = {}
     for turn, (name, runs) in enumerate(table.groupby("protocol", sort=False)):
-        for count, (_, one) in enumerate(runs.groupby("seed")):
-            style = {
-                "color": COLOURS[turn],
-                "linestyle": LINES[turn],
-                "label": name if count == 0 else None,
-                "alpha": 0.75,
-            }
-            left.plot(one["seconds"], one["welfare"], **style)
-            right.plot(one["step"], one["welfare"], **style)
-    seeds = table["seed"].nunique()
-    dress(left, f"welfare on {data} ({seeds} seeds, a line each)", "seconds on this machine", "sum of accuracies")
+        style = {"color": COLOURS[turn], "linestyle": LINES[turn]}
+        steps = runs.groupby("step").agg(seconds=("seconds", "mean"), seeds=("seed", "size"))
+        bands = pd.DataFrame(runs.groupby("step")["welfare"].agg(spread).tolist(), steps.index, ["mean", "width"])
+        for panel, x in ((left, steps["seconds"]), (right, steps.index)):
+            panel.plot(x, bands["mean"], label=name, **style)
+            low, high = bands["mean"] - bands["width"], bands["mean"] + bands["width"]
+            panel.fill_between(x, low, high, color=COLOURS[turn], alpha=0.15, linewidth=0)
+        ends[str(name)] = float(bands["mean"].min())
+    seeds = seeds_of(table["seed"].nunique(), "means with 95% bands")
+    dress(left, f"welfare on {data} ({seeds})", "seconds on this machine", "sum of accuracies")
     dress(right, "the same by step", "step (first phases count)", "sum of accuracies")
-    right.set_xscale("log")
+    for panel in (left, right):
+        focus(panel, ends | {"highest": table["welfare"].max()})
     shared_legend(figure, left)
     return figure
 

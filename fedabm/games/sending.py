@@ -62,8 +62,12 @@ class Tampering:
 
 @dataclass(frozen=True)
 class Sending:
-    """Everybody's effort before and after the owners decided in this step, and who tampers."""
+    """Everybody's effort before and after the owners decided in this step, and who tampers.
+
+    `measured`: somebody wants to know what its own training did to its own model (`Accuracy.progress`).
+    """
 
     before: Effort
     now: Effort
     tampering: tuple[Tampering, ...] = ()
+    measured: bool = False

@@ -91,6 +91,7 @@ class Federation(Measured):
             reports, oracle = self.announce(present)
             offers = self.server.announce(reports, oracle)
             public = {"told": oracle.tells, "total": float(reports.contribution.sum()), "present": len(present)}
+            public |= {"frozen": self.accuracy.frozen}
             for turn in self.population.turns(batch):
                 everyone = len(turn.members) == len(present)
                 mine = offers if everyone else offers.take(np.searchsorted(present, turn.members))
@@ -113,9 +114,12 @@ class Federation(Measured):
         """One step of training."""
         people, known = self.population, self.accuracy
         seats = getattr(known, "owners", None) or len(people)
-        sending = Sending(before.padded(seats), people.effort().padded(seats), people.tampering(self.steps))
+        measured = people.measures and not known.frozen
+        sending = Sending(before.padded(seats), people.effort().padded(seats), people.tampering(self.steps), measured)
         self.accuracy, dropped = known.train(sending)
         people.dropped = dropped[: len(people)]
+        seen = self.accuracy.progress if measured else None
+        people.progress = np.zeros(len(people)) if seen is None else np.array(seen[: len(people)])
         self._learning = self.accuracy is not known
 
     def settle(self, present: Members, accuracy: Array) -> Outcome:

@@ -51,6 +51,7 @@ class Population:
     owed: Array
     payment: Array
     utility: Array
+    progress: Array
     # what is so or not
     stayed: Flags
     rejected: Flags
@@ -225,8 +226,13 @@ class Population:
 
     def experience(self, members: Members) -> Experience:
         """What happened to some owners in the last step."""
-        columns = (self.contribution, self.accuracy, self.payment, self.utility)
+        columns = (self.contribution, self.accuracy, self.payment, self.utility, self.progress)
         return Experience(*(column[members] for column in columns))
+
+    @property
+    def measures(self) -> bool:
+        """Whether anybody wants to know what its own training brings."""
+        return any(cohort.strategy.measures for cohort in self._cohorts)
 
     def apply(self, turn: Turn, action: Action) -> None:
         """Carry out what some owners decided.

@@ -22,6 +22,9 @@ class Strategy(ABC):
     comes back as `view.memory`, and what the action gives as `memory` takes its place.
     """
 
+    #: wants to know what its own training does to its own model (`view.last.progress`)
+    measures: bool = False
+
     def __setattr__(self, name: str, value: Any) -> None:
         raise InputError(
             f"{type(self).__name__} cannot keep {name!r} itself, as many owners and runs share a strategy; make it a "
@@ -65,6 +68,11 @@ class Wrapper(Strategy):
             who = snake(type(self).__name__)
             article = "an" if who[0] in "aeiou" else "a"
             raise InputError(f"{article} {who} wraps a strategy, got {self.truth!r}; write {self.example}")
+
+    @property
+    def measures(self) -> bool:  # type: ignore[override]
+        """As the wrapped strategy."""
+        return self.truth.measures
 
     def begin(self, n: int, rng: Streams) -> Memory | None:
         """What the wrapped strategy remembers."""

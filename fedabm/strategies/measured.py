@@ -19,16 +19,17 @@ class MeasuredResponse(Strategy):
     """One projected gradient step with the slope of the accuracy as told or, if nobody tells, as measured.
 
         s_i <- clip(s_i + step * (da_i/ds_i + dp_i/ds_i - dc_i/ds_i), least, capacity)
-        da_i/ds_i ~ (a_i^t - a_i^{t-1}) / (s_i^t - s_i^{t-1}),      0 where s_i did not change
+        da_i/ds_i ~ (L_i(w^{k-1}) - L_i(w_i^k)) / (s_i^k - s_i^{k-1}),      0 where s_i did not change
 
     Doshi et al. 2025, eq. (3) on a closed form and eq. (10) on a model in training, with `step` (gamma) before the
-    whole derivative and `least` = 1 as in the authors' code.  The accuracy is that of the shared model; eq. (10) has
-    the owner's own model after one local step instead.  Between two steps the model has learned as well, so that the
-    quotient credits the owner's change with progress that the whole federation has made.
+    whole derivative and `least` = 1 as in the authors' code.  L_i is the loss on the owner's own held-out data, w^{k-1}
+    the model it got and w_i^k its own one after training on its s_i^k samples, so that nobody takes the federation's
+    progress for its own.  Once the protocol has fixed contributions the owner keeps its own.
     """
 
     step: float
     least: float = 0.0
+    measures = True
 
     def __post_init__(self) -> None:
         check_positive("gradient step", self.step)
@@ -37,6 +38,8 @@ class MeasuredResponse(Strategy):
     def act(self, view: OwnerView) -> Action:
         """One step uphill."""
         now = view.last.contribution
+        if view.frozen:
+            return view.truthful(now)
         slope = view.payoff.slope(now) + (0.0 if view.told else measured_slope(view))
         least = np.minimum(self.least, view.capacity)
         wanted = np.clip(now + self.step * slope, least, view.capacity)
@@ -44,11 +47,12 @@ class MeasuredResponse(Strategy):
 
 
 def measured_slope(view: OwnerView) -> Array:
-    """What the own accuracy gained per unit of own contribution over the last two steps, 0 where that is unknown."""
+    """What own training gained per unit by which the own contribution has changed, 0 where that is unknown."""
     last, before = view.last, view.before or view.last
     change = last.contribution - before.contribution
-    known = np.isfinite(last.utility) & np.isfinite(before.utility) & (change != 0)
-    return np.divide(last.accuracy - before.accuracy, change, out=np.zeros_like(change), where=known)
+    progress = np.zeros_like(change) if last.progress is None else last.progress
+    known = np.isfinite(last.utility) & (change != 0)
+    return np.divide(progress, change, out=np.zeros_like(change), where=known)
 
 
 @dataclass(frozen=True)

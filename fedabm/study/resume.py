@@ -59,7 +59,7 @@ def unfinished(folder: Path, command: str, study: Study, every: float) -> Iterat
         write(place / _COMMAND, command, "choose a writable --out")
         study.saved = place / "run.checkpoint"
         study.save_every = every
-        study.scratch = place / "training"
+        study.scratch = study.scratch or place / "training"
         if before is not None:
             study.note(f"Going on with the unfinished run in {folder}")
         done = False

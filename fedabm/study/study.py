@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -58,8 +59,8 @@ class Study:
         #: where and after how many seconds each run is saved while it goes on, so that a study that was killed goes on
         self.saved: Path | None = None
         self.save_every: float | None = None
-        #: where trained oracles may keep their results while the study goes on
-        self.scratch: Path | None = None
+        #: where trained oracles may keep their results while the study goes on; FEDABM_TRAINED: for all studies
+        self.scratch: Path | None = Path(os.environ["FEDABM_TRAINED"]) if "FEDABM_TRAINED" in os.environ else None
         self._begun = 0
         self._frames: list[Frames] = []
         self._tables: dict[str, pd.DataFrame] = {}

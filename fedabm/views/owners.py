@@ -49,23 +49,32 @@ class Action:
 
 @dataclass(frozen=True)
 class Experience:
-    """What an owner remembers of a step: what it did, received, paid and gained (nan before there was a step)."""
+    """What an owner remembers of a step: what it did, received, paid and gained (nan before there was a step).
+
+    `progress` is how much more its own model was worth to it after its own training than the model it had got, on its
+    own test part; 0 where it did not measure that (`Strategy.measures`), None where nobody did.
+    """
 
     contribution: Array
     accuracy: Array
     payment: Array
     utility: Array
+    progress: Array | None = None
 
     def take(self, rows: Rows) -> Experience:
         """What some owners remember."""
-        return Experience(self.contribution[rows], self.accuracy[rows], self.payment[rows], self.utility[rows])
+        columns = (self.contribution, self.accuracy, self.payment, self.utility)
+        progress = None if self.progress is None else self.progress[rows]
+        contribution, accuracy, payment, utility = (column[rows] for column in columns)
+        return Experience(contribution, accuracy, payment, utility, progress)
 
     def with_newcomer(self) -> Experience:
         """One more row, of an owner to which nothing has happened yet."""
         contribution, accuracy, payment = (
             np.append(column, 0.0) for column in (self.contribution, self.accuracy, self.payment)
         )
-        return Experience(contribution, accuracy, payment, np.append(self.utility, np.nan))
+        progress = None if self.progress is None else np.append(self.progress, 0.0)
+        return Experience(contribution, accuracy, payment, np.append(self.utility, np.nan), progress)
 
 
 @dataclass(frozen=True)
@@ -98,8 +107,9 @@ class OwnerView:
 
     `before` is the step before the last (None: nothing is known of it).  `told` says whether the protocol tells owners
     how the accuracy changes with their own contribution; if not, the payoff knows its present height only.  `total` is
-    what all `present` owners together said they contributed.  `owner` is the number of each row's owner, `memory` what
-    the strategy chose to remember (`Strategy.begin`), and `neighbours` what those whom the scenario's network links
+    what all `present` owners together said they contributed.  `frozen`: the protocol asks owners to keep
+    contributing what they do.  `owner` is the number of each row's owner, `memory` what the strategy chose to remember
+    (`Strategy.begin`), and `neighbours` what those whom the scenario's network links
     them to did in the last step (None: there is no network).
     """
 
@@ -114,6 +124,7 @@ class OwnerView:
     told: bool = True
     total: float = 0.0
     present: int = 1
+    frozen: bool = False
     owner: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     memory: Memory = field(default_factory=dict)
     neighbours: Neighbours | None = None

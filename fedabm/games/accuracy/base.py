@@ -37,6 +37,10 @@ class Accuracy(ABC):
     monotone: bool = False
     #: says how a_i changes with the own contribution; a model in training only shows what it is worth now
     tells: bool = True
+    #: the protocol has fixed what owners contribute, and only the weights are trained from now on
+    frozen: bool = False
+    #: (n,) what every owner's own training in this step gained it on its own test part; None: nobody measured it
+    progress: Array | None = None
 
     @abstractmethod
     def values(self, profiles: Array) -> Array:
@@ -83,6 +87,10 @@ class Accuracy(ABC):
         so that weights and contributions take their steps together (Doshi et al. 2025, eq. 3 and 4).
         """
         return self.advance(sending.before.contribution), np.zeros(len(sending.now.contribution), dtype=bool)
+
+    def tried(self, sending: Sending) -> Accuracy:
+        """The accuracies after owners trained a step for themselves, to measure `progress`, and sent nothing."""
+        return self
 
     def sent(self, rows: Rows, reports: Any, *, with_losses: bool = False) -> Any:
         """What the owners in `rows` sent beside their `reports` in this round; None where all share one model."""

@@ -66,10 +66,19 @@ class Wrapping(Accuracy):
         """With the model as it is in a run with this seed."""
         return self._with(self.model.seeded(seed))
 
+    @property
+    def progress(self) -> Array | None:  # type: ignore[override]
+        """What owners measured on the model."""
+        return self.model.progress
+
     def train(self, sending: Sending) -> tuple[Accuracy, NDArray[np.bool_]]:
         """Train the model."""
         trained, dropped = self.model.train(sending)
         return self._with(trained), dropped
+
+    def tried(self, sending: Sending) -> Self:
+        """Let owners measure on the model."""
+        return self._with(self.model.tried(sending))
 
     def sent(self, rows: Rows, reports: Any, *, with_losses: bool = False) -> Any:
         """What the model's owners sent."""
@@ -111,15 +120,20 @@ class Announced(Wrapping):
 class Phased(Wrapping):
     """Phase 1: owners decide while the weights are frozen.  Phase 2: the weights are trained.
 
-    Phase 1 ends once everybody claims at least `full`, or nobody's claim moved by more than `tolerance` in a step, or
-    after `at_most` steps; without any of the three there is no phase 1.  The server sees claims, so claims decide.
-    `early` trains on what was contributed before the owners decided, so that both take their steps together.
+    Phase 1 ends once everybody claims at least `full`, or nobody's claim moved (with `rising`: rose) by more than
+    `tolerance` in a step, or after `at_most` steps; without any of the three there is no phase 1.  The server sees
+    claims, so claims decide.
+    In phase 1 owners train for themselves as far as they measure what that brings (Doshi et al. 2025, Algorithm 3, line
+    5); with tries=False they do not, so that all they measure is 0.  In phase 2 contributions are `frozen`: owners that
+    keep to the protocol keep them.  `early` trains on what was contributed before the owners decided.
     """
 
     full: tuple[float, ...] | None = None
     tolerance: float | None = None
     at_most: int | None = None
     early: bool = False
+    tries: bool = True
+    rising: bool = False
     waited: int = 0
     begun: bool = False
 
@@ -134,9 +148,11 @@ class Phased(Wrapping):
             # Who waits for full data only waits for the owners to move, so that a run in which nobody does can end.
             counts = self.tolerance is not None or self.at_most is not None
             waiting = replace(self, waited=self.waited + 1) if counts else self
-            return waiting, np.zeros(len(sending.now.claimed), dtype=bool)
+            tried = self.model.tried(sending) if self.tries else self.model
+            return waiting._with(tried), np.zeros(len(sending.now.claimed), dtype=bool)
         work = replace(sending, now=sending.before) if self.early else sending
-        trained, dropped = self.model.train(work)
+        # What owners would measure from now on moves nobody any more.
+        trained, dropped = self.model.train(replace(work, measured=False) if self._waits else work)
         return (self if self.begun else replace(self, begun=True))._with(trained), dropped
 
     def advance(self, profile: Array) -> Accuracy:
@@ -148,15 +164,25 @@ class Phased(Wrapping):
         """The model with fewer owners; whether to train is decided for all."""
         return self.model.restrict(rows)
 
+    @property
+    def frozen(self) -> bool:  # type: ignore[override]
+        """Whether phase 2 has begun."""
+        return self.begun and self._waits
+
+    @property
+    def _waits(self) -> bool:
+        """Whether there is a phase 1 at all."""
+        return not (self.full is None and self.tolerance is None and self.at_most is None)
+
     def _over(self, sending: Sending) -> bool:
         """Whether phase 1 has ended."""
-        conditions = (self.full, self.tolerance, self.at_most)
-        if all(condition is None for condition in conditions):
+        if not self._waits:
             return True
         before, now = sending.before.claimed, sending.now.claimed
         full = self.full is not None and bool(np.all(before >= np.array(self.full)))
         # In the first step nobody has measured anything, so that standing still says nothing.
-        still = self.tolerance is not None and self.waited > 0 and bool(np.max(np.abs(now - before)) <= self.tolerance)
+        moved = now - before if self.rising else np.abs(now - before)
+        still = self.tolerance is not None and self.waited > 0 and bool(np.max(moved) <= self.tolerance)
         return full or still or (self.at_most is not None and self.waited >= self.at_most)
 
 
@@ -164,13 +190,16 @@ class Phased(Wrapping):
 class Schedule:
     """When a protocol trains: together with the owners' decisions, or in a second phase (see `Phased`).
 
-    `until_full` waits for all data of everybody, `until_still` until no claim moves by more than so much.
+    `until_full` waits for all data of everybody, `until_still` until no claim moves by more than so much; meanwhile
+    owners try local training, unless tries=False.  With `while_rising` only claims that rise keep it waiting.
     """
 
     until_full: bool = False
     until_still: float | None = None
     at_most: int | None = None
     early: bool = False
+    tries: bool = True
+    while_rising: bool = False
 
     def __post_init__(self) -> None:
         if self.until_still is not None:
@@ -185,4 +214,4 @@ class Schedule:
         full = tuple(finite_vector("capacities", capacities).tolist()) if self.until_full else None
         if full is None and self == Schedule():
             return accuracy
-        return Phased(accuracy, full, self.until_still, self.at_most, self.early)
+        return Phased(accuracy, full, self.until_still, self.at_most, self.early, self.tries, self.while_rising)

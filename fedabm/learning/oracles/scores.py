@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,12 @@ class Measure:
         """What models (k, P) or one model (P,) are worth to every owner, or to some, (k, n)."""
         loss, accuracy = engine.evaluate(models, owners).numpy()
         return self.worth(accuracy if self.kind == "accuracy" else loss)
+
+    def own(self, engine: Engine, models: Tensor, owners: Iterable[int]) -> np.ndarray:
+        """What each of the models (k, P) is worth to its own owner, (k,)."""
+        # Every model sees other samples, so that there is nothing to do together.
+        judged = [self.of(engine, models[place], [owner])[0, 0] for place, owner in enumerate(owners)]
+        return np.array(judged)
 
     def worth(self, judged: np.ndarray) -> np.ndarray:
         """Accuracies as they are, or losses (k, n) turned into what they are worth."""

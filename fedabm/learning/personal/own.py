@@ -25,9 +25,7 @@ class OwnPart:
 
     def own(self, engine: Engine, models: Tensor) -> Array:
         """What the models (n, P) are worth to their owners, (n,)."""
-        # Every model sees other samples, so that there is nothing to do together.
-        judged = [self.measure.of(engine, models[i], owners=[i])[0, 0] for i in range(engine.data.owners)]
-        return np.array(judged)
+        return self.measure.own(engine, models, range(engine.data.owners))
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,7 @@ def replay(record: Record, tolerance: float = 1e-3) -> float:
     """
     known, script = record.manifest, find(record.manifest["scenario"])
     study = Study(script.name, known["seed"], known["short"]["steps"], quiet=True)
+    study.scratch = None  # what another study has trained would prove nothing
     begun = time.perf_counter()
     script.run(study, **script.parameters([*known["settings"], *known["short"]["settings"]]))
     study.close()
