@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from fedabm.common.arrays import Array
+from fedabm.common.arrays import Array, Flags
 from fedabm.common.random import Streams
 from fedabm.games.costs import Cost
 from fedabm.games.offers import Offers
 from fedabm.simulation.activation import Members
 from fedabm.simulation.failures import told
+from fedabm.simulation.soundness import sound_cost
 from fedabm.strategies import Strategy
 from fedabm.views import Experience, Memory, Neighbours, OwnerView, Payoff
 from fedabm.views.memory import check_memory, held, put_rows, same_rows, take_rows
@@ -29,6 +31,11 @@ class Facts:
     cost: Cost
     eagerness: Array
     rng: Streams
+
+    @cached_property
+    def sayable(self) -> Flags:
+        """Whose true cost could be reported as it is."""
+        return sound_cost(self.cost)
 
     def take(self, rows: Members) -> Facts:
         """The facts of some owners."""

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.arrays import Array, Flags
-from fedabm.common.errors import MOST, InputError, nearest, shown
+from fedabm.common.errors import InputError, nearest, shown
 from fedabm.games.costs import Cost, of_one_kind
+from fedabm.simulation.cohorts import Facts
+from fedabm.simulation.soundness import sound, sound_cost
 from fedabm.views import INFORMATION, Action, Reports
 
-__all__ = ["checked_action", "checked_report", "sound", "sound_report"]
+__all__ = ["checked_action", "checked_report", "sound_report"]
 
 
 def checked_action(action: Any, rows: int) -> Action:
@@ -55,13 +57,8 @@ def _numbers(what: str, given: Any, rows: int) -> Array:
     return found.astype(float, copy=False)
 
 
-def sound(x: Array) -> Flags:
-    """Which numbers are finite, not negative and not absurdly large."""
-    return (x >= 0) & (x <= MOST)
-
-
-def sound_report(said: Reports, true: Cost) -> Flags:
-    """Whose report can be used.
+def sound_report(said: Reports, facts: Facts) -> Flags:
+    """Whose report can be used, given what is true.
 
     The figures of a cost (rate and fixed part; how much steeper it gets; a factor) are the owner's secrets; its kind
     (the exponent; where pieces start; a function of its own) is not, and a report of another kind is no use.
@@ -71,4 +68,6 @@ def sound_report(said: Reports, true: Cost) -> Flags:
         good &= sound(said.eagerness)
     if said.cost is None:
         return good
-    return good & np.all(sound(said.cost.figures()), axis=1) & of_one_kind(true, said.cost, len(good))
+    if said.cost is facts.cost:
+        return good & facts.sayable
+    return good & sound_cost(said.cost) & of_one_kind(facts.cost, said.cost, len(good))

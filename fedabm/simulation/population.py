@@ -6,7 +6,7 @@ An `Owner` agent is a handle on one row.  Rows are private: only the model hands
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,10 @@ from fedabm.games.sending import Effort, Tamper, Tampering
 from fedabm.games.valuation import Deal
 from fedabm.simulation.activation import Members
 from fedabm.simulation.cohorts import Facts, Turn, grouped
-from fedabm.simulation.deeds import checked_action, checked_report, sound, sound_report
+from fedabm.simulation.deeds import checked_action, checked_report, sound_report
 from fedabm.simulation.failures import named, told
 from fedabm.simulation.scenario import OwnerProfile
+from fedabm.simulation.soundness import sound
 from fedabm.strategies import Strategy
 from fedabm.views import INFORMATION, Action, Experience, Reports
 from fedabm.views.memory import row_of
@@ -30,6 +31,13 @@ __all__ = ["Population"]
 
 #: numbers that stand for what a decision rests on
 _CODES = {name: code for code, name in enumerate(INFORMATION)}
+
+
+class Stance(NamedTuple):
+    """What every owner does and says, and whether it stays: columns of numbers, and the costs that are claimed."""
+
+    columns: tuple[np.ndarray, ...]
+    cost: Cost
 
 
 class Population:
@@ -74,6 +82,8 @@ class Population:
         self.strategies = [profile.strategy for profile in profiles]
         self.information = np.zeros(n, dtype=np.int8)
         self.claimed_cost = self.cost.scaled(0.0)
+        #: whose claimed cost is the true one
+        self._candid = np.zeros(n, dtype=bool)
         for name in _DEEDS:
             setattr(self, name, np.zeros(n))
         for name in _STATES:
@@ -124,6 +134,7 @@ class Population:
         self._start = np.append(self._start, profile.start)
         self.person = np.append(self.person, self._person(profile, row))
         self.information = np.append(self.information, np.int8(0))
+        self._candid = np.append(self._candid, False)
         self.roles.append(profile.role)
         self.names.append(profile.name)
         self.strategies.append(profile.strategy)
@@ -150,6 +161,7 @@ class Population:
         if cost is not None:
             self._costs[row] = cost
             self.cost = stack(self._costs)
+            self._candid[row] = False
         self._regroup = True
 
     def arrive(self, step: int) -> None:
@@ -162,7 +174,7 @@ class Population:
             truth = Reports(self.contribution[rows], facts.capacity, facts.cost, facts.eagerness)
             with told(turn.cohort.strategy, rows, f"when it joined in step {step}"):
                 said = checked_report(turn.cohort.strategy.declare(truth), len(rows))
-                self._hear(rows, said, sound_report(said, facts.cost))
+                self._hear(turn, said, sound_report(said, facts))
 
     def leave(self, members: Members) -> None:
         """Some owners leave for good."""
@@ -222,7 +234,8 @@ class Population:
 
     def lately(self, members: Members) -> tuple[Experience, Experience]:
         """What happened to some owners in the last step and in the one before."""
-        return self.experience(members), self._lately[0].take(members)
+        before = self._lately[0]
+        return self.experience(members), before if len(members) == len(self) else before.take(members)
 
     def experience(self, members: Members) -> Experience:
         """What happened to some owners in the last step."""
@@ -242,9 +255,9 @@ class Population:
         members = turn.members
         gone = ~self.stayed[members]  # an agent that acted before them may have removed them
         action = checked_action(action, len(members))
-        good = sound(action.contribution) & sound_report(action.report, turn.facts.cost)
+        good = sound(action.contribution) & sound_report(action.report, turn.facts)
         self.contribution[members] = np.where(good, np.clip(action.contribution, 0.0, turn.facts.capacity), 0.0)
-        self._hear(members, action.report, good)
+        self._hear(turn, action.report, good)
         self.rejected[members] = ~good
         self._arm(members, action.tamper)
         self.information[members] = _CODES[action.used]
@@ -260,15 +273,19 @@ class Population:
             raise InputError(f"owner {row} cannot contribute {shown(contribution)}; give a number from 0 to {most:g}")
         self.contribution[row] = self.claimed[row] = value
 
-    def _hear(self, members: Members, said: Reports, good: Flags) -> None:
+    def _hear(self, turn: Turn, said: Reports, good: Flags) -> None:
         """Note what some owners say; a bad report counts as nothing, beside the last good statement of the cost."""
+        members = turn.members
         self.claimed[members] = np.where(good, said.contribution, 0.0)
         self.claimed_size[members] = np.where(good, said.size, 0.0)
         if said.eagerness is not None:
             self.claimed_eagerness[members] = np.where(good, said.eagerness, 0.0)
-        if said.cost is not None:
-            rows = np.flatnonzero(good)
-            self.claimed_cost = replaced(self.claimed_cost, members[rows], said.cost.take(rows))
+        truly = said.cost is turn.facts.cost
+        if said.cost is None or (truly and np.all(self._candid[members] | ~good)):
+            return  # as most owners say the same in every step
+        rows = np.flatnonzero(good)
+        self.claimed_cost = replaced(self.claimed_cost, members[rows], said.cost.take(rows))
+        self._candid[members[rows]] = truly
 
     def _arm(self, members: Members, tamper: Tamper | None) -> None:
         """Note how some owners tamper with their updates from now on."""
@@ -280,17 +297,19 @@ class Population:
 
     # What they have done, for the model
 
-    def stance(self) -> tuple[Array, ...]:
+    def stance(self) -> Stance:
         """What every owner does and says, and whether it stays."""
-        columns = (self.contribution, self.claimed, self.claimed_size, self.claimed_eagerness)
-        figures = self.claimed_cost.figures(), self.stayed.astype(float)
-        return (*(column.copy() for column in columns), *figures)
+        columns = (self.contribution, self.claimed, self.claimed_size, self.claimed_eagerness, self.stayed)
+        return Stance(tuple(column.copy() for column in columns), self.claimed_cost)
 
-    def moved(self, since: tuple[Array, ...]) -> float:
+    def moved(self, since: Stance) -> float:
         """The largest change of any owner's stance, as a share of its capacity or cost; leaving counts as 1."""
-        units = (self.capacity, self.capacity, self.capacity, self.eagerness, self.cost.figures(), np.ones(1))
-        changes = zip(since, self.stance(), units, strict=True)
-        return max(_change(then, now, unit) for then, now, unit in changes)
+        columns = (self.contribution, self.claimed, self.claimed_size, self.claimed_eagerness, self.stayed)
+        units = (self.capacity, self.capacity, self.capacity, self.eagerness, np.ones(1))
+        most = max(_change(then, now, unit) for then, now, unit in zip(since.columns, columns, units, strict=True))
+        if since.cost is self.claimed_cost:
+            return most
+        return max(most, _change(since.cost.figures(), self.claimed_cost.figures(), self.cost.figures()))
 
     def effort(self) -> Effort:
         """What everybody contributes and claims."""
@@ -327,7 +346,8 @@ class Population:
 
     def deal(self, members: Members, accuracy: Array, imports: NDArray | None) -> Deal:
         """The true facts of a settled step, for the valuation."""
-        private = self.contribution[members], self.capacity[members], self.cost.take(members), self.eagerness[members]
+        cost = self.cost if len(members) == len(self) else self.cost.take(members)
+        private = self.contribution[members], self.capacity[members], cost, self.eagerness[members]
         return Deal(accuracy, *private, self.person[members], imports)
 
     def receive(self, members: Members, accuracy: Array, payment: Array, gain: Array, cost: Array) -> None:
@@ -344,9 +364,9 @@ _DEEDS = tuple(name for name, kind in Population.__annotations__.items() if kind
 _STATES = tuple(name for name, kind in Population.__annotations__.items() if kind == "Flags")
 
 
-def _change(then: Array, now: Array, unit: Array) -> float:
+def _change(then: np.ndarray, now: np.ndarray, unit: Array) -> float:
     if np.array_equal(then, now):
         return 0.0
     if then.shape != now.shape or unit.shape not in (now.shape, (1,)):
         return 1.0  # somebody has another kind of cost
-    return float(np.max(np.abs(now - then) / np.where(unit > 0, unit, 1.0)))
+    return float(np.max(np.abs(now.astype(float) - then) / np.where(unit > 0, unit, 1.0)))

@@ -1,0 +1,21 @@
+"""Which numbers can be used: finite, not negative and not absurdly large."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedabm.common.arrays import Array, Flags
+from fedabm.common.errors import MOST
+from fedabm.games.costs import Cost
+
+__all__ = ["sound", "sound_cost"]
+
+
+def sound(x: Array) -> Flags:
+    """Which of some numbers."""
+    return (x >= 0) & (x <= MOST)
+
+
+def sound_cost(cost: Cost) -> Flags:
+    """Whose cost has such figures only."""
+    return np.all(sound(cost.figures()), axis=1)
