@@ -27,6 +27,7 @@ from fedabm.audit.stage import Stage
 from fedabm.games.best import best_response
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array, Curve, Line, Rows, beside
+from fedabm.games.intervals import Limits
 from fedabm.games.offers import Offers, Shape, nothing
 from fedabm.games.roots import just_inside
 
@@ -76,7 +77,7 @@ def worth_of_access(stage: Stage, owner: int, shares: Array | None = None) -> Wo
     """V of an owner, certified at each of some shares from 0 to 1."""
     concave = stage.accuracy.concave and bool(np.all(stage.costs.take([owner]).convex))
     share = np.linspace(0.0, 1.0, 257 if concave else 17) if shares is None else shares
-    bound = best_response(*_problem(stage, owner, share), certify=True, tolerance=1e-9, budget=2**18).bound
+    bound = best_response(*_problem(stage, owner, share), certify=Limits(1e-9, 2**18)).bound
     return Worth(stage, owner, share, bound)
 
 

@@ -3,11 +3,10 @@
 For owner i the utility u(x) = received(x) + payment(x) - c(x) is maximised over [0, capacity].  At a kink u itself may
 jump, so it counts as it is there and as it is just beside.  Between two kinks of offer or cost it is
 
-- concave: the root of u' is bracketed, and tangents at the two ends of the bracket bound u from above (where the cost
-  is a user's own, chords through its values do: see `concave_bound`);
-- monotone in received + payment: a grid finds the maximum, and benefit(b) - c(a) bounds u on [a, b] from above, so
-  intervals are split (branch and bound) until none can beat the best by more than the tolerance; so they are where
-  received + payment is concave and only the cost is not convex, with the tangent of the benefit at b;
+- concave: the root of u' is bracketed, and tangents at the two ends of the bracket bound u from above (where a slope is
+  a user's own or a difference, chords through the values do: see `concave_bound`);
+- monotone in received + payment, or concave in it while the cost is not convex: a grid finds the maximum, and a proof
+  by intervals bounds u (see `intervals`);
 - unknown: a grid only; no bound is proven and `bound` is infinite.
 
 The gap of a profile, bound - u(profile), is the largest gain any owner could still make: what certifies an equilibrium.
@@ -16,19 +15,19 @@ The gap of a profile, bound - u(profile), is the largest gain any owner could st
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedabm.games.chords import concave_bound
 from fedabm.games.costs import Cost, covers
-from fedabm.games.curves import Array, Curve
+from fedabm.games.curves import Array
+from fedabm.games.intervals import Limits, prove
 from fedabm.games.offers import Offers, all_kinks
 from fedabm.games.roots import just_inside
 
-__all__ = ["Best", "best_response"]
+__all__ = ["Best", "best_response", "concave_rows", "pieces"]
 
 _GRID = np.linspace(0.0, 1.0, 33)
 _ROUNDS = 80
@@ -44,34 +43,45 @@ class Best:
 
 
 def best_response(
-    offers: Offers, cost: Cost, capacity: Array, *, certify: bool = False, tolerance: float = 1e-10, budget: int = 2**20
+    offers: Offers, cost: Cost, capacity: Array, *, certify: Limits | None = None, beside: Array | None = None
 ) -> Best:
     """Maximise received + payment - cost over [0, capacity] for every owner at once.
 
-    Without `certify` the bound of non-concave offers, and of users' own costs, is left infinite, which is much faster.
-    `budget` limits how many intervals branch and bound may look at; the bound stays valid when it runs out, only less
-    tight.
+    Without limits of a proof, `certify`, the bound of non-concave offers, and of users' own costs and curves, is left
+    infinite, which is much faster.  A proof is no tighter than one percent of the largest gain over utilities `beside`.
     """
-    low, high = _pieces(all_kinks(offers, cost), capacity)
-    easy = _concave(offers, cost, len(capacity))
+    low, high = pieces(all_kinks(offers, cost), capacity)
+    easy = concave_rows(offers, cost, len(capacity))
     if np.all(easy):
         x, utility, bound = _climb(offers, cost, low, high)
-        if not np.all(cost.closed):
-            bound = _by_values(offers, cost, low, high, x, utility, bound, certify=certify)
+        if not np.all(cost.closed & offers.benefit.closed):
+            bound = _by_values(offers, cost, low, high, x, utility, bound, certify=certify is not None)
         return _choose(x, utility, bound)
     if np.any(easy):
-        again = partial(best_response, certify=certify, tolerance=tolerance, budget=budget)
-        return _apart(easy, lambda rows: again(offers.take(rows), cost.take(rows), capacity[rows]))
+        return _apart(
+            easy,
+            lambda rows: best_response(
+                offers.take(rows),
+                cost.take(rows),
+                capacity[rows],
+                certify=certify,
+                beside=None if beside is None else beside[rows],
+            ),
+        )
     best = _choose(*_scan(offers, cost, low, high))
-    if offers.shape != "unknown" and certify:
-        # Where the cost jumps the refund may, too: the kink itself was looked at, and proofs are about the inside.
-        whole = offers.shape == "monotone" and not cost.kinks(len(capacity)).shape[1]
-        inside = (low, high) if whole else just_inside(low, high)
-        return _branch_and_bound(offers, cost, *inside, best, tolerance, budget)
-    return Best(best.contribution, best.utility, np.full(len(capacity), np.inf))
+    if offers.shape == "unknown" or certify is None:
+        return Best(best.contribution, best.utility, np.full(len(capacity), np.inf))
+    if beside is not None:
+        enough = 0.01 * float(np.max(best.utility - beside, initial=0.0))
+        certify = replace(certify, tolerance=max(certify.tolerance, enough))
+    # Where the cost jumps the refund may, too: the kink itself was looked at, and proofs are about the inside.
+    whole = offers.shape == "monotone" and not cost.kinks(len(capacity)).shape[1]
+    inside = (low, high) if whole else just_inside(low, high)
+    found = (best.contribution, best.utility)
+    return Best(*prove(offers.benefit, cost, *inside, found, certify, concave=offers.shape == "concave"))
 
 
-def _concave(offers: Offers, cost: Cost, owners: int) -> NDArray[np.bool_]:
+def concave_rows(offers: Offers, cost: Cost, owners: int) -> NDArray[np.bool_]:
     """Whose utility is concave between kinks: of all convex costs, or of those that still are so less the refund."""
     refund, concave = offers.refund, np.full(owners, offers.shape == "concave")
     if refund is not None:
@@ -87,7 +97,7 @@ def _apart(first: NDArray[np.bool_], answer: Callable[[NDArray[np.intp]], Best])
     return Best(*(np.concatenate(column)[order] for column in zip(*columns, strict=True)))
 
 
-def _pieces(kinks: Array, capacity: Array) -> tuple[Array, Array]:
+def pieces(kinks: Array, capacity: Array) -> tuple[Array, Array]:
     """Lower and upper ends (n, p) of the intervals between 0, the kinks and the capacity."""
     top = capacity[:, None]
     if not kinks.shape[1]:
@@ -175,13 +185,14 @@ def _bracket(
 def _by_values(
     offers: Offers, cost: Cost, low: Array, high: Array, x: Array, utility: Array, bound: Array, *, certify: bool
 ) -> Array:
-    """What `_climb` found with the bounds of users' own costs from values alone: their slopes may be wrong."""
-    own, pieces = np.flatnonzero(~np.broadcast_to(cost.closed, len(low))), low.shape[1]
-    rises = utility[own, -pieces:] > utility[own, -2 * pieces : -pieces]
-    top = np.where(rises, x[own, -pieces:], x[own, -2 * pieces : -pieces])
+    """What `_climb` found with the bounds from values alone where slopes are differences or a user's own."""
+    closed = np.broadcast_to(cost.closed & offers.benefit.closed, len(low))
+    own, several = np.flatnonzero(~closed), low.shape[1]
+    rises = utility[own, -several:] > utility[own, -2 * several : -several]
+    top = np.where(rises, x[own, -several:], x[own, -2 * several : -several])
     mine = offers.take(own).benefit.value, cost.take(own).value
     bound = bound.copy()
-    bound[own, -pieces:] = concave_bound(*mine, low[own], high[own], top) if certify else np.inf
+    bound[own, -several:] = concave_bound(*mine, low[own], high[own], top) if certify else np.inf
     return bound
 
 
@@ -201,42 +212,3 @@ def _scan(offers: Offers, cost: Cost, low: Array, high: Array) -> tuple[Array, A
         stop = x[rows, columns, np.minimum(pick + 1, len(_GRID) - 1)]
     best = value[rows, columns, pick]
     return x[rows, columns, pick], best, np.full_like(best, np.inf)
-
-
-def _branch_and_bound(
-    offers: Offers, cost: Cost, low: Array, high: Array, best: Best, tolerance: float, budget: int
-) -> Best:
-    """Bound max u from above by most(a, b) - c(a) on intervals [a, b], splitting those that could still win."""
-    benefit, pieces = offers.benefit, low.shape[1]
-    x, utility = best.contribution.copy(), best.utility.copy()
-    bound = utility.copy()
-    rows = np.repeat(np.arange(len(low)), pieces)
-    a, b = low.ravel(), high.ravel()
-    parts = 8
-    while len(a) and budget > 0:
-        upper = _most(benefit.take(rows), a, b, concave=offers.shape == "concave") - cost.take(rows).value(a)
-        keep = upper > utility[rows] + tolerance
-        np.maximum.at(bound, rows[~keep], upper[~keep])
-        rows, a, b = rows[keep], a[keep], b[keep]
-        budget -= parts * len(a)
-        if budget <= 0 or not len(a):
-            np.maximum.at(bound, rows, upper[keep])
-            break
-        cuts = a[:, None] + (b - a)[:, None] * np.linspace(0, 1, parts + 1)
-        cuts[:, -1] = b
-        rows, a, b = np.repeat(rows, parts), cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
-        seen = benefit.take(rows).value(a) - cost.take(rows).value(a)
-        _improve(x, utility, rows, a, seen)
-    return Best(x, utility, np.maximum(bound, utility))
-
-
-def _most(benefit: Curve, a: Array, b: Array, *, concave: bool) -> Array:
-    """The most that a benefit can be on [a, b]: as at b if it grows, and below its tangent there if it is concave."""
-    return benefit.value(b) + (np.maximum(-benefit.slope(b), 0.0) * (b - a) if concave else 0.0)
-
-
-def _improve(x: Array, utility: Array, rows: NDArray[np.intp], trial: Array, seen: Array) -> None:
-    """Keep the best trial of each owner, in place."""
-    order = np.argsort(seen, kind="stable")
-    better = order[seen[order] > utility[rows[order]]]
-    utility[rows[better]], x[rows[better]] = seen[better], trial[better]

@@ -3,9 +3,14 @@
 `best_response` proves a bound for every kind of offer, from nothing.  Near an equilibrium of concave offers there is
 a shorter proof: if the utility rises at left <= s and falls at right >= s, its maximum lies between them, and the
 tangent at s bounds the gain by the larger of u'(s) (right - s) and u'(s) (left - s).
+
+A proof rests on the shape that offers promise, so that is looked at first.  Where nothing is promised nothing is
+proven; then all that can be said is what a search finds.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,43 +18,61 @@ from numpy.typing import NDArray
 from fedabm.games.best import best_response
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array
+from fedabm.games.intervals import Limits
 from fedabm.games.offers import Offers
+from fedabm.games.promises import check_promises
 
-__all__ = ["certified_gains"]
+__all__ = ["Gains", "certified_gains", "weigh"]
 
 
-def certified_gains(
-    offers: Offers, cost: Cost, capacity: Array, profile: Array, tolerance: float = 1e-10, budget: int = 2**20
-) -> Array:
+class Gains(NamedTuple):
+    """What each owner could gain: the most that was found, and a proven bound."""
+
+    found: Array
+    bound: Array
+
+
+def certified_gains(offers: Offers, cost: Cost, capacity: Array, profile: Array, limits: Limits | None = None) -> Array:
     """An upper bound on each owner's gain over its utility at the profile; infinite where no shape is promised.
 
-    The bounds are tight to `tolerance`, or to one percent of the largest gain, where nothing finer matters, or to what
-    `budget` allows: the number of intervals that a proof about non-concave offers may look at.
+    The bounds are tight to the tolerance of the `limits`, or to one percent of the largest gain, where nothing finer
+    matters, or to what their budget and time allow.
     """
-    gains, proven = _by_tangent(offers, cost, capacity, profile)
-    rows = np.flatnonzero(~(proven & (gains <= tolerance)))
-    if len(rows):
-        gains[rows] = _by_search(offers.take(rows), cost.take(rows), capacity[rows], profile[rows], tolerance, budget)
-    return gains
+    return weigh(offers, cost, capacity, profile, limits or Limits()).bound
 
 
-def _by_search(offers: Offers, cost: Cost, capacity: Array, profile: Array, tolerance: float, budget: int) -> Array:
-    """Gains by searching the whole range; proofs where u is not concave take long, so a quick look sets their aim."""
+def weigh(offers: Offers, cost: Cost, capacity: Array, profile: Array, limits: Limits | None) -> Gains:
+    """What owners gain over their utilities at the profile, with a proof within the limits; None: only a search."""
+    if limits is not None:
+        check_promises(offers, capacity)
+    found, bound = np.zeros(len(profile)), np.full(len(profile), np.inf)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = np.arange(len(profile))
+        if limits is not None:
+            bound, proven = _by_tangent(offers, cost, capacity, profile)
+            rows = np.flatnonzero(~(proven & (bound <= limits.tolerance)))
+        if len(rows):
+            found[rows], bound[rows] = _by_search(
+                offers.take(rows), cost.take(rows), capacity[rows], profile[rows], limits
+            )
+    return Gains(*(np.where(np.isnan(gains), np.inf, gains) for gains in (found, bound)))
+
+
+def _by_search(offers: Offers, cost: Cost, capacity: Array, profile: Array, limits: Limits | None) -> Gains:
+    """Gains by searching the whole range."""
     utility = offers.benefit.value(profile) - cost.value(profile)
-    if offers.shape != "concave" or not np.all(cost.convex):
-        seen = best_response(offers, cost, capacity).utility - utility
-        tolerance = max(tolerance, 0.01 * float(np.max(seen)))
-    bound = best_response(offers, cost, capacity, certify=True, tolerance=tolerance, budget=budget).bound
-    return np.maximum(bound - utility, 0.0)
+    best = best_response(offers, cost, capacity, certify=limits, beside=utility)
+    return Gains(np.maximum(best.utility - utility, 0.0), np.maximum(best.bound - utility, 0.0))
 
 
 def _by_tangent(offers: Offers, cost: Cost, capacity: Array, profile: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Gains by the shorter proof, and for whom it holds."""
     if offers.shape != "concave":
         return np.full(len(profile), np.inf), np.zeros(len(profile), dtype=bool)
+    # Offer and cost may jump at a kink, also at 0; a slope that is a difference or a user's own is no proof.
     smooth = ~np.any(offers.kinks < capacity[:, None], axis=1)
-    # Offer and cost may jump at a kink, also at 0; of a user's own cost the slope is no proof.
-    smooth &= ~np.any(cost.kinks(len(profile)) <= capacity[:, None], axis=1) & cost.convex & cost.closed
+    smooth &= ~np.any(cost.kinks(len(profile)) <= capacity[:, None], axis=1)
+    smooth &= cost.convex & cost.closed & offers.benefit.closed
     margin = 1e-7 * (profile + 1e-3 * np.minimum(capacity, np.max(profile)))
     points = np.column_stack([np.maximum(profile - margin, 0.0), profile, np.minimum(profile + margin, capacity)])
     left, here, right = (offers.benefit.slope(points) - cost.slope(points)).T

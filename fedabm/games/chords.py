@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fedabm.games.curves import Array
+from fedabm.games.curves import Array, Flags
 from fedabm.games.roots import just_inside
 
-__all__ = ["concave_bound"]
+__all__ = ["concave_bound", "hollow"]
 
 #: how far each point is from the top, as a share of the way to the end of the interval
 _SHARES = 4.0 ** -np.arange(21.0)
@@ -44,7 +44,8 @@ def concave_bound(
     bound = np.concatenate([first[..., None], _between(u, width, chord), last[..., None]], axis=2)
     rounding = _ROUNDING * np.maximum(size[..., 1:], size[..., :-1])
     bound += rounding[..., [0, *range(rounding.shape[2]), -1]]
-    return np.where(_hollow(size, width, chord), np.inf, np.max(bound, axis=2))
+    bends = np.any(hollow(size, width, chord, _HOLLOW), axis=2)
+    return np.where(bends, np.inf, np.max(bound, axis=2))
 
 
 def _between(u: Array, width: Array, chord: Array) -> Array:
@@ -64,8 +65,8 @@ def _steep(chord: Array) -> Array:
     return np.nan_to_num(np.maximum(np.take_along_axis(chord, first, axis=2)[..., 0], 0.0))
 
 
-def _hollow(size: Array, width: Array, chord: Array) -> Array:
-    """Whether chords get steeper somewhere by more than rounding: then the function is not concave."""
+def hollow(size: Array, width: Array, chord: Array, rounding: float) -> Flags:
+    """Between which chords (n, p, k) the slope grows by more than rounding, a share of the amounts: not concave."""
     bend = (chord[..., 1:] - chord[..., :-1]) * np.minimum(width[..., 1:], width[..., :-1])
     around = np.maximum(np.maximum(size[..., :-2], size[..., 1:-1]), size[..., 2:])
-    return np.any(bend > _HOLLOW * around + 1e-300, axis=2)
+    return bend > rounding * around + 1e-300

@@ -8,7 +8,7 @@ rows of one owner, `curve.take([i])`, are all that this owner needs to know.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from fedabm.common.arrays import Array, Flags, Rows
 from fedabm.common.rowwise import sum_last
 
-__all__ = ["Along", "AlongEach", "Array", "Curve", "Flags", "Line", "Rows", "beside"]
+__all__ = ["Along", "AlongEach", "Array", "Curve", "Flags", "Line", "Rows", "beside", "is_affine", "leaves"]
 
 
 def beside(rows: Any, x: Array) -> Any:
@@ -27,6 +27,9 @@ def beside(rows: Any, x: Array) -> Any:
 
 class Curve(ABC):
     """One function of the own contribution per owner."""
+
+    #: `slope` is a formula of this library, beyond doubt; proofs about other curves rest on their values alone
+    closed: Any = False
 
     @abstractmethod
     def value(self, x: Array) -> Array:
@@ -56,6 +59,7 @@ class Line(Curve):
 
     intercept: Array
     gradient: Array
+    closed = True
 
     def value(self, x: Array) -> Array:
         return beside(self.intercept, x) + beside(self.gradient, x) * x
@@ -75,6 +79,7 @@ class Along(Curve):
     derivative: Callable[[Array], Array]
     base: Array
     weight: Array
+    closed = True
 
     def value(self, x: Array) -> Array:
         return self.function(beside(self.base, x) + beside(self.weight, x) * x)
@@ -95,6 +100,7 @@ class AlongEach(Curve):
     derivative: Callable[[Array], Array]
     base: Array
     weight: Array
+    closed = True
 
     def value(self, x: Array) -> Array:
         return sum_last(self.function(self._exposures(x)))
@@ -119,6 +125,11 @@ class Sum(Curve):
     left: Curve
     right: Curve
 
+    @property
+    def closed(self) -> Any:
+        """If both are."""
+        return np.logical_and(self.left.closed, self.right.closed)
+
     def value(self, x: Array) -> Array:
         return self.left.value(x) + self.right.value(x)
 
@@ -136,6 +147,11 @@ class Scaled(Curve):
     factor: float
     part: Curve
 
+    @property
+    def closed(self) -> Any:
+        """If the curve is."""
+        return self.part.closed
+
     def value(self, x: Array) -> Array:
         return self.factor * self.part.value(x)
 
@@ -144,3 +160,21 @@ class Scaled(Curve):
 
     def take(self, rows: Rows) -> Scaled:
         return Scaled(self.factor, self.part.take(rows))
+
+
+def leaves(curve: Curve) -> Iterator[Curve]:
+    """The curves that a sum consists of."""
+    if isinstance(curve, Sum):
+        yield from leaves(curve.left)
+        yield from leaves(curve.right)
+    elif isinstance(curve, Scaled):
+        yield from (Scaled(curve.factor, part) for part in leaves(curve.part))
+    else:
+        yield curve
+
+
+def is_affine(curve: Curve) -> bool:
+    """Whether a curve is known to be a straight line: lines, sums and multiples of lines."""
+    if isinstance(curve, Sum):
+        return is_affine(curve.left) and is_affine(curve.right)
+    return is_affine(curve.part) if isinstance(curve, Scaled) else isinstance(curve, Line)

@@ -20,7 +20,7 @@ import numpy as np
 
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost
-from fedabm.games.curves import Array, Curve, Line, Rows
+from fedabm.games.curves import Array, Curve, Line, Rows, is_affine
 
 Shape = Literal["concave", "monotone", "unknown"]
 
@@ -32,8 +32,10 @@ class Offers:
     """The curves that owners face.
 
     Between two neighbouring `kinks` (n, b) of an owner its benefit received + payment has the `shape`: "concave",
-    "monotone" (non-decreasing) or "unknown".  The certified gap relies on it.  Where a payment refunds part of a cost,
-    `refund` is that part, its kinks are among the `kinks`, and the benefit without it is concave between them.
+    "monotone" (it never falls, at kinks neither) or "unknown".  At a kink it may jump; a kink at 0 means that it does.
+    The certified gap relies on the shape and looks whether it holds (`check_promises`); of an unknown shape nothing is
+    proven.  Where a payment refunds part of a cost, `refund` is that part, its kinks are among the `kinks`, and the
+    benefit without it is concave between them.
     """
 
     accuracy: Curve
@@ -69,8 +71,18 @@ def nothing(owners: int) -> Line:
 def full_access(accuracy: Accuracy, profile: Array, payment: Curve, shape: Shape | None = None) -> Offers:
     """Everyone is handed the full model; only payments differ between mechanisms.
 
-    The shape defaults to the accuracy's own, which is right for payments that are affine in the own contribution.
+    Without a `shape` it is the accuracy's own where payments are straight lines (`Line`, their sums and multiples),
+    which keep a concave accuracy concave and, unless they fall, a growing one growing; else it is unknown.
     """
     curves = accuracy.curves(profile)
-    default: Shape = "concave" if accuracy.concave else "monotone" if accuracy.monotone else "unknown"
-    return Offers(curves, curves, payment, accuracy.kinks(profile), shape or default)
+    if shape is None:
+        shape = _shape_with(accuracy, payment, len(profile)) if is_affine(payment) else "unknown"
+    return Offers(curves, curves, payment, accuracy.kinks(profile), shape)
+
+
+def _shape_with(accuracy: Accuracy, lines: Curve, owners: int) -> Shape:
+    """What is known of an accuracy plus straight lines."""
+    if accuracy.concave:
+        return "concave"
+    falls = bool(np.any(lines.slope(np.zeros(owners)) < 0))
+    return "monotone" if accuracy.monotone and not falls else "unknown"

@@ -13,7 +13,7 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Curve, Line
 from fedabm.games.offers import Offers
 from fedabm.mechanisms.base import Mechanism
-from fedabm.mechanisms.shapley_share import shape_of_shares
+from fedabm.mechanisms.shapley_share import kinks_of_shares, shape_of_shares
 from fedabm.shapley.curves import coalition_curve
 from fedabm.shapley.enumeration import EveryCoalition
 from fedabm.views import Reports
@@ -49,7 +49,7 @@ class BanzhafShare(Mechanism):
         curves = accuracy.curves(reports.contribution)
         payment = self.indices(accuracy, reports.contribution) - curves
         payment = payment + Line(accuracy.at_zero(owners), np.zeros(owners))
-        return Offers(curves, curves, payment, np.empty((owners, 0)), shape_of_shares(accuracy))
+        return Offers(curves, curves, payment, kinks_of_shares(accuracy, owners), shape_of_shares(accuracy, owners))
 
     def indices(self, accuracy: Accuracy, profile: Array) -> Curve:
         """psi_i as a function of the own contribution."""

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.accuracy.base import Accuracy, Exposure, sum_of_others
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers
 from fedabm.views import Outcome, Reports, ServerView, Transfers
 
-__all__ = ["Mechanism", "full_access_jacobian", "mean_of_others"]
+__all__ = ["Mechanism", "balanced", "full_access_jacobian", "mean_of_others"]
 
 
 class Mechanism(ABC):
@@ -68,11 +68,24 @@ class Mechanism(ABC):
         """Evaluate the offers at the reports, and take what is forfeited."""
         offers = self.offers(view.oracle, view.reports)
         claimed = view.reports.contribution
-        payments = offers.payment.value(claimed) - self.forfeits(view)
         full, received = offers.accuracy.value(claimed), offers.received.value(claimed)
+        payments = balanced(self, offers.payment.value(claimed), full) - self.forfeits(view)
         access = np.divide(received, full, out=np.ones_like(full), where=full > 0)
         transfers = Transfers.central(payments, reason=type(self).__name__)
         return Outcome(np.clip(access, 0.0, 1.0), payments, transfers, offers)
+
+
+def balanced(mechanism: Mechanism, payments: Array, accuracies: Array) -> Array:
+    """Payments that sum to zero where the mechanism promises it: what rounding left over is shared by all.
+
+    Payments are differences of accuracies, so that a trillionth of those may be rounding.  More is left as it is: then
+    the promise is broken.
+    """
+    left = float(payments.sum())
+    rounding = 1e-12 * float(np.abs(payments).sum() + np.abs(accuracies).sum())
+    if not mechanism.budget_balanced or not 0 < abs(left) <= rounding:
+        return payments
+    return payments - left / len(payments)
 
 
 def mean_of_others(x: Array) -> Array:
@@ -81,7 +94,7 @@ def mean_of_others(x: Array) -> Array:
     >>> mean_of_others(np.array([1.0, 2.0, 6.0]))
     array([4. , 3.5, 1.5])
     """
-    return (x.sum() - x) / max(len(x) - 1, 1)
+    return sum_of_others(x) / max(len(x) - 1, 1)
 
 
 def full_access_jacobian(accuracy: Accuracy, profile: Array) -> Array | None:

@@ -11,7 +11,7 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Line
 from fedabm.games.offers import Offers, full_access, nothing
 from fedabm.mechanisms.base import full_access_jacobian
-from fedabm.mechanisms.shapley_share import ShapleyBased, shape_of_shares
+from fedabm.mechanisms.shapley_share import ShapleyBased, kinks_of_shares, shape_of_shares
 from fedabm.views import Reports
 
 __all__ = ["PartialReciprocity"]
@@ -41,7 +41,9 @@ class PartialReciprocity(ShapleyBased):
             return full_access(accuracy, reports.contribution, nothing(owners))
         curves = accuracy.curves(reports.contribution)
         owed = self.shares(accuracy, reports) - curves + Line(accuracy.at_zero(owners), np.zeros(owners))
-        return Offers(curves, curves, self.r * owed, np.empty((owners, 0)), shape_of_shares(accuracy))
+        return Offers(
+            curves, curves, self.r * owed, kinks_of_shares(accuracy, owners), shape_of_shares(accuracy, owners)
+        )
 
     def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
         """r times that of the shares plus 1 - r times that of the accuracies."""

@@ -2,11 +2,12 @@
 
 All three rules have the form
 
-    received_i(x) = (psi_i / max_j psi_j)^p * a_i(x, s_-i),       0 <= p <= 1,
+    received_i(x) = (psi_i / max_j psi_j)^p * a_i(x, s_-i)  where a_i > 0, else a_i,       0 <= p <= 1,
 
 with a merit psi: the data (PD, eq. 12), their value alone (PV, eq. 13) or the Shapley value (PS, eq. 14, in
 `proportional_shapley`) of Karimireddy et al. 2022, Appendix C.2.  p = 0 is `NoPayments`.  Where nobody has any merit
-(0/0) everyone gets the full model.
+(0/0) everyone gets the full model.  A part of a model that is worse than none would be worth more than the whole one,
+so such a model is not rationed.
 
 Theorem VI, corrected: with n identical owners every common contribution m with
 
@@ -81,7 +82,8 @@ class Rationed(Curve):
     power: float
 
     def value(self, x: Array) -> Array:
-        return _ratio(*self.merits.value(x)) ** self.power * self.full.value(x)
+        full = self.full.value(x)
+        return np.where(full > 0, _ratio(*self.merits.value(x)) ** self.power, 1.0) * full
 
     def slope(self, x: Array) -> Array:
         own, rival = self.merits.value(x)
@@ -93,7 +95,7 @@ class Rationed(Curve):
             with np.errstate(divide="ignore"):
                 steep = self.power * np.where(rise > 0, ratio, 1.0) ** (self.power - 1.0)
             grown = np.where((rise > 0) & (full > 0), steep, 0.0) * np.where(full > 0, rise * full, 1.0)
-        return ratio**self.power * self.full.slope(x) + grown
+        return np.where(full > 0, ratio**self.power, 1.0) * self.full.slope(x) + grown
 
     def take(self, rows: Rows) -> Rationed:
         return Rationed(self.full.take(rows), self.merits.take(rows), self.power)

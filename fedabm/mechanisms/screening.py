@@ -14,7 +14,7 @@ from fedabm.games.individual import individual_optimum
 from fedabm.games.offers import Offers, full_access, nothing
 from fedabm.games.roots import falling_root, just_inside
 from fedabm.mechanisms.base import Mechanism
-from fedabm.mechanisms.value_shaping import TILT, Lowest, Ramp, last_crossing
+from fedabm.mechanisms.value_shaping import TILT, Lowest, Ramp, bends, last_crossing
 from fedabm.views import Reports
 
 __all__ = ["Menu", "Screening"]
@@ -77,7 +77,7 @@ class Screening(Mechanism):
         steep = self._gradient(self.low, len(nobody))
         line = Line(full.accuracy.value(menu.down) - steep * menu.down, steep)
         received = Lowest((full.accuracy, self._ramp(accuracy, self.high, menu.high_alone), line))
-        corners = [menu.high_alone, menu.up, menu.down]
+        corners = [bends(corner) for corner in (menu.high_alone, menu.up, menu.down)]
         return replace(full, received=received, kinks=np.column_stack([full.kinks, accuracy.kinks(nobody), *corners]))
 
     def terms(self, accuracy: Accuracy, types: Reports) -> Array:
@@ -87,7 +87,8 @@ class Screening(Mechanism):
     def menu(self, accuracy: Accuracy, reports: Reports) -> Menu:
         """The corners of the offers.  Karimireddy et al. 2022, eq. (16) corrected, and eq. (17)."""
         full = _full(accuracy, reports)
-        range_ = np.maximum(reports.size, reports.contribution)
+        # What an owner says of its contribution must not change its own menu; what it says of its size may.
+        range_ = reports.size
         high_alone, low_alone = self.standing_terms(accuracy, reports)
         high, low = self._ramp(accuracy, self.high, high_alone), self._ramp(accuracy, self.low, low_alone)
         high_most, low_most = (last_crossing(full, ramp, range_) for ramp in (high, low))

@@ -10,6 +10,7 @@ import numpy as np
 from fedabm.common.errors import InputError, check_whole, nearest
 from fedabm.common.random import check_seed
 from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.accuracy.random_coverage import RandomCoverage, jumps_at_zero
 from fedabm.games.curves import Array, Curve, Line
 from fedabm.games.offers import Offers, Shape
 from fedabm.mechanisms.base import Mechanism
@@ -17,7 +18,7 @@ from fedabm.shapley import METHODS, choose_method, shapley_curves, shapley_jacob
 from fedabm.shapley.mixture import is_mixture
 from fedabm.views import Reports
 
-__all__ = ["ShapleyBased", "ShapleyShare"]
+__all__ = ["ShapleyBased", "ShapleyShare", "kinks_of_shares", "shape_of_shares"]
 
 #: relative error of the Jacobian: it only guides Newton's method, which corrects itself, and a rough one is cheaper
 _NEWTON = 1e-4
@@ -87,18 +88,30 @@ class ShapleyShare(ShapleyBased):
         base = np.zeros(owners) if self.printed else accuracy.at_zero(owners)
         curves = accuracy.curves(reports.contribution)
         payment = self.shares(accuracy, reports) - curves + Line(base, np.zeros(owners))
-        return Offers(curves, curves, payment, np.empty((owners, 0)), shape_of_shares(accuracy))
+        return Offers(curves, curves, payment, kinks_of_shares(accuracy, owners), shape_of_shares(accuracy, owners))
 
     def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
         """That of the shares."""
         return self.share_jacobian(accuracy, reports)
 
 
-def shape_of_shares(accuracy: Accuracy) -> Shape:
+def shape_of_shares(accuracy: Accuracy, owners: int) -> Shape:
     """What is known of phi_i along the own contribution.
 
-    It is concave if *every* owner's accuracy is concave in owner i's contribution at any contribution of the others.
+    It is concave if *every* owner's accuracy is concave in owner i's contribution at any contribution of the others:
+    then a curve of exposures must not have a kink anywhere.
     """
-    if is_mixture(accuracy) or (isinstance(accuracy, Exposure) and accuracy.concave and accuracy.viable <= 0):
+    if is_mixture(accuracy):
         return "concave"
+    if isinstance(accuracy, Exposure) and accuracy.concave and accuracy.viable <= 0:
+        kinks = accuracy.kinks(np.zeros(owners))
+        if not np.any(np.isfinite(kinks)):
+            return "concave"
     return "monotone" if accuracy.monotone else "unknown"
+
+
+def kinks_of_shares(accuracy: Accuracy, owners: int) -> Array:
+    """Where phi_i jumps: at 0, if the first bit of data shows somebody something for sure."""
+    if isinstance(accuracy, RandomCoverage) and accuracy.sure.any():
+        return jumps_at_zero(accuracy)
+    return np.empty((owners, 0))

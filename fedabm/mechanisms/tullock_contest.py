@@ -24,6 +24,7 @@ class Share(Curve):
     rivals: Array
     exponent: float
     equal: float
+    closed = True
 
     def value(self, x: Array) -> Array:
         own, rivals = power(x, self.exponent), beside(self.rivals, x)

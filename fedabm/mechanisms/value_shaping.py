@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from fedabm.games.roots import falling_root, just_inside
 from fedabm.mechanisms.base import Mechanism
 from fedabm.views import Reports
 
-__all__ = ["TILT", "Lowest", "Ramp", "ValueShaping", "last_crossing", "shaped_equilibrium"]
+__all__ = ["TILT", "Lowest", "Ramp", "ValueShaping", "bends", "last_crossing", "shaped_equilibrium"]
 
 #: The limit slack -> 0+ in floating point: gradients exceed the unit cost by this share, so that an owner who would be
 #: indifferent between all contributions on a ramp prefers its upper end by more than rounding.
@@ -30,6 +31,11 @@ class Ramp(Curve):
     curve: Curve
     start: Array
     gradient: Array
+
+    @property
+    def closed(self) -> Any:
+        """If the curve is."""
+        return self.curve.closed
 
     def value(self, x: Array) -> Array:
         start = beside(self.start, x)
@@ -47,6 +53,11 @@ class Lowest(Curve):
     """The lowest of several curves; concave wherever all of them are."""
 
     parts: tuple[Curve, ...]
+
+    @property
+    def closed(self) -> Any:
+        """If all are."""
+        return np.logical_and.reduce([part.closed for part in self.parts])
 
     def value(self, x: Array) -> Array:
         return np.min([part.value(x) for part in self.parts], axis=0)
@@ -77,6 +88,11 @@ def last_crossing(full: Offers, ramp: Ramp, high: Array) -> Array:
     crossing = falling_root(margin, top, high)
     crossing = np.where(crossing == inside, low, crossing)
     return np.where(margin(top) >= 0, crossing, np.minimum(ramp.start, high))
+
+
+def bends(points: Array) -> Array:
+    """Kinks at these contributions; none at 0, where a kink would stand for a jump."""
+    return np.where(points > 0, points, np.inf)
 
 
 @dataclass(frozen=True)
@@ -113,7 +129,7 @@ class ValueShaping(Mechanism):
         alone = self.standing_terms(accuracy, reports)
         ramp = Ramp(accuracy.curves(nobody), alone, (1.0 + TILT) * cost.unit(claimed) + self.slack)
         most = last_crossing(full, ramp, np.maximum(reports.size, claimed))
-        kinks = np.column_stack([full.kinks, accuracy.kinks(nobody), alone, most])
+        kinks = np.column_stack([full.kinks, accuracy.kinks(nobody), bends(alone), bends(most)])
         return replace(full, received=Lowest((full.accuracy, ramp)), kinks=kinks)
 
 

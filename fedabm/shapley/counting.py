@@ -50,6 +50,7 @@ class CountingCurve(Curve):
     owners: int
     samples: tuple[tuple[Array, Array], ...]
     kind: NDArray[np.intp]
+    closed = True
 
     def value(self, x: Array) -> Array:
         def gain(trial: Array, totals: Array) -> Array:

@@ -31,6 +31,7 @@ class MixtureCurve(Curve):
     intensity: Array
     row: NDArray[np.intp]
     patterns: Array
+    closed = True
 
     def value(self, x: Array) -> Array:
         return self._sum(lambda rates, trial: -np.expm1(-rates * trial), x)
@@ -70,6 +71,7 @@ class ExposureCurve(Curve):
     chances: Array
     before: Array
     own: Array
+    closed = True
 
     def value(self, x: Array) -> Array:
         def gain(before: Array, added: Array) -> Array:

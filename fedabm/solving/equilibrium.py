@@ -1,7 +1,8 @@
 """Solve a game of contributions, and prove how good the solution is.
 
 `solve` never trusts the method that found a profile: the certified gap, the largest gain that any owner could make by a
-unilateral change over its whole range, decides.  `converged` means gap <= tolerance, nothing else.
+unilateral change over its whole range, decides.  `converged` means gap <= tolerance, nothing else.  Where that cannot
+be proven, because a mechanism promises no shape or because time is up, the verdict says what a search found.
 
 The default method is Newton's on the equilibrium conditions (see `newton`) where offers are concave, and exact
 best responses from several starts, polished by Newton, where they have kinks (minimum viability, value shaping).  From
@@ -18,21 +19,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from fedabm.common.errors import InputError, check_kind, check_positive, check_whole, nearest
-from fedabm.games.best import best_response
-from fedabm.games.certificate import certified_gains
 from fedabm.games.curves import Array
 from fedabm.solving import dynamics, search
 from fedabm.solving.candidates import automatic
+from fedabm.solving.clock import Timed, TimeUp, timed
 from fedabm.solving.game import Game
 from fedabm.solving.newton import interior_point, newton
+from fedabm.solving.polish import polish, sharpened
 from fedabm.solving.potential import ascend
 from fedabm.solving.search import Path
+from fedabm.solving.verdict import Equilibrium, certify
 
 __all__ = ["METHODS", "Equilibrium", "Game", "certify", "polish", "solve"]
 
@@ -48,39 +50,6 @@ METHODS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Equilibrium:
-    """A profile, what it brings the owners, and the proven bound `gap` on what any of them could still gain.
-
-    `converged` is gap <= tolerance.  The gap is infinite where a mechanism promises nothing about the shape of its
-    offers.  `cycle` holds the profiles (rows) that best responses repeat for ever, if that is why nothing was solved.
-    """
-
-    profile: Array
-    utilities: Array
-    payments: Array
-    accuracies: Array
-    gap: float
-    converged: bool
-    iterations: int
-    method: str
-    cycle: Array | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain lists and numbers, ready for JSON; an infinite gap becomes None."""
-        plain = {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
-        return plain if self.cycle is not None else {k: v for k, v in plain.items() if k != "cycle"}
-
-    def rows(self) -> list[dict[str, float]]:
-        """One row per owner, for tables."""
-        columns = (self.profile, self.accuracies, self.payments, self.utilities)
-        names = ("contribution", "accuracy", "payment", "utility")
-        return [
-            {"owner": owner, **dict(zip(names, map(float, row), strict=True))}
-            for owner, row in enumerate(zip(*columns, strict=True))
-        ]
-
-
 def solve(
     game: Game,
     start: Any = None,
@@ -91,119 +60,57 @@ def solve(
     active: int | None = None,
     rng: np.random.Generator | None = None,
     limit: int | None = None,
+    time_limit: float | None = None,
 ) -> Equilibrium:
     """Find an equilibrium whose certified gap is at most `tolerance`; else return the best profile, not converged.
 
     `step`, `active` (owners per step, of the stochastic gradient), `rng` and `limit` (iterations) serve the papers'
     dynamics; a random generator also draws further starts for games with kinks (default: always the same ones).
+    After about `time_limit` seconds the best profile so far is returned, with what could be proven of it until then.
 
     >>> from fedabm.games.accuracy import PowerLaw
     >>> from fedabm.mechanisms import NoPayments
     >>> found = solve(Game(PowerLaw(), [0.1, 0.25], 100, NoPayments()))
-    >>> found.profile.round(8), found.converged, found.method
-    (array([2.16227766, 0.        ]), True, 'newton')
+    >>> found.profile.round(8), found.verdict, found.method
+    (array([2.16227766, 0.        ]), 'certified', 'newton')
     """
     check_kind("game", game, Game)
     check_positive("tolerance", tolerance)
     for name, number in (("active", active), ("limit", limit)):
         if number is not None:
             check_whole(name, number)
+    if time_limit is not None:
+        check_positive("time limit", time_limit)
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}; {nearest(method, METHODS)}")
     origin = None if start is None else game.profile(start)
     rng = rng or np.random.default_rng(0)
-    if method == "auto":
-        return _first_certified(game, automatic(game, origin, rng), tolerance)
-    origin = search.opening(game) if origin is None else origin
-    if method in ("newton", "interior point"):
-        found = (newton if method == "newton" else interior_point)(game, origin, limit=limit or 100)
-        return certify(game, Path(found.profile, found.iterations, method), tolerance)
-    if method == "potential":
-        return certify(game, ascend(game, origin, limit or 200), tolerance)
-    if method.endswith("best response"):
-        return certify(game, _best_responses(game, origin, method, limit or 1000 * game.owners), tolerance)
-    path = _gradient(game, origin, method, step, active, rng)
-    return _watch(game, path, method, limit or 10_000, tolerance)
+    limited = timed(game, time_limit)
+    # Numbers that are too large to compare leave a gap that is too large to certify.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if method == "auto":
+            return _first_certified(limited, automatic(limited, origin, rng), origin, tolerance)
+        return _by(method, limited, origin, tolerance, step, active, rng, limit)
 
 
-def certify(
-    game: Game, found: Path | Equilibrium, tolerance: float, budget: int = 2**20, aim: float = 0.1
-) -> Equilibrium:
-    """Evaluate a candidate and prove its gap, tight to the share `aim` of the tolerance if the budget allows."""
-    profile, offers = found.profile, game.offers(found.profile)
-    utilities = offers.benefit.value(profile) - game.costs.value(profile)
-    gains = certified_gains(offers, game.costs, game.capacities, profile, aim * tolerance, budget)
-    gap = float(np.max(np.nan_to_num(gains, nan=np.inf, posinf=np.inf)))
-    payments, accuracies = offers.payment.value(profile), offers.received.value(profile)
-    label, solved = found.method, gap <= tolerance
-    if found.cycle is not None and not solved:
-        label = "best response cycle"
-    cycle = None if solved else found.cycle
-    return Equilibrium(profile, utilities, payments, accuracies, gap, solved, found.iterations, label, cycle)
-
-
-def polish(game: Game, found: Equilibrium, tolerance: float) -> Equilibrium:
-    """Sharpen what best responses found by Newton, if the gap does not grow.
-
-    At a smooth optimum utilities are flat: they tell only half of a contribution's digits, slopes tell all of them.
-    """
-    near = _sharpened(game, found)
-    if not found.converged or near is found:
-        return found
-    sharp = certify(game, near, tolerance)
-    return sharp if sharp.gap <= found.gap + 1e-15 else found
-
-
-def _sharpened(game: Game, found: Equilibrium) -> Path | Equilibrium:
-    """What Newton and best replies make of a result of best responses, if they stay close."""
-    if "best response" not in found.method or found.cycle is not None:
-        return found
-    sharp = found.profile
-    for follow in (_few_newton_steps, _settled):
-        near = follow(game, sharp)
-        close = np.max(np.abs(near - found.profile)) <= 1e-4 * np.max(found.profile)
-        sharp = near if close and _gain_found(game, near) <= _gain_found(game, sharp) + 1e-15 else sharp
-    return found if sharp is found.profile else Path(sharp, found.iterations, found.method)
-
-
-def _few_newton_steps(game: Game, profile: Array) -> Array:
-    return newton(game, profile, limit=5).profile
-
-
-def _settled(game: Game, profile: Array, limit: int = 60) -> Array:
-    """Follow best replies as long as they come closer: along a ramp utilities hardly differ, but its end is sharp.
-
-    Replies within a ten-millionth tell no more digits than Newton's method has.
-    """
-    if game.offers(profile).shape != "concave":
-        return profile
-    reply = game.best_responses(profile)
-    size = np.max(np.abs(reply - profile))
-    for _ in range(limit if size > 1e-7 * np.max(profile) else 0):
-        further = game.best_responses(reply)
-        closer = np.max(np.abs(further - reply))
-        if not closer < 0.9 * size:
-            break
-        profile, reply, size = reply, further, closer
-    return profile
-
-
-def _first_certified(game: Game, candidates: Iterator[Path], tolerance: float) -> Equilibrium:
+def _first_certified(game: Timed, candidates: Iterator[Path], origin: Array | None, tolerance: float) -> Equilibrium:
     """The first candidate that certifies; else a cycle, if one was found; else the one with the least gain left."""
-    best, least, circle = None, math.inf, None
-    for found in candidates:
-        seen = certify(game, found, tolerance)
-        if seen.converged:
-            return polish(game, seen, tolerance)
-        gain = _gain_found(game, seen.profile)
-        if gain <= 0.1 * tolerance:
-            # Nobody gains, only the proof is missing: it takes longer, or the shape of offers is unknown.
-            near = _sharpened(game, seen)
-            better = near if _gain_found(game, near.profile) <= gain + 1e-15 else seen
-            return certify(game, better, tolerance, _long_proof(game), aim=0.8)
-        circle = seen if circle is None and seen.cycle is not None else circle
-        best, least = (seen, gain) if best is None or gain < least else (best, least)
-    if best is None:
+    best: Path | Equilibrium = Path(np.zeros(game.owners) if origin is None else origin, 0, "start")
+    least, circle = math.inf, None
+    try:
+        for found in candidates:
+            seen = certify(game, found, tolerance, until=game.until)
+            best, least = (seen, seen.gain) if seen.gain < least else (best, least)
+            if seen.converged:
+                return polish(game, seen, tolerance)
+            if seen.gain <= 0.1 * tolerance:
+                # Nobody gains, only the proof is missing: it takes longer, or the shape of offers is unknown.
+                best = sharpened(game, seen)
+                return certify(game, best, tolerance, _long_proof(game), aim=0.8, until=game.until)
+            circle = seen if circle is None and seen.cycle is not None else circle
+    except TimeUp:
+        return certify(game, best, tolerance, until=game.until)
+    if not isinstance(best, Equilibrium):
         raise InputError("no starting point with finite slopes was found; give one with start=")
     return best if circle is None or least <= 1e3 * tolerance else circle
 
@@ -213,12 +120,33 @@ def _long_proof(game: Game) -> int:
     return min(2**20 * max(4, 2 * game.owners), 2**24)
 
 
-def _gain_found(game: Game, profile: Array) -> float:
-    """The largest gain that best responses find, without a proof that there is no larger one."""
-    offers = game.offers(profile)
-    best = best_response(offers, game.costs, game.capacities).utility
-    gain = float(np.max(best - offers.benefit.value(profile) + game.costs.value(profile)))
-    return gain if math.isfinite(gain) else math.inf
+def _by(
+    method: str,
+    game: Timed,
+    origin: Array | None,
+    tolerance: float,
+    step: dynamics.Step | None,
+    active: int | None,
+    rng: np.random.Generator,
+    limit: int | None,
+) -> Equilibrium:
+    """Where one method leads; the start itself, if time is up before it leads anywhere."""
+    first = np.zeros(game.owners) if origin is None else origin
+    try:
+        first = search.opening(game) if origin is None else origin
+        if method in ("newton", "interior point"):
+            ended = (newton if method == "newton" else interior_point)(game, first, limit=limit or 100)
+            path = Path(ended.profile, ended.iterations, method)
+        elif method == "potential":
+            path = ascend(game, first, limit or 200)
+        elif method.endswith("best response"):
+            path = _best_responses(game, first, method, limit or 1000 * game.owners)
+        else:
+            moves = _gradient(game, first, method, step, active, rng)
+            path = _watch(game, moves, method, limit or 10_000, tolerance)
+    except TimeUp:
+        path = Path(first, 0, method)
+    return certify(game, path, tolerance, until=game.until)
 
 
 def _best_responses(game: Game, origin: Array, method: str, limit: int) -> Path:
@@ -244,20 +172,18 @@ def _gradient(
     return dynamics.stochastic_gradient(game, origin, step, active or max(1, game.owners // 3), rng)
 
 
-def _watch(game: Game, path: Iterator[Array], method: str, limit: int, tolerance: float) -> Equilibrium:
+def _watch(game: Game, path: Iterator[Array], method: str, limit: int, tolerance: float) -> Path:
     """Follow a path; look at its gap after 1, 2, 4, ... up to every 64 iterations."""
-    look = 1
-    for turn, profile in enumerate(path):
-        if turn >= limit:
-            break
-        if turn >= look:
-            look = turn + min(turn, 64)
-            if game.gap(profile, 0.1 * tolerance) <= tolerance:
+    look, reached = 1, None
+    with suppress(TimeUp):
+        for turn, profile in enumerate(path):
+            reached = Path(profile, turn, method)
+            if turn >= limit:
                 break
-    return certify(game, Path(profile, turn, method), tolerance)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+            if turn >= look:
+                look = turn + min(turn, 64)
+                if game.gap(profile, 0.1 * tolerance) <= tolerance:
+                    break
+    if reached is None:
+        raise TimeUp
+    return reached

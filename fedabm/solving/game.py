@@ -21,6 +21,7 @@ from fedabm.games.best import best_response
 from fedabm.games.certificate import certified_gains
 from fedabm.games.costs import check_costs, costs_of
 from fedabm.games.curves import Array
+from fedabm.games.intervals import Limits
 from fedabm.games.offers import Offers
 from fedabm.mechanisms.base import Mechanism
 from fedabm.views import Desk, Reports
@@ -163,7 +164,8 @@ class Game:
         Infinite where the mechanism promises nothing about the shape of its offers.
         """
         profile = self.profile(contributions)
-        return certified_gains(self.offers(profile), self.costs, self.capacities, profile, tolerance)
+        limits = Limits(tolerance)
+        return certified_gains(self.offers(profile), self.costs, self.capacities, profile, limits)
 
     def gap(self, contributions: Any, tolerance: float = 1e-10) -> float:
         """The certified Nash gap: the largest of the owners' `gains`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,6 +12,7 @@ import numpy as np
 from fedabm.games.best import best_response
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers
+from fedabm.solving.clock import TimeUp
 from fedabm.solving.dynamics import replies, sequential_best_response
 from fedabm.solving.game import Game
 
@@ -29,7 +31,7 @@ class Path:
 
 def has_kinks(game: Game, offers: Offers) -> bool:
     """Whether some owner's utility is not smooth and concave over its whole range."""
-    inside = (offers.kinks > 0) & (offers.kinks < game.capacities[:, None])
+    inside = offers.kinks < game.capacities[:, None]
     jumps = game.costs.kinks(game.owners) < game.capacities[:, None]
     return offers.shape != "concave" or bool(np.any(inside)) or bool(np.any(jumps)) or not np.all(game.costs.convex)
 
@@ -91,20 +93,21 @@ def in_turn(game: Game, start: Array, rounds: int = 100) -> Path:
 
 
 def until_repeat(moves: Iterator[Array], method: str, period: int, limit: int) -> Path:
-    """Follow a path of profiles until one comes back, seen at the same turn of `period`; or for `limit` moves.
+    """Follow a path of profiles until one comes back, seen at the same turn of `period`; or for `limit` moves, or time.
 
     Profiles are compared to 12 digits.  A path that comes back without having moved in between is at rest.
     """
     seen: dict[tuple[int, bytes], int] = {}
     trail: list[Array] = []
-    for turn, profile in enumerate(moves):
-        trail.append(profile)
-        state = (turn % period, _digits(profile))
-        if state in seen:
-            return Path(profile, turn, method, _members(trail[seen[state] :]))
-        if turn >= limit:
-            break
-        seen[state] = turn
+    with suppress(TimeUp):
+        for turn, profile in enumerate(moves):
+            trail.append(profile)
+            state = (turn % period, _digits(profile))
+            if state in seen:
+                return Path(profile, turn, method, _members(trail[seen[state] :]))
+            if turn >= limit:
+                break
+            seen[state] = turn
     return Path(trail[-1], len(trail) - 1, method)
 
 

@@ -21,6 +21,7 @@ from fedabm.games.accuracy import (
 )
 from fedabm.games.best import best_response
 from fedabm.games.costs import Linear, stack
+from fedabm.games.intervals import Limits
 from fedabm.games.offers import full_access, nothing
 
 OWNERS = 4
@@ -113,7 +114,8 @@ def test_bounded_accuracies_lie_between_zero_and_their_ceiling(family, seed):
 @modest
 def test_concave_in_the_own_contribution_between_kinks(family, seed):
     accuracy, profile, rng = drawn(family, seed)
-    low = np.max(accuracy.kinks(profile), axis=1, initial=0.0)
+    kinks = accuracy.kinks(profile)
+    low = np.max(np.where(np.isfinite(kinks), kinks, 0.0), axis=1, initial=0.0)
     left, right = low + rng.uniform(0, 5, OWNERS), low + rng.uniform(5, 10, OWNERS)
     curves = accuracy.curves(profile)
     middle = curves.value((left + right) / 2)
@@ -274,7 +276,7 @@ def test_others_part_cannot_see_the_own_contribution():
 def test_best_responses_without_equilibrium(before, answer):
     """Murhekar et al. 2023, Theorem A.2, eps = 1/32: every best response is 0 or 1/2 + eps = 0.53125."""
     offers = full_access(no_equilibrium(), np.full(3, before), nothing(3))
-    best = best_response(offers, stack([Linear(0.25)] * 3), np.ones(3))
+    best = best_response(offers, stack([Linear(0.25)] * 3), np.ones(3), certify=Limits())
     assert np.array_equal(best.contribution, np.full(3, answer))
     assert np.all(best.bound - best.utility < 1e-9)
 

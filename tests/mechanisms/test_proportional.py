@@ -16,6 +16,7 @@ from fedabm.games.accuracy.random_coverage import RandomCoverage
 from fedabm.games.best import best_response
 from fedabm.games.costs import Linear, stack
 from fedabm.games.individual import individual_optimum
+from fedabm.games.intervals import Limits
 from fedabm.mechanisms import proportional_shapley
 from fedabm.mechanisms.mixed_merits import MixedMerits
 from fedabm.mechanisms.no_payments import NoPayments
@@ -207,7 +208,7 @@ def gap(mechanism, accuracy, cost, n, m, size):
     """The certified largest gain of any of n equal owners that contribute m each."""
     reports = told(np.full(n, m), size)
     offers = mechanism.offers(accuracy, reports).take([0])
-    best = best_response(offers, stack([Linear(cost)]), reports.size[:1], certify=True)
+    best = best_response(offers, stack([Linear(cost)]), reports.size[:1], certify=Limits())
     here = np.array([m])
     return float((best.bound - offers.received.value(here) + cost * here)[0])
 

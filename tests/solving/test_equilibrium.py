@@ -311,7 +311,8 @@ def test_results_as_plain_data() -> None:
     found = solve(Game(PowerLaw(), *TWO, NoPayments()))
     plain = json.loads(json.dumps(found.as_dict()))
     assert list(plain) == [
-        "profile", "utilities", "payments", "accuracies", "gap", "converged", "iterations", "method",
+        "profile", "utilities", "payments", "accuracies", "gap", "gain", "verdict", "iterations", "method", "time_up",
+        "converged",
     ]  # fmt: skip
     assert plain["profile"] == found.profile.tolist()
     rows = found.rows()

@@ -25,7 +25,7 @@ from fedabm.common.table import Table
 from fedabm.games.curves import Along, AlongEach, Array, Curve, Rows, beside
 from fedabm.games.sending import Sending
 
-__all__ = ["Accuracy", "Exposure", "Probed"]
+__all__ = ["Accuracy", "Exposure", "Probed", "sum_of_others"]
 
 
 class Accuracy(ABC):
@@ -52,7 +52,10 @@ class Accuracy(ABC):
         return Probed(self, profile, np.arange(len(profile)), self.kinks(profile))
 
     def kinks(self, profile: Array) -> Array:
-        """Own contributions (n, b) between which the accuracy is as smooth and concave as promised."""
+        """Own contributions (n, b) between which the accuracy is as smooth and concave as promised.
+
+        At a kink it may jump, at 0 too; infinity stands for none.
+        """
         return np.empty((len(profile), 0))
 
     def spillovers(self, profile: Array) -> Curve:
@@ -161,16 +164,24 @@ class Exposure(Accuracy):
     def curves(self, profile: Array) -> Along:
         """v(exposure from the others + own weight * own contribution)."""
         profile = np.asarray(profile, dtype=float)
-        own = self.own_weights(len(profile))
-        others = np.maximum(self.exposures(profile[None])[0] - own * profile, 0.0)
-        return Along(self.curve, self.curve_slope, others, own)
+        return Along(self.curve, self.curve_slope, self.from_others(profile), self.own_weights(len(profile)))
+
+    def from_others(self, profile: Array) -> Array:
+        """sum_{j != i} W_ij s_j: the exposure to everybody else's data."""
+        if type(self).exposures is Exposure.exposures:
+            return sum_of_others(profile)
+        return np.maximum(self.exposures(profile[None])[0] - self.own_weights(len(profile)) * profile, 0.0)
 
     def kinks(self, profile: Array) -> Array:
-        """The own contribution from which on the model is worth anything."""
+        """The own contribution from which on the model is worth anything; none where the others' data suffice."""
         if self.viable <= 0:
             return np.empty((len(profile), 0))
+        return self.meeting(profile, np.array([self.viable]))
+
+    def meeting(self, profile: Array, exposures: Array) -> Array:
+        """The own contributions (n, b) at which the exposure is each of these (b,); infinite where there is none."""
         along = self.curves(profile)
-        return _needed(self.viable, along.base, along.weight)[:, None]
+        return _needed(exposures, along.base[:, None], along.weight[:, None])
 
     def spillovers(self, profile: Array) -> Curve:
         """sum_{j != i} v(exposure of j from all but i + W_ji * own contribution)."""
@@ -194,6 +205,16 @@ class Exposure(Accuracy):
         return np.maximum(theirs - added * profile[:, None], 0.0), added
 
 
+def sum_of_others(x: Array) -> Array:
+    """What everybody else has in sum, added up from both sides: a difference from the total would lose the digits.
+
+    >>> sum_of_others(np.array([1e20, 3.0, 4.0]))
+    array([7.e+00, 1.e+20, 1.e+20])
+    """
+    before, after = np.cumsum(x), np.cumsum(x[::-1])[::-1]
+    return np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)
+
+
 @dataclass(frozen=True)
 class Probed(Curve):
     """Accuracy curves by asking the oracle at changed profiles.
@@ -210,15 +231,17 @@ class Probed(Curve):
         return self.ask(self.oracle.values, x)
 
     def slope(self, x: Array) -> Array:
-        step = 1e-6 * np.maximum(1.0, np.abs(x))
+        step = 1e-6 * np.maximum(np.abs(x), 1e-2)
         low, high = np.maximum(x - step, 0.0), x + step
         for kink in self.kinks.T:
+            # At the kink itself the accuracy may still be that of the piece before.
             kink = beside(kink, x)
             low, high = (
-                np.where(kink <= x, np.maximum(low, kink), low),
-                np.where(kink > x, np.minimum(high, kink), high),
+                np.where(kink <= x, np.maximum(low, kink + 1e-3 * step), low),
+                np.where(kink > x, np.minimum(high, kink - 1e-3 * step), high),
             )
-        return (self.value(high) - self.value(low)) / (high - low)
+        width = np.maximum(high - low, 1e-3 * step)
+        return (self.value(low + width) - self.value(low)) / width
 
     def ask(self, question: Callable[[Array], Array], x: Array) -> Array:
         """Each owner's own answer to a question about profiles, (k, n) -> (k, n), at its contributions x."""
@@ -304,8 +327,8 @@ class Restricted(Accuracy):
         return embedded
 
 
-def _needed(viable: float, base: Array, weight: Array) -> Array:
-    """The own contribution that brings an exposure to the viable one; infinite where it adds nothing."""
+def _needed(exposure: Array | float, base: Array, weight: Array) -> Array:
+    """The own contribution that brings an exposure from its base to this one; infinite where none does."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        needed = np.where(weight > 0, (viable - base) / weight, np.inf)
-    return np.maximum(needed, 0.0)
+        needed = (exposure - base) / weight
+    return np.where(needed > 0, needed, np.inf)

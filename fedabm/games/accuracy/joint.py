@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedabm.common.errors import InputError, check_number, check_positive, finite_vector
+from fedabm.common.errors import MOST, InputError, check_number, check_range, finite_vector
 from fedabm.games.accuracy.base import Exposure
 from fedabm.games.curves import Array, Rows
 
@@ -45,7 +45,7 @@ class JointQuadratic(Exposure):
         if len(self.weights) != len(self.target):
             raise InputError(f"{len(self.weights)} weights but a target of {len(self.target)}; give equally many")
         check_number("learning rate", self.rate)
-        check_positive("least total", self.least)
+        check_range("least total", self.least, 1.0 / MOST, MOST)
 
     @property
     def error(self) -> float:

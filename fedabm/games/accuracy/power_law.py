@@ -10,7 +10,7 @@ import numpy as np
 from fedabm.common.errors import MOST, InputError, check_number, check_positive
 from fedabm.common.rowwise import product, sum_last
 from fedabm.common.table import Table
-from fedabm.games.accuracy.base import Exposure
+from fedabm.games.accuracy.base import Exposure, sum_of_others
 from fedabm.games.curves import Array, Rows
 
 __all__ = ["GroupWeighted", "PowerLaw"]
@@ -131,6 +131,15 @@ class GroupWeighted(PowerLaw):
         for group in range(len(self.table)):
             totals[..., group] = sum_last(profiles[..., self.members == group])
         return product(totals, self.table.T)[..., self.members]
+
+    def from_others(self, profile: Array) -> Array:
+        """The same with the own contribution left out of the own group's total."""
+        totals = np.zeros((self.owners, len(self.table)))
+        for group in np.unique(self.members):
+            own = np.flatnonzero(self.members == group)
+            totals[:, group] = sum_last(profile[own])
+            totals[own, group] = sum_of_others(profile[own])
+        return sum_last(totals * self.table[self.members])
 
     def own_weights(self, owners: int) -> Array:
         """weights[g_i, g_i]."""

@@ -14,7 +14,7 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.accuracy.random_discovery import check_width, probabilities
 from fedabm.games.curves import Array, Curve, Rows
 
-__all__ = ["RandomCoverage"]
+__all__ = ["RandomCoverage", "jumps_at_zero"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class RandomCoverage(Accuracy):
     2023, eq. (1), and Murhekar et al. 2025, eq. (13), after Blum et al. 2021.  Without data the accuracy is 1/2 if the
     row sums to one, and 1 - sum_x q_ix / 2 otherwise; it is never 0 as the theory of shares assumes.
 
-    An owner with q_ix = 1 sees x with any positive contribution, so the accuracy jumps at s_i = 0.  Slopes there are
-    those just above 0.
+    An owner with q_ix = 1 sees x with any positive contribution, so the accuracy jumps at s_i = 0, where it then has a
+    kink.  Slopes there are those just above 0.
 
     >>> RandomCoverage([[0.5, 0.5], [0.0, 1.0]]).values(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]))
     array([[0.5  , 0.5  ], [0.75 , 0.75 ], [0.875, 1.   ]])
@@ -86,9 +86,18 @@ class RandomCoverage(Accuracy):
             without = np.where(seen.sum(axis=0) > seen, 0.0, without)
         return Coverage(0.5 * self.table * without, self.logs, self.sure)
 
+    def kinks(self, profile: Array) -> Array:
+        """0 for everyone whose first bit of data makes it jump."""
+        return jumps_at_zero(self) if self.sure.any() else np.empty((len(profile), 0))
+
     def restrict(self, rows: Rows) -> RandomCoverage:
         """The same instances with fewer owners."""
         return RandomCoverage(self.table[rows])
+
+
+def jumps_at_zero(accuracy: RandomCoverage) -> Array:
+    """A kink at 0 for every owner that sees some instance for sure, none (infinity) for the others, (n, 1)."""
+    return np.where(accuracy.sure.any(axis=1), 0.0, np.inf)[:, None]
 
 
 @dataclass(frozen=True)
@@ -98,6 +107,7 @@ class Coverage(Curve):
     weight: Array
     rate: Array
     sure: NDArray[np.bool_]
+    closed = True
 
     def value(self, x: Array) -> Array:
         return 1.0 - self._total(self.weight, x)

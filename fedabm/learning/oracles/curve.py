@@ -66,8 +66,7 @@ class Curve(Exposure):
 
     def kinks(self, profile: Array) -> Array:
         """The own contributions at which the total meets a measured point."""
-        base = self.curves(profile).base
-        return np.maximum(self.totals.array[1:] - base[:, None], 0.0)
+        return self.meeting(profile, self.totals.array[1:])
 
     @classmethod
     def measure(cls, oracle: Trained, totals: Any, repeats: int = 1, concave: bool = False) -> Curve:

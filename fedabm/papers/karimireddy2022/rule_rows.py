@@ -9,6 +9,7 @@ from fedabm.games.best import best_response
 from fedabm.games.costs import Linear, stack
 from fedabm.games.curves import Array
 from fedabm.games.individual import individual_optimum, viability_cost
+from fedabm.games.intervals import Limits
 from fedabm.mechanisms import ProportionalData, ProportionalShapley, ProportionalValue, Screening
 from fedabm.mechanisms.proportional import Proportional
 from fedabm.papers.karimireddy2022.menus import one_owner, over_chances
@@ -80,7 +81,7 @@ def _gap(rule: Proportional, accuracy: Value, cost: float, n: int, each: float) 
     """The certified largest gain of one of n equal owners that contribute `each`."""
     size = 5 * accuracy.ceiling / cost / n
     offers = rule.offers(accuracy, Reports(np.full(n, each), np.full(n, size))).take([0])
-    best = best_response(offers, stack([Linear(cost)]), np.array([size]), certify=True)
+    best = best_response(offers, stack([Linear(cost)]), np.array([size]), certify=Limits())
     here = np.array([each])
     return float((best.bound - offers.received.value(here) + cost * here)[0])
 

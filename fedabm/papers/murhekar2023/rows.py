@@ -209,7 +209,8 @@ def families(budget: Budget) -> Finding:
         x = np.linspace(0, top, 61)[None].repeat(3, axis=0)
         value = accuracy.curves(rng.uniform(0, top, 3)).value(x)
         falls = max(0.0, -float(np.min(np.diff(value))))
-        beyond = np.all(x[:, :-2] >= accuracy.kinks(rng.uniform(0, top, 3)).max(axis=1, initial=0.0)[:, None], axis=0)
+        kinks = np.nan_to_num(accuracy.kinks(rng.uniform(0, top, 3)), posinf=0.0)
+        beyond = np.all(x[:, :-2] >= kinks.max(axis=1, initial=0.0)[:, None], axis=0)
         rises = np.diff(value, n=2)
         return max(falls, float(np.max(rises[:, beyond], initial=0.0))), float(np.max(rises))
 

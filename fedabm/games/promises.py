@@ -1,0 +1,155 @@
+"""Whether offers have the shape that they promise: looked at before any certificate rests on it.
+
+The benefit of every owner is evaluated at the ends of its pieces, next to its kinks, near 0, evenly and at random
+points.  That cannot prove a shape, but a payment that bends the wrong way, a jump that nobody named or a slope that
+belongs to another function does not get past it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedabm.common.errors import InputError
+from fedabm.games.best import pieces
+from fedabm.games.chords import hollow
+from fedabm.games.curves import Array, Curve, Scaled, leaves
+from fedabm.games.offers import Offers
+from fedabm.games.roots import just_inside
+
+__all__ = ["check_promises"]
+
+Members = NDArray[np.intp]
+
+#: where each piece is looked at, as shares of its width; the random ones are the same in every run
+_SHARES = np.unique(
+    np.concatenate(
+        [
+            [0.0, 1e-9, 1e-6, 1e-3, 0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 1.0],
+            np.random.default_rng(0).random(4),
+        ]
+    )
+)
+#: of more owners than this, so many are looked at
+_MOST_OWNERS = 4096
+#: what is lost to rounding, as a share of the amounts that are added
+_ROUNDING = 1e-9
+
+
+def check_promises(offers: Offers, capacity: Array) -> None:
+    """Raise where received + payment does not have the promised shape; name the curve and the point."""
+    rows = np.arange(len(capacity))
+    if len(rows) > _MOST_OWNERS:
+        rows = rows[:: -(-len(rows) // _MOST_OWNERS)]
+        offers, capacity = offers.take(rows), capacity[rows]
+    if not len(rows) or (offers.shape == "unknown" and offers.refund is None):
+        return
+    low, high = pieces(offers.kinks, capacity)
+    if offers.shape == "monotone":
+        _check_growth(offers.benefit, low, high, rows)
+    if offers.shape == "concave":
+        _check_concave(offers.benefit, low, high, rows)
+    if offers.refund is not None:
+        _check_concave(offers.benefit - offers.refund, low, high, rows)
+
+
+def _points(low: Array, high: Array) -> Array:
+    """Where to look, (n, p, k), inside the pieces."""
+    left, right = just_inside(low, high)
+    x = left[..., None] + (right - left)[..., None] * _SHARES
+    x[..., -1] = right
+    return x
+
+
+def _values(curve: Curve, x: Array) -> tuple[Array, Array]:
+    """A sum of curves at x (n, p, k), and the amounts that were added, at least a thousandth of the owner's largest."""
+    parts = [part.value(x.reshape(len(x), -1)).reshape(x.shape) for part in leaves(curve)]
+    size = np.sum(np.abs(parts), axis=0)
+    return np.sum(parts, axis=0), np.maximum(size, 1e-3 * size.max(axis=(1, 2), keepdims=True))
+
+
+def _check_growth(curve: Curve, low: Array, high: Array, rows: Members) -> None:
+    inside = _points(low, high)
+    x = np.concatenate([low[..., None], inside, high[..., None]], axis=2)
+    value, size = _values(curve, x)
+    falls = np.diff(value, axis=2) < -_ROUNDING * np.maximum(size[..., 1:], size[..., :-1])
+    falls &= np.diff(x, axis=2) > 0
+    if np.any(falls):
+        owner, piece, point = np.argwhere(falls)[0]
+        between = x[owner, piece, [point, point, point + 1]]
+        who = _culprit(curve, owner, between, bend=False)
+        raise InputError(
+            f"{who} is promised never to fall in the own contribution, but that of owner {rows[owner]} falls between "
+            f"{between[0]:g} and {between[2]:g}; promise shape 'unknown'"
+        )
+
+
+def _check_concave(curve: Curve, low: Array, high: Array, rows: Members) -> None:
+    x = _points(low, high)
+    value, size = _values(curve, x)
+    width = np.diff(x, axis=2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chord = np.where(width > 0, np.diff(value, axis=2) / width, np.nan)
+    bends = hollow(size, width, chord, _ROUNDING)
+    if np.any(bends):
+        owner, piece, point = np.argwhere(bends)[0]
+        between = x[owner, piece, point : point + 3]
+        raise InputError(
+            f"{_culprit(curve, owner, between, bend=True)} is promised to be concave in the own contribution between "
+            f"kinks, but that of owner {rows[owner]} bends up at {between[1]:g}; name its kinks, or promise shape "
+            "'monotone' or 'unknown'"
+        )
+    _check_slopes(curve, x, value, size, rows)
+
+
+def _check_slopes(curve: Curve, x: Array, value: Array, size: Array, rows: Members) -> None:
+    """Where slopes count as beyond doubt: a concave function lies below its tangents."""
+    closed = np.broadcast_to(curve.closed, len(x))
+    slope = curve.slope(x.reshape(len(x), -1)).reshape(x.shape)
+    for step in (1, -1):
+        ahead, width = np.roll(value, -step, axis=2), np.roll(x, -step, axis=2) - x
+        inside = np.s_[..., :-1] if step == 1 else np.s_[..., 1:]
+        with np.errstate(invalid="ignore", over="ignore"):
+            tangent = value + slope * width
+            rounding = _ROUNDING * (np.maximum(size, np.roll(size, -step, axis=2)) + np.abs(slope * x) * 1e-6)
+            above = (ahead > tangent + rounding) & closed[:, None, None]
+        if np.any(above[inside]):
+            owner, piece, point = np.argwhere(above[inside])[0]
+            where = x[inside][owner, piece, point]
+            who = _culprit(curve, owner, np.full(3, where), bend=True)
+            raise InputError(
+                f"{who} has a slope at {where:g} that is not the derivative of its value there, for owner "
+                f"{rows[owner]}; mend the slope"
+            )
+
+
+def _culprit(curve: Curve, owner: int, x: Array, *, bend: bool) -> str:
+    """The name of the part of a sum that breaks its promise most between three points."""
+
+    def breach(part: Curve) -> float:
+        first, middle, last = part.take([owner]).value(x[None])[0]
+        if not bend:
+            return first - last
+        share = (x[1] - x[0]) / (x[2] - x[0]) if x[2] > x[0] else 0.0
+        return (1 - share) * first + share * last - middle
+
+    return _name(max(leaves(curve), key=breach))
+
+
+def _name(curve: Curve) -> str:
+    """What a user would call a curve."""
+    parts = list(_sources(curve))
+    return f"the accuracy {parts[-1]}" if len(parts) > 1 else f"the curve {parts[0]}"
+
+
+def _sources(curve: Curve) -> Iterator[str]:
+    """The class of a curve, and of the accuracy that it asks."""
+    if isinstance(curve, Scaled):
+        yield from _sources(curve.part)
+        return
+    yield type(curve).__name__
+    asked = getattr(curve, "oracle", None) or getattr(getattr(curve, "function", None), "__self__", None)
+    if asked is not None:
+        yield type(asked).__name__

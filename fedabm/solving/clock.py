@@ -1,0 +1,36 @@
+"""A game that can be played until a time only."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from fedabm.games.offers import Offers
+from fedabm.solving.game import Game
+
+__all__ = ["TimeUp", "Timed", "timed"]
+
+
+class TimeUp(Exception):
+    """The time limit has passed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Timed(Game):
+    """Whatever a solver does, it asks for offers; after `until` (`time.perf_counter`) it gets none."""
+
+    until: float = math.inf
+
+    def offers(self, contributions: Any) -> Offers:
+        """The curves that owners face, while there is time."""
+        if time.perf_counter() > self.until:
+            raise TimeUp
+        return super().offers(contributions)
+
+
+def timed(game: Game, seconds: float | None) -> Timed:
+    """The game for so many seconds from now on; None: for ever."""
+    until = math.inf if seconds is None else time.perf_counter() + seconds
+    return Timed(game.accuracy, game.costs, game.capacities, game.mechanism, until)

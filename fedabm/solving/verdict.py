@@ -1,0 +1,111 @@
+"""What is known of a profile: who could still gain how much, and whether that is proven."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from fedabm.games.certificate import weigh
+from fedabm.games.curves import Array
+from fedabm.games.intervals import Limits
+from fedabm.mechanisms.base import balanced
+from fedabm.solving.game import Game
+from fedabm.solving.search import Path
+
+__all__ = ["Equilibrium", "Verdict", "certify", "gain_found"]
+
+Verdict = Literal["certified", "found", "cycle", "open"]
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """A profile, what it brings the owners, and what any of them could still gain.
+
+    `gap` is the proven bound on that; it is infinite where a mechanism promises nothing about the shape of its offers.
+    `gain` is the largest gain that a search has found.  The `verdict` is
+
+        certified  gap <= tolerance: an equilibrium, proven; then and only then `converged`
+        found      gain <= tolerance: nobody was found to gain, but that is not proven
+        cycle      best responses repeat the profiles (rows) of `cycle` for ever, and nothing better was found
+        open       somebody gains
+
+    `time_up` says whether a time limit ended the search or the proof.
+    """
+
+    profile: Array
+    utilities: Array
+    payments: Array
+    accuracies: Array
+    gap: float
+    gain: float
+    verdict: Verdict
+    iterations: int
+    method: str
+    cycle: Array | None = None
+    time_up: bool = False
+
+    @property
+    def converged(self) -> bool:
+        """Whether it is a certified equilibrium."""
+        return self.verdict == "certified"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers, ready for JSON; an infinite gap becomes None."""
+        plain = {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
+        plain["converged"] = self.converged
+        return plain if self.cycle is not None else {k: v for k, v in plain.items() if k != "cycle"}
+
+    def rows(self) -> list[dict[str, float]]:
+        """One row per owner, for tables."""
+        columns = (self.profile, self.accuracies, self.payments, self.utilities)
+        names = ("contribution", "accuracy", "payment", "utility")
+        return [
+            {"owner": owner, **dict(zip(names, map(float, row), strict=True))}
+            for owner, row in enumerate(zip(*columns, strict=True))
+        ]
+
+
+def certify(
+    game: Game,
+    found: Path | Equilibrium,
+    tolerance: float,
+    budget: int = 2**20,
+    aim: float = 0.1,
+    until: float = math.inf,
+) -> Equilibrium:
+    """Evaluate a candidate and prove its gap, tight to the share `aim` of the tolerance if budget and time allow."""
+    profile, offers = found.profile, Game.offers(game, found.profile)
+    gains = weigh(offers, game.costs, game.capacities, profile, Limits(aim * tolerance, budget, until))
+    gap, gain = (float(np.max(part, initial=0.0)) for part in (gains.bound, gains.found))
+    verdict: Verdict = "certified" if gap <= tolerance else "found" if gain <= tolerance else "open"
+    cycle = found.cycle if verdict == "open" else None
+    payments, accuracies = offers.payment.value(profile), offers.received.value(profile)
+    utilities = accuracies + payments - game.costs.value(profile)
+    return Equilibrium(
+        profile,
+        utilities,
+        balanced(game.mechanism, payments, offers.accuracy.value(profile)),
+        accuracies,
+        gap,
+        gain,
+        verdict if cycle is None else "cycle",
+        found.iterations,
+        found.method if cycle is None else "best response cycle",
+        cycle,
+        time_up=verdict != "certified" and time.perf_counter() > until,
+    )
+
+
+def gain_found(game: Game, profile: Array) -> float:
+    """The largest gain that best responses find, without a proof that there is no larger one."""
+    return float(np.max(weigh(game.offers(profile), game.costs, game.capacities, profile, None).found, initial=0.0))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
