@@ -46,10 +46,10 @@ def about_equilibria(stage: Stage, starts: int | None) -> tuple[Claim, list[Equi
 def _without_equilibrium(name: str, solved: Equilibrium) -> Claim:
     if solved.cycle is not None:
         words = f"best responses run in a circle of {len(solved.cycle)} profiles, and nothing else was found"
-        return Claim(name, False, "found", 0.0, words, np.inf, "", "has no equilibrium", 1.0, True)
+        return Claim(name, False, "found", 0.0, words, np.inf, "", "has no equilibrium", np.inf, True)
     if np.isfinite(solved.gap):
         words = f"no equilibrium was found: at the best profile somebody still gains up to {solved.gap:.3g}"
-        return Claim(name, False, "found", 0.0, words, np.inf, "", "has no equilibrium", 1.0, True)
+        return Claim(name, False, "found", 0.0, words, np.inf, "", "has no equilibrium", np.inf, True)
     words = "a profile from which no search gains was found, but the rule promises no shape, so nothing is proven"
     return Claim(name, None, "unknown", np.nan, words)
 

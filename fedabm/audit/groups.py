@@ -12,6 +12,7 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
+from scipy.optimize import minimize
 
 from fedabm.audit.deviations import Deviation, Lies, Limits, in_words, told
 from fedabm.audit.evaluate import reads
@@ -20,6 +21,9 @@ from fedabm.audit.stage import Stage
 from fedabm.games.curves import Array
 
 __all__ = ["Joint", "best_joint_lie", "groups_of"]
+
+#: gains below this share of what a group has are what a search leaves
+_PRECISION = 1e-4
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,6 @@ def best_joint_lie(
     known = {one.owner: one.deviation for one in alone}
     start = [known.get(owner, said) for owner, said in zip(members, truth, strict=True)]
     stand = float(stage.settled.utility[list(members)].sum())
-    honest, asked = _honest(stage, members, effort, truth)
     names, bounds = _axes(stage, members, limits)
 
     def lies(point: Array) -> list[Deviation]:
@@ -68,8 +71,9 @@ def best_joint_lie(
     best, least = evolved(loss, bounds, first, effort, *members)
     found = max([lies(best), start], key=lambda one: _sum(stage, members, one))
     most = max(-least, _sum(stage, members, start))
+    honest, asked = _honest(stage, members, effort, truth, [one.contribution for one in found])
     gain, better = most - max(honest, stand), max(honest - stand, 0.0)
-    if gain <= NOTHING:
+    if gain <= max(NOTHING, _PRECISION * abs(most)):
         return Joint(tuple(members), 0.0, better, 0.0, 2 * asked, "they tell the truth")
     others = np.setdiff1d(np.arange(stage.owners), members)
     settled = stage.settle(told(stage, members, found)).utility
@@ -99,8 +103,13 @@ def _asked(stage: Stage) -> set[str]:
     return {"size"} | ({"cost"} if rule.asks_cost else set()) | ({"eagerness"} if rule.asks_eagerness else set())
 
 
-def _honest(stage: Stage, members: Sequence[int], effort: Effort, truth: Sequence[Deviation]) -> tuple[float, int]:
-    """The best that a group can do together honestly, and how often the rule was asked."""
+def _honest(
+    stage: Stage, members: Sequence[int], effort: Effort, truth: Sequence[Deviation], near: Sequence[float]
+) -> tuple[float, int]:
+    """The best that a group can do together honestly, and how often the rule was asked.
+
+    What the liars really contribute is where the search ends, so that no lie is praised for what honesty would bring.
+    """
     if not stage.plays_a_game:
         return _sum(stage, members, truth), 1
     asked = 0
@@ -112,8 +121,11 @@ def _honest(stage: Stage, members: Sequence[int], effort: Effort, truth: Sequenc
         return -_sum(stage, members, said)
 
     bounds = [(0.0, float(stage.capacities[owner])) for owner in members]
-    start: Array = stage.profile[list(members)]
-    return -evolved(loss, bounds, start.tolist(), effort, *members)[1], asked
+    best, least = evolved(loss, bounds, stage.profile[list(members)].tolist(), effort, *members)
+    for start in (best, np.asarray(near)):
+        found = minimize(loss, start, method="Powell", bounds=bounds, options={"maxfev": effort.questions})
+        least = min(least, float(found.fun))
+    return -least, asked
 
 
 def _sum(stage: Stage, members: Sequence[int], deviations: Sequence[Deviation]) -> float:

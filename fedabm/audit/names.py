@@ -20,7 +20,7 @@ from fedabm.games.valuation import Received
 from fedabm.shapley.groups import is_total
 from fedabm.views import Reports
 
-__all__ = ["best_merger", "best_split", "can_merge", "can_split", "split_play"]
+__all__ = ["best_merger", "best_split", "can_merge", "can_split", "person_utility", "split_play"]
 
 #: what part of the data the first of two names has; an empty name costs nothing
 _SHARES = (0.0, 0.1, 0.25, 0.5)
