@@ -68,7 +68,7 @@ def _setting(setting: MarketSetting) -> MarketSetting:
         return setting
     stepped = replace(setting, rule=replace(setting.rule, step=10.0))
     if setting.preset == "decisive":
-        return replace(stepped, judged_every=1)
+        return stepped
     return replace(stepped, recipe=replace(setting.recipe, steps=500))
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from fedabm.papers.doshi2025.trained_rows import rising, welfare
-from fedabm.papers.ipfl2025.trained_rows import attacked, best_of_all, inclusive, lying, rational
+from fedabm.papers.ipfl2025.judges import Evidence, attacked, best_of_all, inclusive, lying, rational
 from fedabm.papers.ledger import training
 from fedabm.papers.ledger.records import records_of
 from fedabm.papers.ledger.rows import Budget, Play, Row
@@ -26,6 +26,9 @@ from tests.papers.rows import TINY, TRAINED
 
 #: accuracies of large language models, which no scenario plays
 LANGUAGE = ("P17b", "P18b")
+
+
+TINY_SET, SMALL, LARGE = (Evidence("Some set", can, "fedabm run x") for can in ("nothing", "confirm", "decide"))
 
 
 def test_rows_that_need_training_say_so_and_how() -> None:
@@ -77,7 +80,7 @@ def test_absent_data_are_named_and_nothing_is_played(monkeypatch, tmp_path) -> N
 def test_a_play_is_trained_in_another_process_and_judged(monkeypatch) -> None:
     small = Play.of("inclusive_market", attack="gaussian", seeds=1)
     told: list[str] = []
-    row_ = Row("X1", "t", "", "", "", lambda budget: inclusive(tables(small), "digits", "paper's command"), (small,))
+    row_ = Row("X1", "t", "", "", "", lambda budget: inclusive(tables(small), SMALL), (small,))
     (found,) = reproduce([row_], Budget("quick", 4), workers=1, told=told.append)
     assert (found.verdict, "12 owners" in found.ours) == ("reproduced", True), found
     assert told == ["trained: fedabm run inclusive_market --set attack=gaussian --set seeds=1"]
@@ -89,25 +92,29 @@ def comparison(utility: float, accuracy: float) -> dict[str, pd.DataFrame]:
         ("cluster", "FedAvg", 2, 0.7, 3.0),
         ("cluster", "iPFL", 2, accuracy, utility),
     ]
-    return {"summary": pd.DataFrame(rows, columns=["split", "label", "seeds", "accuracy", "utility"])}
+    table = pd.DataFrame(rows, columns=["split", "label", "seeds", "accuracy", "utility"])
+    return {"summary": table.assign(**{"accuracy s.d.": 0.01})}
 
 
 @pytest.mark.parametrize(
-    ("utility", "accuracy", "decides", "verdict"),
+    ("utility", "accuracy", "evidence", "verdict"),
     [
-        (4.0, 0.72, True, "reproduced"),
-        (4.0, 0.695, True, "reproduced"),
-        (4.0, 0.68, True, "not run here"),
-        (2.0, 0.72, True, "not run here"),
-        (4.0, 0.72, False, "not run here"),
+        (4.0, 0.72, SMALL, "reproduced"),
+        (4.0, 0.695, SMALL, "reproduced"),
+        (4.0, 0.68, SMALL, "not run here"),
+        (2.0, 0.72, SMALL, "not run here"),
+        (4.0, 0.72, TINY_SET, "not run here"),
+        (4.0, 0.695, LARGE, "reproduced"),
+        (4.0, 0.68, LARGE, "not reproducible"),
+        (2.0, 0.72, LARGE, "not reproducible"),
     ],
 )
 def test_figure_2_needs_the_highest_utility_and_comparable_accuracy(
-    utility: float, accuracy: float, decides: bool, verdict: str
+    utility: float, accuracy: float, evidence: Evidence, verdict: str
 ) -> None:
-    found = best_of_all(comparison(utility, accuracy), "Some set", "Cluster", "fedabm run x", decides)
-    assert (found.verdict, "FedAvg 70.0 %" not in found.ours) == (verdict, False)
-    assert (verdict == "reproduced") != ("at the paper's size: fedabm run x" in found.reason)
+    found = best_of_all(comparison(utility, accuracy), evidence, "Cluster", 9)
+    assert (found.verdict, "best other FedAvg 70 +- 1" in found.ours) == (verdict, True)
+    assert (verdict == "not run here") == ("at the paper's size: fedabm run x" in found.reason)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +123,7 @@ def test_figure_2_needs_the_highest_utility_and_comparable_accuracy(
 def test_figure_3_allows_no_loser(least: float, median: float, verdict: str) -> None:
     columns = ["label", "owners", "least", "median", "most", "lose"]
     rows = [("Local", 9, 0, 0, 0, 0), ("FedAvg", 9, -4, 1, 3, 0.5), ("iPFL", 9, least, median, 9, float(least < 0))]
-    assert rational({"summary": pd.DataFrame(rows, columns=columns)}, "Some set", "", True).verdict == verdict
+    assert rational(pd.DataFrame(rows, columns=columns), SMALL).verdict == verdict
 
 
 def attacks(points: float, loses: int, rival: float = -9.0) -> dict[str, pd.DataFrame]:
@@ -139,10 +146,10 @@ def attacks(points: float, loses: int, rival: float = -9.0) -> dict[str, pd.Data
 )
 def test_figure_4_needs_benign_owners_unharmed_and_a_poorer_attacker(points, loses, quick, decided) -> None:
     found = attacks(points, loses)
-    assert attacked(found, "digits", "shuffle", "").verdict == quick
-    assert attacked(found, "CIFAR-10", "shuffle", "", decides=True).verdict == decided
-    assert "no rival does both" in attacked(found, "digits", "shuffle", "").reason
-    assert "so do Ditto" in attacked(attacks(points, loses, rival=0.0), "digits", "shuffle", "").reason
+    assert attacked(found, SMALL, "shuffle").verdict == quick
+    assert attacked(found, LARGE, "shuffle").verdict == decided
+    assert "under no rival are both so" in attacked(found, LARGE, "shuffle").reason
+    assert "so it is under Ditto" in attacked(attacks(points, loses, rival=0.0), LARGE, "shuffle").reason
 
 
 def test_a_lie_that_pays_in_a_seed_is_not_called_reproduced() -> None:
@@ -153,11 +160,11 @@ def test_a_lie_that_pays_in_a_seed_is_not_called_reproduced() -> None:
         table = pd.DataFrame(rows, columns=names).assign(accuracy=0.7, points=-1.0, seeds=3)
         return {"summary": table}
 
-    tales = [lying(lies(*case), "x", "cost", (2.0, 5.0), "") for case in ((-2.0, 0), (0.0, 0), (-2.0, 1), (2.0, 3))]
+    tales = [lying(lies(*case), SMALL, "cost", (2.0, 5.0)) for case in ((-2.0, 0), (0.0, 0), (-2.0, 1), (2.0, 3))]
     assert [one.verdict for one in tales] == ["reproduced", "reproduced", "not run here", "not run here"]
     assert "pays: 5 in 1 of 3 seeds, at most +0.99" in tales[2].reason
-    assert tales[0].ours == "x, 3 seeds: honest 9 (71.0 %); 2: 8 (70.0 %), 5: 7 (70.0 %)"
-    assert lying(lies(2.0, 3), "x", "cost", (2.0, 5.0), "", decides=True).verdict == "not reproducible"
+    assert tales[0].ours == "Some set, 3 seeds: honest 9 (71.0 %); 2: 8 (70.0 %), 5: 7 (70.0 %)"
+    assert lying(lies(2.0, 3), LARGE, "cost", (2.0, 5.0)).verdict == "not reproducible"
 
 
 @pytest.mark.parametrize(("sold", "bought", "verdict"), [(0.0, 0.8, "reproduced"), (0.5, 0.8, "x"), (0.0, 0.6, "x")])
@@ -165,7 +172,7 @@ def test_figure_5_needs_an_isolated_attacker_and_better_buyers(sold: float, boug
     names = ["role", "points", "points s.d.", "payment", "least utility", "exports a round"]
     rows = [("buyer", 100 * (bought - 0.7), 1.0, -5.0, 1.0, 0.0), ("seller", 0.0, 0.5, 5.0, 5.0, 1.0)]
     rows += [("trader", 5.0, 0.1, 0.0, 1.0, 1.0), ("attacker", -60.0, 2.0, 0.0, 0.0, sold)]
-    found = inclusive({"summary": pd.DataFrame(rows, columns=names).assign(seeds=3)}, "digits", "")
+    found = inclusive({"summary": pd.DataFrame(rows, columns=names).assign(seeds=3)}, SMALL)
     assert found.verdict == ("reproduced" if verdict == "reproduced" else "not run here")
 
 

@@ -1,0 +1,152 @@
+"""iPFL 2025: what the figures and tables claim, as criteria on the tables of our studies.
+
+What a run can do for a claim: "nothing" (too small for what is claimed), "confirm" it, but not refute it (the quick
+runs where the claim is about the rule of the market), or "decide" it, either way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from fedabm.papers.ledger.rows import Finding
+from fedabm.papers.ledger.training import Tables, judged, seeds, undecided
+
+__all__ = ["Evidence", "attacked", "best_of_all", "inclusive", "lying", "rational"]
+
+#: how many points of accuracy count as comparable
+_COMPARABLE = 1.0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Which run speaks: on what, what it can do for a claim, the command for the paper's size, and what else to say."""
+
+    what: str
+    can: Literal["nothing", "confirm", "decide"]
+    command: str
+    note: str = ""
+
+    def verdict(self, ours: str, claim: bool, criterion: str) -> Finding:
+        """What follows if the claim holds in the run, or does not."""
+        note = "; ".join(filter(None, (criterion, self.note)))
+        if self.can == "nothing":
+            return undecided(ours, "a small part of the set and a small network do not decide", self.command)
+        if self.can == "confirm":
+            return judged(ours, claim, note, self.command)
+        return Finding(ours, "reproduced" if claim else "not reproducible", note)
+
+
+def best_of_all(found: Tables, evidence: Evidence, part: str, owners: int) -> Finding:
+    """Figure 2: the market has the highest utility, and an accuracy that is best or within a point of the best."""
+    table = found["summary"]
+    rows = table[table["split"] == part.lower()].set_index("label")
+    own, others = rows.loc["iPFL"], rows.drop("iPFL")
+    first, best = others["utility"].idxmax(), others["accuracy"].idxmax()
+    behind = 100 * (others.loc[best, "accuracy"] - own["accuracy"])
+    ours = (
+        f"{evidence.what}, {part}, {owners} owners, {seeds(own)}: utility iPFL {_spread(own, 'utility')}, next {first} "
+        f"{_spread(others.loc[first], 'utility')}; accuracy in % iPFL {_spread(own, 'accuracy', 100)}, best other "
+        f"{best} {_spread(others.loc[best], 'accuracy', 100)}, alone {_spread(rows.loc['Local'], 'accuracy', 100)}"
+    )
+    if "FedAMP" in rows.index:
+        ahead = own - rows.loc["FedAMP"]
+        ours += f"; ahead of FedAMP by {100 * ahead['accuracy']:+.2f} points and {ahead['utility']:+.4g} in utility"
+    richest = bool(own["utility"] > others.loc[first, "utility"])
+    criterion = (
+        f"utility is {'' if richest else 'not '}highest, accuracy {behind:+.1f} points behind the best other "
+        f"(up to {_COMPARABLE:g} counts as comparable)"
+    )
+    return evidence.verdict(ours, richest and bool(behind <= _COMPARABLE), criterion)
+
+
+def _spread(row: pd.Series, column: str, factor: float = 1.0) -> str:
+    """A mean with its standard deviation over seeds, if there is one."""
+    deviation = row.get(f"{column} s.d.", np.nan)
+    return f"{factor * row[column]:.4g}{f' +- {factor * deviation:.2g}' if np.isfinite(deviation) else ''}"
+
+
+def rational(table: pd.DataFrame, evidence: Evidence) -> Finding:
+    """Figure 3: nobody loses in the market; who loses elsewhere stands beside it."""
+    rules = table.set_index("label")
+    own, others = rules.loc["iPFL"], rules.drop(["iPFL", "Local"])
+    worst = others["lose"].idxmax()
+    ours = (
+        f"{evidence.what}, {int(own['owners'])} owners over all seeds: iPFL from {own['least']:.4g} to "
+        f"{own['most']:.4g}, {100 * own['lose']:.0f} % lose; most losers under {worst}: "
+        f"{100 * others.loc[worst, 'lose']:.0f} %"
+    )
+    criterion = "criterion: nobody loses over all rounds, most gain; an owner that trades with nobody has 0"
+    return evidence.verdict(ours, bool(own["least"] >= 0 and own["median"] > 0), criterion)
+
+
+def attacked(found: Tables, evidence: Evidence, attack: str) -> Finding:
+    """Figure 4: benign owners keep their accuracy, and the attacker has less than it had as an honest owner."""
+    table = found["summary"].set_index(["rule", "attack"]).xs(attack, level="attack")
+    own, others = table.loc["iPFL"], table.drop("iPFL")
+    cases = "; ".join(f"{rule} {_harm(one)}" for rule, one in others.iterrows())
+    ours = f"{evidence.what}, {seeds(own)}: iPFL {_harm(own)}; {cases}"
+    alike = [str(rule) for rule, one in others.iterrows() if _harmless(one)]
+    also = f"so it is under {', '.join(alike)}: iPFL is not the only one" if alike else "under no rival are both so"
+    criterion = (
+        "criterion: the mean of benign owners falls by at most a point against the same run with an honest owner in "
+        f"the attacker's place, and the attacker's utility falls in every seed; {also}"
+    )
+    return evidence.verdict(ours, _harmless(own), criterion)
+
+
+def _harm(case: pd.Series) -> str:
+    return (
+        f"benign {case['points']:+.1f} points (worst seed {case['worst seed']:+.1f}), attacker's utility "
+        f"{case['attacker utility before']:.3g} -> {case['attacker utility']:.3g}"
+    )
+
+
+def _harmless(case: pd.Series) -> bool:
+    """Accuracy kept within a point, and less for the attacker than before in every seed."""
+    kept = case["points"] >= -_COMPARABLE
+    return bool(kept and case["seeds in which the attacker loses"] == case["seeds"])
+
+
+def lying(found: Tables, evidence: Evidence, lie: str, factors: tuple[float, ...]) -> Finding:
+    """Table 2: the liar's utility and accuracy, for the printed factors; no lie may pay in any seed."""
+    table = found["summary"]
+    told = table[(table["who"] == "alone") & (table["lie"] == lie)].set_index("factor")
+    rows, beside = told.loc[list(factors)], told.drop(list(factors))
+    honest = rows.iloc[0]
+    accuracy = honest["accuracy"] - honest["points"] / 100
+    cells = ", ".join(
+        f"{factor:g}: {row['utility']:.4g} ({100 * row['accuracy']:.1f} %)" for factor, row in rows.iterrows()
+    )
+    ours = f"{evidence.what}, {seeds(rows)}: honest {honest['honest']:.4g} ({100 * accuracy:.1f} %); {cells}"
+    paid = rows[rows["paid in seeds"] > 0]
+    where = ", ".join(
+        f"{factor:g} in {int(row['paid in seeds'])} of {int(row['seeds'])} seeds, at most {row['best seed']:+.3g}"
+        for factor, row in paid.iterrows()
+    )
+    criterion = f"the lie pays: {where}; P04 has counterexamples in closed form" if where else "the lie pays in no seed"
+    pays = ", ".join(f"{factor:g}: {change:+.4g}" for factor, change in beside["change"].items() if change > 0)
+    criterion += f"; other factors that pay on average: {pays}" if pays else ""
+    return evidence.verdict(ours, paid.empty, criterion)
+
+
+def inclusive(found: Tables, evidence: Evidence) -> Finding:
+    """Figure 5: buyers pay and get better, sellers earn, nobody loses, and nobody buys from the attacker."""
+    roles = found["summary"].set_index("role")
+    buyer, seller, trader = (roles.loc[role] for role in ("buyer", "seller", "trader"))
+    sold, least = roles.loc["attacker", "exports a round"], roles["least utility"].min()
+    ours = (
+        f"{evidence.what}, 12 owners, {seeds(roles)}: buyers pay {-buyer['payment']:.4g} for "
+        f"{_spread(buyer, 'points')} points, sellers earn {seller['payment']:.4g}, traders get "
+        f"{_spread(trader, 'points')} points; the attacker sells {sold:.2g} models a round; least utility {least:.3g}"
+    )
+    better = buyer["points"] > 0 and trader["points"] > 0
+    claim = bool(buyer["payment"] < 0 < seller["payment"] and better and sold == 0 and least >= -1e-9)
+    criterion = (
+        "criterion, in means by role: buyers pay and get better, sellers earn, traders get better; nobody loses, and "
+        "nobody buys from the attacker, which sends random parameters as in the paper"
+    )
+    return evidence.verdict(ours, claim, criterion)
