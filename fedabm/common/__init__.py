@@ -5,6 +5,7 @@ random      one random stream per owner, all from one seed
 arrays      types of arrays; `table`: arrays as fields of frozen dataclasses
 rowwise     arithmetic whose bits do not depend on how many rows are computed together
 names       names of classes in text files and frames
+texts       anybody's texts, shown as what they are
 archive     objects as plain data in files, read back without running code
 files       files that are whole or not there, and locks
 timing      which share of the time goes into what

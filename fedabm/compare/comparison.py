@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.mechanisms import Mechanism
 from fedabm.results.frames import Frames
 from fedabm.results.store import save
+from fedabm.results.tables import write_table
 from fedabm.simulation.activation import Activation, Sequential
 from fedabm.simulation.model import Federation
 from fedabm.simulation.scenario import OwnerProfile, Scenario
@@ -191,8 +193,8 @@ class Comparison:
             for kind in ("pdf", "svg", "png")
         }
         return {
-            "comparison.csv": lambda path: self.table().to_csv(path, index=False),
-            "differences.csv": lambda path: self.differences().to_csv(path, index=False),
+            "comparison.csv": partial(write_table, self.table()),
+            "differences.csv": partial(write_table, self.differences()),
             "comparison.md": lambda path: path.write_text(self.markdown(), "utf-8"),
             "comparison.tex": lambda path: path.write_text(self.latex(), "utf-8"),
             **pictures,

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from fedabm.analysis import figures
 from fedabm.analysis.looks import kind_of
 from fedabm.analysis.rows import UNITS, how_many, last_step
+from fedabm.common.texts import drawable
 from fedabm.mechanisms.personalised.base import MODEL_IMPORT
 from fedabm.report.images import Inline, from_figure
 from fedabm.report.source import Source
@@ -31,6 +32,7 @@ _REST = "all other parameters"
 
 def gallery(source: Source) -> Iterator[Inline]:
     """All figures that the frames allow, one after the other."""
+    source = replace(source, frames=_drawable(source.frames))
     if not source.federated:
         yield from _other_models(source)
         return
@@ -44,6 +46,18 @@ def gallery(source: Source) -> Iterator[Inline]:
     yield _utilities(source)
     yield from _money(source)
     yield from _rest(source)
+
+
+def _drawable(frames: Frames) -> Frames:
+    """With names that a figure shows as they are."""
+    runs, owners = frames.runs, frames.owners
+    texts = [name for name in runs if pd.api.types.is_string_dtype(runs[name]) and name not in ("error", "traceback")]
+    runs = runs.assign(**{name: runs[name].map(drawable, na_action="ignore") for name in texts})
+    for name in ("strategy", "role"):
+        if name in owners and isinstance(owners[name].dtype, pd.CategoricalDtype):
+            known = owners[name].cat.categories
+            owners = owners.assign(**{name: owners[name].cat.rename_categories([drawable(str(one)) for one in known])})
+    return replace(frames, runs=runs, owners=owners)
 
 
 def _named(source: Source) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import warnings
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
@@ -37,7 +38,9 @@ def from_figure(drawn: Figure | Axes, title: str, alt: str, caption: str = "") -
     if figure is None:
         raise ValueError("axes without a figure cannot be drawn")
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=_DPI, bbox_inches="tight", facecolor="white")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # of names in other scripts; a box stands in its place
+        figure.savefig(buffer, format="png", dpi=_DPI, bbox_inches="tight", facecolor="white")
     plt.close(figure)
     return from_bytes(buffer.getvalue(), title, alt, caption)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 
 import fedabm
 from fedabm.common.files import write
+from fedabm.common.texts import visible
 from fedabm.report.concerns import concerns
 from fedabm.report.facts import facts, parameters, question, repeat, specification
 from fedabm.report.gallery import gallery
@@ -65,8 +67,15 @@ def page(folder: str | Path) -> str:
 
 def _template() -> Template:
     text = resources.files("fedabm.report").joinpath("page.html").read_text(encoding="utf-8")
-    make = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    make = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown_as_text
+    )
     return make.from_string(text)
+
+
+def _shown_as_text(value: Any) -> Any:
+    """Names are anybody's: nothing in them is hidden, and none turns what stands beside it."""
+    return visible(value) if type(value) is str else value
 
 
 def _own_tables(source: Source) -> list[Shown]:

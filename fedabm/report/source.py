@@ -15,6 +15,7 @@ from fedabm.common.errors import InputError
 from fedabm.results.design import SWEEP
 from fedabm.results.frames import Frames
 from fedabm.results.store import MANIFEST, load
+from fedabm.results.tables import read_table
 
 __all__ = ["Source", "read"]
 
@@ -122,7 +123,7 @@ def _tables(folder: Path) -> tuple[dict[str, pd.DataFrame], tuple[str, ...]]:
     found, unread = {}, []
     for path in sorted(folder.glob("*.csv")):
         try:
-            found[path.stem] = pd.read_csv(path)
+            found[path.stem] = read_table(path)
         except (OSError, ValueError):
             unread.append(path.name)
     return found, tuple(unread)

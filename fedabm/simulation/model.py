@@ -169,7 +169,8 @@ class Federation(Measured):
         people, paid = self.population, balances(self._transfers, len(self.population))
         people.payment = paid
         people.utility = np.where(people.stayed, 0.0, paid)
-        people.receive(present, deal.accuracy, paid[present], value.gain(deal), value.cost(deal))
+        gain, cost = (value.gain(deal), value.cost(deal)) if len(present) else (np.zeros(0), np.zeros(0))
+        people.receive(present, deal.accuracy, paid[present], gain, cost)
         if self.sight is not None:
             self.sight.show(people.stayed, people.claimed, people.claimed_size, people.accuracy, people.payment)
 

@@ -21,6 +21,7 @@ from fedabm.common.random import check_seed
 from fedabm.common.timing import timed
 from fedabm.results.frames import Frames, versions
 from fedabm.results.store import save
+from fedabm.results.tables import write_table
 from fedabm.simulation.checkpoint import Keeper
 from fedabm.simulation.ledger import write_graphml
 from fedabm.simulation.model import Federation
@@ -144,7 +145,7 @@ class Study:
 
     def note(self, text: str) -> None:
         """Print a line."""
-        self.console.print(text, highlight=False)
+        self.console.print(text, highlight=False, markup=False)
 
     def table(self, frame: pd.DataFrame, title: str, name: str = "summary") -> None:
         """Print a table and keep it, to be saved as NAME.csv."""
@@ -176,7 +177,7 @@ class Study:
             "tables": self._titles,
             "versions": versions(),
         }
-        tables = {f"{name}.csv": partial(frame.to_csv, index=False) for name, frame in self._tables.items()}
+        tables = {f"{name}.csv": partial(write_table, frame) for name, frame in self._tables.items()}
         pictures = {
             f"{name}.{kind}": partial(_draw, figure, kind)
             for name, figure in self._pictures.items()

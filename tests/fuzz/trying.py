@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import io
+import resource
 import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 
 from fedabm.cli import main
@@ -19,6 +21,9 @@ from fedabm.cli import main
 PATIENCE = 20.0
 #: seconds after which a command that does not even hear signals ends everything, with a traceback
 DEAF = 300.0
+
+#: bytes that one command may ask for
+MEMORY = 3 * 2**30
 
 GOOD = ("done", "refused")
 
@@ -43,7 +48,7 @@ def attempt(words: Sequence[str], patience: float = PATIENCE) -> Verdict:
     """Run `fedabm WORDS...` and judge it."""
     said, told = io.StringIO(), io.StringIO()
     try:
-        with warnings.catch_warnings(record=True) as heard, _timed(patience):
+        with warnings.catch_warnings(record=True) as heard, _timed(patience), _memory(MEMORY):
             warnings.simplefilter("always")
             with contextlib.redirect_stderr(said), contextlib.redirect_stdout(told):
                 code = main(words)
@@ -66,6 +71,18 @@ def judged(code: int, said: str) -> Verdict:
     lines = said.strip().splitlines()
     good = code == 2 and len(lines) == 1 and lines[0].startswith("fedabm: ") and len(lines[0]) < 2000
     return Verdict("refused" if good else "wordy", f"exit code {code}: {said}")
+
+
+@contextlib.contextmanager
+def _memory(size: int) -> Iterator[None]:
+    """Refuse requests for far more memory than a command needs, so that nobody else on the machine suffers."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (now + size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 @contextlib.contextmanager

@@ -1,0 +1,57 @@
+"""Names and texts of anybody's, shown as what they are: on pages, in figures and in spreadsheets."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+__all__ = ["drawable", "plain_cell", "spreadsheet_cell", "visible"]
+
+#: how a cell begins that spreadsheets take for a formula, or that looks as if it had been marked already
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+#: numbers, also with a spread or a unit, which may begin with a sign
+_NUMBER = re.compile(r"[+-]?[\d.,]+(e[+-]?\d+)?( ?(±|%|to) ?[\d.,e+-]*)*", re.IGNORECASE)
+#: what tells a spreadsheet that a text follows
+_TEXT = "'"
+
+
+def visible(text: str) -> str:
+    """With escapes in place of characters that have no look of their own or turn the reading direction.
+
+    >>> visible("gnp" + chr(0x202E) + "exe")
+    'gnp\\\\u202eexe'
+    """
+    return "".join(one if one in "\n\t" or not _hidden(one) else _escape(one) for one in text)
+
+
+def _hidden(one: str) -> bool:
+    joins = one in "\u200c\u200d\ufe0f"  # within words and pictures
+    return unicodedata.category(one) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and not joins
+
+
+def _escape(one: str) -> str:
+    return one.encode("ascii", "backslashreplace").decode() if ord(one) > 0x7F else f"\\x{ord(one):02x}"
+
+
+def drawable(text: str) -> str:
+    """For a figure, where dollars would begin a formula; in one line.
+
+    >>> drawable("cost $5, not $6")
+    'cost \\\\$5, not \\\\$6'
+    """
+    return visible(" ".join(text.split())).replace("$", r"\$")
+
+
+def spreadsheet_cell(text: str) -> str:
+    """For a CSV file: what a spreadsheet would take for a formula begins with an apostrophe.
+
+    >>> spreadsheet_cell("=1+1"), spreadsheet_cell("-0.5 ± 0.1"), spreadsheet_cell("-1+cmd")
+    ("'=1+1", '-0.5 ± 0.1', "'-1+cmd")
+    """
+    formula = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
+    return _TEXT + text if formula else text
+
+
+def plain_cell(text: str) -> str:
+    """The text of a cell of `spreadsheet_cell`."""
+    return text[1:] if text.startswith(_TEXT) and spreadsheet_cell(text[1:]) == text else text

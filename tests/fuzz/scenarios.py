@@ -1,0 +1,163 @@
+"""Every scenario's quick preset ends well on many seeds, and with its parameters at their extremes.
+
+    python -m tests.fuzz.scenarios --seeds 10
+    python -m tests.fuzz.scenarios --seeds 10 --only market_churn free_riding
+
+What is meant to work must end with all its files; numbers that make no sense may be refused, in one line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fedabm import load
+from fedabm.study import library, study
+from tests.fuzz.trying import Verdict, attempt
+
+#: seconds of computing that one scenario may take
+PATIENCE = 170.0
+#: one seed each, as every seed is tried anyway, and fewer owners where thousands add nothing
+SMALL = {
+    "cost_discrimination": ["owners=1000", "fractions=0.1,0.5,1"],
+    "gpt3": ["points=20"],
+    "market_attacks": ["seeds=1", "attacks=sign_flip,nan"],
+    "proportional_rules": ["owners=1000", "simulated=20"],
+    "value_shaping": ["owners=1000", "points=8"],
+    "mechanism_by_population": ["seeds=1"],
+}
+#: one owner, nobody left, all attackers or liars, no data, nothing to gain: all of it must end well
+EXTREMES: dict[str, tuple[str, ...]] = {
+    "cost_discrimination": ("owners=2", "low=0.0002", "fractions=1", "fractions=0.001", "simulated=1"),
+    "first_training": (
+        *("owners=1 free_riders=0", "free_riders=10", "free_riders=0", "highest_cost=0", "highest_cost=1e6"),
+        "rounds=1",
+    ),
+    "free_riding": (
+        *("owners=2 free_riders=0 liars=0", "free_riders=0 liars=0", "free_riders=11", "free_riders=0 liars=11"),
+        *("rate=0", "rate=1000", "overstatement=1", "overstatement=1000"),
+    ),
+    "free_riding_collapse": ("owners=1", "sizes=1", "lowest=0.002", "highest=1000", "complexity=1000"),
+    "gpt3": ("companies=1", "points=2", "cost=1"),
+    "inclusive_market": ("attack=sign_flip", "attack=nan"),
+    "individual_optimum": ("costs=1000", "costs=1e-9", "points=2", "complexities=1"),
+    "market_attacks": ("full=true", "attacker=1", "attacks=nan", "rules=iPFL", "unit_cost=1e9", "scale=1e6"),
+    "market_churn": ("newcomers=0", "newcomers=12", "newcomers=12 joins=1000", "joins=1", "joins=1000", "rules=CFL"),
+    "market_comparison": ("owners=2", "splits=niid"),
+    "market_liars": ("factors=1", "factors=1e6", "liar=1 friend=0"),
+    "market_rationality": ("owners=2", "split=cluster"),
+    "market_theory": ("rounds=1", "unit_cost=0", "unit_cost=1e9", "eagerness=0", "within=0 between=0", "factors=1"),
+    "mechanism_by_population": ("owners=2", "shares=0", "shares=1", "steps=1"),
+    "mixed_population": ("highest_cost=0", "highest_cost=1e6", "changes=1"),
+    "no_equilibrium": ("rounds=1", "epsilon=0.001"),
+    "p_mean_table": ("cost=0", "cost=1e6", "goal=0", "goal=1", "mw_share=0", "mw_share=1"),
+    "payments_by_contribution": ("subsidy=0", "subsidy=1e6", "budget=1e-6", "sigma=0"),
+    "proportional_rules": ("owners=2", "powers=0", "powers=1", "cost=1000", "simulated=1"),
+    "reciprocity_table": ("cost=0", "cost=1000", "active=1"),
+    "reciprocity_table_trained": ("cost=1000", "rounds=1"),
+    "screening": ("owners=1", "others=0", "probability=0", "probability=1", "low=0.001", "points=2"),
+    "stage_payments": ("cost=0", "cost=1000", "start=0"),
+    "step_size_region": ("owners=1", "cross=0", "bound=1e6"),
+    "two_phase": ("costs=0,0", "costs=1000,1000", "start=0", "subsidy=0", "costs=0.1"),
+    "value_shaping": ("owners=2", "shown_owners=2", "shown_cost=1000", "complexities=1", "points=2"),
+    "welfare_by_owners": ("owners=1", "owners=2", "subsidy=0", "subsidy=1e6"),
+    "welfare_by_subsidy": ("subsidies=0", "subsidies=1e6"),
+    "welfare_by_time": ("subsidy=0", "subsidy=1e6"),
+    "welfare_two_owners": ("costs=0,0", "costs=1000,1000", "capacity=1e-6"),
+}
+#: numbers for parameters that nobody thought of
+ODD = ("0", "1", "-1", "1e-9", "1e12")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of a scenario; `meant`: it must end well, and not just be refused in one line."""
+
+    name: str
+    seed: int
+    settings: tuple[str, ...] = ()
+    steps: int | None = None
+    meant: bool = True
+
+    def words(self, out: Path) -> list[str]:
+        """The command."""
+        quick = ["preset=quick"] if "preset" in library.find(self.name).defaults else []
+        given = [setting.partition("=")[0] for setting in self.settings]
+        small = [setting for setting in small_of(self.name) if setting.partition("=")[0] not in given]
+        steps = [] if self.steps is None else ["--steps", str(self.steps)]
+        chosen = [f"--set={setting}" for setting in (*quick, *small, *self.settings)]
+        return ["run", self.name, "--quiet", "--seed", str(self.seed), "--out", str(out), *steps, *chosen]
+
+
+def small_of(name: str) -> list[str]:
+    """Settings that make a scenario small without making it another one."""
+    return SMALL.get(name) or (["seeds=1"] if "seeds" in library.find(name).defaults else [])
+
+
+def on_seeds(names: Sequence[str], seeds: int) -> Iterator[Case]:
+    """The quick preset, seed by seed."""
+    return (Case(name, seed) for seed in range(seeds) for name in names)
+
+
+def at_extremes(names: Sequence[str], steps: int | None = 3) -> Iterator[Case]:
+    """What is meant to work, and every number at odd values."""
+    for name in names:
+        for setting in EXTREMES.get(name, ()):
+            yield Case(name, 0, tuple(setting.split()), steps)
+        for key, usual in library.find(name).defaults.items():
+            number = isinstance(usual, int | float) and not isinstance(usual, bool)
+            for value in ODD if number and key != "seeds" else ():
+                yield Case(name, 0, (f"{key}={value}",), 1, meant=False)
+
+
+def tried(case: Case) -> Verdict:
+    """How it ends; well is with frames or tables that can be read."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
+        patch.setattr(study, "_draw", lambda *given: given[-1].touch())  # pictures take most of the time
+        out = Path(name) / "out"
+        found = attempt(case.words(out), PATIENCE)
+        if found.kind == "refused" and case.meant:
+            return Verdict("unfinished", found.said)
+        if found.kind == "done" and not len(load(out).runs) and not list(out.glob("*.csv")):
+            return Verdict("empty", "neither runs nor tables")
+    return found
+
+
+def sample(names: Sequence[str], rng: random.Random) -> list[Case]:
+    """One extreme of every scenario, for the tests."""
+    return [Case(name, 0, tuple(rng.choice(EXTREMES[name]).split()), 1) for name in names]
+
+
+def main() -> int:
+    """Print what was found; the exit code says whether anything was wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--only", nargs="+", default=library.names(), metavar="NAME")
+    parser.add_argument("--part", choices=("seeds", "extremes", "all"), default="all")
+    options = parser.parse_args()
+    parts = {"seeds": on_seeds(options.only, options.seeds), "extremes": at_extremes(options.only)}
+    began, kinds, bad = time.perf_counter(), collections.Counter[str](), 0
+    for part, cases in parts.items():
+        for case in cases if options.part in (part, "all") else ():
+            found = tried(case)
+            kinds[part, found.kind] += 1
+            if not found.good:
+                bad += 1
+                print(f"--- {found.kind}: {' '.join(case.words(Path('out')))}\n{found.said[-2500:]}", flush=True)
+    told = ", ".join(f"{number} {part} {kind}" for (part, kind), number in sorted(kinds.items()))
+    scenarios = f"{len(options.only)} scenarios, {options.seeds} seeds"
+    print(f"{scenarios}: {sum(kinds.values())} runs in {time.perf_counter() - began:.0f} s, {bad} bad ({told})")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
