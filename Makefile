@@ -1,6 +1,7 @@
 # make run    set up and run the first study: a result and a picture
 # make test   set up and run the tests, on all cores
 # make notebooks   set up, run the notebooks in analysis/ and store them with their outputs
+# make docs   set up and build the documentation into docs/_build/html
 # All create a virtual environment in .venv once and use it again afterwards.
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint notebooks clean
+.PHONY: run test lint notebooks docs clean
 
 run: $(READY)
 	$(BIN)/fedabm run forty_owners
@@ -24,6 +25,11 @@ lint: $(READY)
 notebooks: $(READY)
 	$(BIN)/python -m fedabm.analysis.notebooks
 
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
 # torch goes first, so that the pinned version is taken before anything else asks for a newer one.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -32,4 +38,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) build *.egg-info results
+	rm -rf $(VENV) build *.egg-info results docs/_build docs/_made

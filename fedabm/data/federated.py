@@ -42,6 +42,8 @@ class FederatedData:
     classes: int | None
     tokens: int | None = None
     scaling: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    #: what owners are called, where they have names
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for part in ("train", "test"):

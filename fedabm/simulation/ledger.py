@@ -77,7 +77,7 @@ class Ledger:
 def payment_graph(transfers: pd.DataFrame, step: int | None = None) -> nx.DiGraph:
     """Who paid whom, and how much: in one step, or cumulated over all steps of the frame.
 
-    An edge payer -> payee carries the `amount` and the `reason`s.  The server is the node "server".
+    An edge payer -> payee carries the `amount` and every `reason`.  The server is the node "server".
     """
     chosen = _chosen(transfers, step)
     graph = nx.DiGraph()

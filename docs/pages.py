@@ -1,0 +1,139 @@
+"""Pages that are made when the documentation is built: the reference, the gallery, notebooks and the ledger.
+
+Docstrings of fedabm are plain text: paragraphs, `names`, indented formulas, columns of names and meanings, examples.
+`as_markup` turns them into reStructuredText.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from fedabm.study.library import find, names
+
+HERE = Path(__file__).parent
+MADE = HERE / "_made"
+
+#: rooms of the reference, from what users need most on
+ROOMS = (
+    "simulation",
+    "mechanisms",
+    "strategies",
+    "games",
+    "solving",
+    "shapley",
+    "compare",
+    "learning",
+    "data",
+    "sweep",
+    "results",
+    "study",
+    "specs",
+    "report",
+    "views",
+    "papers",
+    "common",
+)
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Make the pages before Sphinx looks for its sources."""
+    app.connect("builder-inited", lambda app: make())
+    app.connect("autodoc-process-docstring", _process)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def make() -> None:
+    """Write all pages that are made."""
+    shutil.rmtree(MADE, ignore_errors=True)
+    (MADE / "reference").mkdir(parents=True)
+    (MADE / "notebooks").mkdir()
+    for room in ROOMS:
+        _reference(room)
+    listed = "\n".join(f"{room}" for room in ROOMS)
+    _write("reference/index.md", f"# Reference\n\nThe rooms of the library.\n\n```{{toctree}}\n{listed}\n```\n")
+    _gallery()
+    root = HERE.parent
+    for path in sorted((root / "analysis").glob("*.ipynb")):
+        shutil.copy(path, MADE / "notebooks" / path.name)
+    books = "\n".join(path.stem for path in sorted((MADE / "notebooks").glob("*.ipynb")))
+    _write("notebooks/index.md", f"# Notebooks\n\n```{{toctree}}\n{books}\n```\n")
+    for name, source in (("ledger", root / "analysis" / "REPRODUCTION.md"), ("changelog", root / "CHANGELOG.md")):
+        shutil.copy(source, MADE / f"{name}.md")
+
+
+def _reference(room: str) -> None:
+    """One page per room: what it is for, and every module with its public names."""
+    package = importlib.import_module(f"fedabm.{room}")
+    found = [one.name for one in pkgutil.walk_packages(package.__path__, f"fedabm.{room}.")]
+    title = f"fedabm.{room}"
+    lines = [title, "=" * len(title), "", *as_markup((package.__doc__ or "").splitlines()), ""]
+    for name in found:
+        module = importlib.import_module(name)
+        public = getattr(module, "__all__", None)
+        if not public or hasattr(module, "__path__"):
+            continue
+        short = name.removeprefix("fedabm.")
+        lines += [short, "-" * len(short), "", f".. automodule:: {name}", f"   :members: {', '.join(public)}", ""]
+    _write(f"reference/{room}.rst", "\n".join(lines) + "\n")
+
+
+def _gallery() -> None:
+    """Every study with its question and parameters, and its picture where one is stored."""
+    lines = ["# Gallery", "", "Every study of the package, and the question that it answers.", ""]
+    for name in names():
+        script = find(name)
+        lines += [f"## {name}", "", f"**{script.question}**", "", f"    fedabm run {name}", ""]
+        text = (script.module.__doc__ or "").strip().partition("\n")[2].strip()
+        lines += [re.sub(r"(?<!\s)\s*\n(?!\n)", " ", text), ""] if text else []
+        picture = HERE / "gallery" / f"{name}.jpg"
+        if picture.exists():
+            lines += [f"![{script.question}](../gallery/{name}.jpg)", ""]
+    _write("gallery.md", "\n".join(lines))
+
+
+def _write(name: str, text: str) -> None:
+    (MADE / name).write_text(text, "utf-8")
+
+
+def _process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    lines[:] = as_markup(lines)
+
+
+def as_markup(lines: list[str]) -> list[str]:
+    """Plain docstrings as reStructuredText.
+
+    >>> as_markup(["Pay |x| by `rate`.", "", "    p = r * s", "", ">>> 1", "1"])
+    ['Pay \\\\|x\\\\| by ``rate``.', '', '::', '', '    p = r * s', '', '', '>>> 1', '1', '']
+    """
+    made: list[str] = []
+    for block in re.split(r"\n\s*\n", "\n".join(lines).strip("\n")):
+        rows = block.split("\n")
+        if rows[0].lstrip().startswith(">>>"):
+            made += [*rows, ""]
+        elif _is_literal(rows):
+            least = min(len(row) - len(row.lstrip()) for row in rows)
+            made += ["::", "", *(f"    {row[least:]}" for row in rows), "", ""]
+        elif all(row.lstrip().startswith("- ") or row.startswith("  ") for row in rows) and rows[0].startswith("- "):
+            made += [*map(_inline, rows), ""]
+        else:
+            made += [*(_inline(row.strip()) for row in rows), ""]
+    return made
+
+
+def _is_literal(rows: list[str]) -> bool:
+    """Formulas are indented; columns of names and meanings, tables and lists of rules keep their lines."""
+    columns = [re.match(r"\s*\S+(\s\S+)*?\s{2,}\S", row) for row in rows]
+    return rows[0].startswith("    ") or (len(rows) > 1 and all(columns)) or any("===" in row for row in rows)
+
+
+def _inline(row: str) -> str:
+    """Names in backticks as code; what else would be markup is escaped."""
+    parts = re.split(r"(`[^`]+`)", row)
+    return "".join(
+        f"``{part[1:-1]}``" if part.startswith("`") else re.sub(r"([*|\\]|_(?=\W|$))", r"\\\1", part) for part in parts
+    )
