@@ -87,7 +87,7 @@ def from_csv(
     if gaps:
         raise InputError(f"{gaps} rows of {path} have gaps; fill or remove them first")
     numbers = standardise(pd.get_dummies(frame[used], dtype=float).to_numpy(float))
-    how = {"test_share": test_share, "seed": seed, "regression": regression, "name": Path(path).stem}
+    how: dict[str, Any] = {"test_share": test_share, "seed": seed, "regression": regression, "name": Path(path).stem}
     return from_arrays(numbers, frame[label].to_numpy(), frame[owner].tolist(), **how)
 
 
