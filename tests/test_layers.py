@@ -29,7 +29,7 @@ LAYERS = (
     ("results",),
     ("simulation", "solving"),
     ("fedabm",),
-    ("testing",),
+    ("testing", "tournament"),
     ("data",),
     ("learning",),
     ("specs",),

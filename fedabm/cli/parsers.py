@@ -20,7 +20,20 @@ def command_line() -> argparse.ArgumentParser:
     parser = _Parser(prog="fedabm", description="Strategic behaviour in federated learning.")
     parser.add_argument("--version", action="version", version=f"fedabm {version('fedabm')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in (_list, _run, _solve, _sweep, _report, _data, _reproduce, _record, _init, _compare, _audit):
+    for add in (
+        _list,
+        _run,
+        _solve,
+        _sweep,
+        _report,
+        _data,
+        _reproduce,
+        _record,
+        _init,
+        _compare,
+        _audit,
+        _tournament,
+    ):
         add(commands)
     return parser
 
@@ -60,6 +73,22 @@ def _run(commands: Any) -> None:
         "--checkpoint", type=float, default=60.0, metavar="SECONDS", help="how often to save a long run (default 60)"
     )
     parser.set_defaults(command="fedabm.cli.run:run_scenario")
+
+
+def _tournament(commands: Any) -> None:
+    parser = commands.add_parser("tournament", help="which behaviour survives under which mechanism")
+    parser.add_argument("--quick", action="store_true", help="two mechanisms, three seeds: seconds")
+    parser.add_argument("--strategy", action="append", metavar="NAME", help="name or { kind = ..., ... }; repeatable")
+    parser.add_argument("--mechanism", action="append", metavar="NAME", help="name or { kind = ..., ... }; repeatable")
+    parser.add_argument("--seed", type=int, default=0, help="all randomness comes from it (default 0)")
+    parser.add_argument("--steps", type=int, help="at most this many steps per run")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter; repeatable")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: a new folder in results/)")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    parser.add_argument(
+        "--format", action="append", default=[], choices=("pdf", "svg"), help="pictures in this format too; repeatable"
+    )
+    parser.set_defaults(command="fedabm.cli.tournament:tournament")
 
 
 def _init(commands: Any) -> None:

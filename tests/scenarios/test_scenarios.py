@@ -34,6 +34,7 @@ FEW = {
     "mechanism_by_population": ["owners=3", "seeds=1"],
     "proportional_rules": ["powers=0,1", "owners=300", "simulated=20"],
     "screening": ["points=5"],
+    "tournament": ['mechanisms=["no_payments", "shapley_share"]', "owners=3", "seeds=1"],
     "value_shaping": ["complexities=1", "points=4"],
 }
 

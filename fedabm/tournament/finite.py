@@ -1,0 +1,78 @@
+"""Small populations, in which chance decides who is copied: the Moran process and alpha-rank.
+
+In a population of M owners, l mutants s among residents r meet in federations of N drawn from it and earn f_s(l) and
+f_r(l).  One owner copies another with Fermi's probability; the mutant takes over with probability
+
+    rho = 1 / (1 + sum_{k=1}^{M-1} prod_{l=1}^{k} exp(-intensity (f_s(l) - f_r(l))))
+
+Fudenberg and Imhof 2006; Traulsen, Nowak and Pacheco 2006.  Where mutants are rare the population is nearly always of
+one kind, and goes from r to s with probability rho / (K - 1).  How long it stays with each strategy is alpha-rank:
+Omidshafiei et al. 2019, "alpha-Rank: Multi-Agent Evaluation by Evolution".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import hypergeom
+
+from fedabm.common.arrays import Array
+from fedabm.common.errors import check_positive, check_whole
+from fedabm.tournament.empirical import EmpiricalGame
+
+__all__ = ["alpha_rank", "fixation"]
+
+
+def fixation(game: EmpiricalGame, population: int = 50, intensity: float = 10.0) -> Array:
+    """rho (K, K): the chance that one mutant of the column takes over a population of the row; 1/M without selection.
+
+    `intensity` is per range of payoffs.
+    """
+    check_whole("population", population, game.owners)
+    check_positive("intensity", intensity, zero=True)
+    kinds = range(len(game.strategies))
+    chances = [[_takes_over(game, r, s, population, intensity) if r != s else np.nan for s in kinds] for r in kinds]
+    return np.array(chances)
+
+
+def alpha_rank(game: EmpiricalGame, population: int = 50, intensity: float = 10.0) -> Array:
+    """The share of time (K,) that a population with rare mutants spends with each strategy."""
+    kinds = len(game.strategies)
+    if kinds == 1:
+        return np.ones(1)
+    moves = np.nan_to_num(fixation(game, population, intensity)) / (kinds - 1)
+    # Chances may be tiny; only their ratios matter for how long a population stays where it is.
+    moves /= max(float(moves.max()), 1e-300)
+    flow = moves - np.diag(moves.sum(axis=1))
+    equations = np.vstack([flow.T, np.ones(kinds)])
+    share = np.linalg.lstsq(equations, np.append(np.zeros(kinds), 1.0), rcond=None)[0]
+    share = np.maximum(share, 0.0)
+    return share / share.sum()
+
+
+def _takes_over(game: EmpiricalGame, resident: int, mutant: int, population: int, intensity: float) -> float:
+    """rho, summed in logarithms: with strong selection the products are astronomic."""
+    mutants = range(1, population)
+    gain = np.array([_advantage(game, resident, mutant, population, count) for count in mutants])
+    lost = -np.cumsum(intensity * gain / game.scale)
+    top = max(float(lost.max()), 0.0)
+    return float(np.exp(-top) / (np.exp(-top) + np.exp(lost - top).sum()))
+
+
+def _advantage(game: EmpiricalGame, resident: int, mutant: int, population: int, mutants: int) -> float:
+    """f_s(l) - f_r(l): what a mutant earns more than a resident, in federations drawn from the population."""
+    others = game.owners - 1
+    met = np.arange(others + 1)
+    by_mutant = hypergeom.pmf(met, population - 1, mutants - 1, others)
+    by_resident = hypergeom.pmf(met, population - 1, mutants, others)
+    earned = [_earned(game, resident, mutant, int(many)) for many in met]
+    as_mutant, as_resident = np.array(earned).T
+    return float(by_mutant @ as_mutant - by_resident @ as_resident)
+
+
+def _earned(game: EmpiricalGame, resident: int, mutant: int, mutants: int) -> tuple[float, float]:
+    """What a mutant and a resident earn beside so many mutants among their N - 1 partners."""
+    counts = np.zeros(len(game.strategies), dtype=int)
+    counts[mutant] += mutants
+    counts[resident] += game.owners - 1 - mutants
+    one = np.eye(len(counts), dtype=int)
+    return game.payoff(counts + one[mutant], mutant), game.payoff(counts + one[resident], resident)

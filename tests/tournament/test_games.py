@@ -1,0 +1,113 @@
+"""Empirical games against known answers: hawks and doves, rock, paper, scissors, and the games that nashpy solves."""
+
+from math import comb
+
+import nashpy
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedabm import InputError
+from fedabm.tournament import EmpiricalGame, alpha_rank, ends, fixation, symmetric_equilibria, velocity
+from fedabm.tournament.empirical import mixtures
+from fedabm.tournament.replicator import trajectory
+
+numbers = st.integers(0, 10**6).map(np.random.default_rng)
+
+
+def of_two(matrix) -> EmpiricalGame:
+    """A symmetric game of two owners, entry (i, j) being what i earns beside j."""
+    kinds = len(matrix)
+    counts = mixtures(2, kinds)
+    table = np.full(counts.shape, np.nan)
+    for place, row in enumerate(counts):
+        for i in np.flatnonzero(row):
+            partner = row - np.eye(kinds, dtype=int)[i]
+            table[place, i] = matrix[i][int(np.argmax(partner))]
+    return EmpiricalGame([f"s{k}" for k in range(kinds)], 2, table)
+
+
+HAWKS = of_two([[-1.0, 2.0], [0.0, 1.0]])
+ROCK_PAPER_SCISSORS = of_two([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
+PRISONERS = of_two([[3.0, 0.0], [5.0, 1.0]])
+
+
+@given(rng=numbers, x=st.floats(0, 1))
+def test_among_two_owners_fitness_is_the_matrix_times_the_mixture(rng, x):
+    matrix = rng.normal(size=(3, 3))
+    mixture = np.array([x, (1 - x) * 0.3, (1 - x) * 0.7])
+    np.testing.assert_allclose(of_two(matrix).fitness(mixture), matrix @ mixture)
+    np.testing.assert_allclose(of_two(matrix).fitness([mixture, mixture])[1], matrix @ mixture)
+
+
+@given(x=st.floats(0, 1), owners=st.integers(2, 6))
+def test_a_public_good_of_many_owners_by_the_binomial_formula(x, owners):
+    """Contributors earn b k / n - 1 among k of them, the others b k / n: a free-rider always earns 1 - b / n more."""
+    counts = mixtures(owners, 2)
+    share = 3.0 * counts[:, 0] / owners
+    table = np.where(counts > 0, np.column_stack([share - 1.0, share]), np.nan)
+    gives, takes = EmpiricalGame(["gives", "takes"], owners, table).fitness([x, 1 - x])
+    chance = [comb(owners - 1, k) * x**k * (1 - x) ** (owners - 1 - k) for k in range(owners)]
+    assert gives == pytest.approx(sum(p * (3.0 * (k + 1) / owners - 1) for k, p in enumerate(chance)))
+    assert takes - gives == pytest.approx(1 - 3.0 / owners)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning:nashpy")
+@given(rng=numbers)
+def test_equilibria_of_two_owners_are_those_of_nashpy(rng):
+    matrix = rng.normal(size=(3, 3))
+    pairs = nashpy.Game(matrix, matrix.T).support_enumeration()
+    known = [row for row, column in pairs if np.allclose(row, column)]
+    found = symmetric_equilibria(of_two(matrix))
+    assert len(found) % 2 == 1
+    np.testing.assert_allclose(of_two(matrix).regret(found), 0.0, atol=1e-6)
+    for mixture in known:
+        assert any(np.allclose(mixture, one, atol=1e-6) for one in found)
+
+
+@given(rng=numbers)
+def test_the_flow_is_that_of_nashpy_and_stays_on_the_simplex(rng):
+    matrix, start = rng.uniform(size=(3, 3)), np.array([0.2, 0.3, 0.5])
+    game = of_two(matrix)
+    assert velocity(game, start).sum() == pytest.approx(0.0, abs=1e-12)
+    times = np.linspace(0.0, 3.0, 4)
+    theirs = nashpy.Game(matrix).replicator_dynamics(y0=start, timepoints=times)
+    np.testing.assert_allclose(trajectory(game, start, 3.0 * game.scale)[-1], theirs[-1], atol=1e-4)
+
+
+def test_hawks_and_doves_end_half_and_half():
+    (end,) = ends(HAWKS)
+    assert end.mixture == pytest.approx([0.5, 0.5], abs=1e-6)
+    assert end.basin == 1.0
+    assert end.regret == pytest.approx(0.0, abs=1e-6)
+    assert [one.tolist() for one in symmetric_equilibria(HAWKS)] == [[0.5, 0.5]]
+
+
+def test_prisoners_end_as_defectors():
+    (end,) = ends(PRISONERS)
+    assert end.mixture == pytest.approx([0.0, 1.0], abs=1e-6)
+    assert alpha_rank(PRISONERS, 20, 10.0) == pytest.approx([0.0, 1.0], abs=1e-4)
+
+
+def test_rock_paper_scissors_leave_nobody_ahead():
+    assert alpha_rank(ROCK_PAPER_SCISSORS) == pytest.approx([1 / 3] * 3)
+    (mixed,) = symmetric_equilibria(ROCK_PAPER_SCISSORS)
+    assert mixed == pytest.approx([1 / 3] * 3)
+
+
+@settings(max_examples=10)
+@given(gain=st.floats(-1.0, 1.0), population=st.integers(2, 60), intensity=st.sampled_from([0.0, 0.5, 3.0]))
+def test_fixation_of_a_constant_advantage(gain, population, intensity):
+    """rho = (1 - e^-d) / (1 - e^-dM) for an advantage d in every state; 1/M without one."""
+    game = of_two([[1.0, 1.0], [1.0 + gain, 1.0 + gain]])
+    d = intensity * gain / game.scale
+    known = 1 / population if abs(d) < 1e-9 else np.expm1(-d) / np.expm1(-d * population)
+    assert fixation(game, population, intensity)[0, 1] == pytest.approx(known, rel=1e-6)
+
+
+def test_a_game_with_holes_is_refused():
+    with pytest.raises(InputError, match="give one row per mixture"):
+        EmpiricalGame(["a", "b"], 2, [[1.0, 2.0]])
+    with pytest.raises(InputError, match="play every mixture"):
+        EmpiricalGame(["a", "b"], 2, [[1.0, np.nan], [np.nan, 1.0], [np.nan, 1.0]])
