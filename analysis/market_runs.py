@@ -30,6 +30,8 @@ __all__ = [
 
 #: rules that the paper calls by other names than we do
 _KINDS = {"iPFL": "ModelMarket", "pFedGraph": "PFedGraph"}
+#: partitions as the paper writes them
+_TITLES = {"niid": "NIID", "cluster": "Cluster", "skew": "Skew", "natural": "natural owners"}
 
 
 def rule_looks(labels: Iterable[str]) -> dict[str, Look]:
@@ -118,6 +120,9 @@ def accuracy_against_utility(panel: plt.Axes, table: pd.DataFrame, title: str) -
             color=looks[row["label"]].colour,
             marker=looks[row["label"]].marker,
             markersize=11 if row["label"] == "iPFL" else 7,
+            # The market's mark is large: others that lie on it are drawn above.
+            zorder=2 if row["label"] == "iPFL" else 3,
+            alpha=0.85,
             label=row["label"],
             capsize=2,
             linewidth=1,
@@ -133,7 +138,7 @@ def comparison_picture(table: pd.DataFrame, splits: Sequence[str], words: str) -
     figure, panels = plt.subplots(1, len(splits), figsize=(4.0 * len(splits), 3.8), squeeze=False)
     figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
     for panel, split in zip(panels[0], splits, strict=True):
-        accuracy_against_utility(panel, table[table["split"] == split], split)
+        accuracy_against_utility(panel, table[table["split"] == split], _TITLES.get(split, split))
     handles, labels = panels[0][0].get_legend_handles_labels()
     columns = min(len(labels), 3 * len(splits))
     figure.legend(handles, labels, loc="outside lower center", ncol=columns, frameon=False)

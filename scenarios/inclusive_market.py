@@ -51,7 +51,7 @@ def run(
         f"Money for models in {market.steps} rounds ({setting.data}): arrows run from payer to payee, numbers are net"
     )
     study.picture(money_picture(money, title), "inclusive_market")
-    study.picture(_figure(study.frames, seeds), "rounds")
+    study.picture(_figure(study.frames, f"{setting.data}: means by role; {spread_words(seeds, 'bands')}"), "rounds")
 
 
 def _one_seed(study: Study, setting: MarketSetting, attack: str, seed: int) -> Federation:
@@ -117,7 +117,7 @@ def _say(study: Study, owners: pd.DataFrame, rounds: int) -> None:
     study.note(f"A seller earned {sellers['payment']:.4g}.  The attacker {until}.  The server's balance: {balance:g}.")
 
 
-def _figure(frames: Frames, seeds: int) -> Figure:
+def _figure(frames: Frames, words: str) -> Figure:
     """Accuracy less that of training alone, and models sold, round by round and role by role, with bands over seeds."""
     figure, (left, right) = panels(2, width=4.2)
     both = frames.owners.merge(frames.runs[["run", "label", "seed"]], on="run").astype({"role": str})
@@ -132,7 +132,7 @@ def _figure(frames: Frames, seeds: int) -> Figure:
         means = mine.groupby(["seed", "step"])[["better", "exports"]].mean().reset_index()
         banded(left, means, "better", label=label, **look)
         banded(right, means, "exports", **look)
-    figure.suptitle(f"means by role; {spread_words(seeds, 'bands')}", fontsize="medium")
+    figure.suptitle(words, fontsize="medium")
     left.axhline(0.0, color="0.3", linewidth=0.8)
     dress(left, "better than alone", "round", "accuracy gained (points)")
     dress(right, "models sold", "round", "buyers of an owner (mean)")

@@ -33,6 +33,8 @@ from fedabm.study.study import Study
 
 #: attackers that train before they spoil what they send, and want no model
 TRAIN = ("shuffle", "sign_flip", "noise", "scaled")
+#: attacks as the paper calls them
+TITLES = {"sign_flip": "sign flip", "constant": "same value", "gaussian": "Gaussian"}
 #: attackers that ask what everybody asks
 PRICED = ("constant", "gaussian")
 Against = Literal["honest", "absent"]
@@ -141,6 +143,7 @@ def _figure(found: pd.DataFrame, setting: MarketSetting, against: Against, seeds
     figure, (left, right) = panels(2, width=5.4, height=3.4)
     gained = found["attacker utility"] - found["attacker utility before"]
     shown = found.assign(points=100 * found["accuracy change"], gained=gained)
+    shown["attack"] = shown["attack"].map(lambda name: TITLES.get(name, name))
     palette = styled(rule_looks(shown["rule"]), "palette")["palette"]
     bars = {"errorbar": "sd", "capsize": 0.08, "err_kws": {"linewidth": 1}}
     shared = {"x": "attack", "hue": "rule", "hue_order": list(dict.fromkeys(shown["rule"])), "palette": palette, **bars}
@@ -150,7 +153,7 @@ def _figure(found: pd.DataFrame, setting: MarketSetting, against: Against, seeds
         panel.axhline(0.0, color="0.2", linewidth=0.8)
         panel.set_xlabel("")
     left.set(title="benign owners", ylabel="accuracy change (points; log beyond 1)")
-    right.set(title="the attacker", ylabel=f"utility above what it has when {against}")
+    right.set(title="the attacker", ylabel=f"utility, less that when {against}")
     handles, labels = left.get_legend_handles_labels()
     left.get_legend().remove()
     figure.legend(handles, labels, loc="outside lower center", ncol=len(labels), frameon=False)

@@ -12,9 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm.analysis.curves import COLOURS, LINES, dress, panels
+from fedabm.analysis.curves import LINES, dress, panels
+from fedabm.analysis.looks import strategy_looks
 from fedabm.analysis.market_runs import counted, owner_sums, spread_words
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_positive, check_whole
@@ -138,15 +140,17 @@ def _figure(found: pd.DataFrame, setting: MarketSetting, seeds: int) -> Figure:
     figure, axes = panels(len(lies), width=3.8, height=3.2)
     twice = found[found["who"] == "twice"]["change"].mean()
     companies = [who for who in ("alone", "two together") if (found["who"] == who).any()]
+    looks = dict(zip(companies, strategy_looks(f"liar {who}" for who in companies).values(), strict=True))
     for panel, lie in zip(axes, lies, strict=True):
         for k, who in enumerate(companies):
             line = found[(found["who"] == who) & (found["lie"] == lie)].groupby("factor")["change"].agg(["mean", "std"])
             line.loc[1.0] = 0.0
             line = line.sort_index()
-            style = {"color": COLOURS[k], "linestyle": LINES[k], "marker": "os"[k], "label": who, "capsize": 2}
+            look = looks[who]
+            style = {"color": look.colour, "linestyle": LINES[k], "marker": look.marker, "label": who, "capsize": 2}
             panel.errorbar(line.index, line["mean"], yerr=line["std"].fillna(0.0), markersize=4, **style)
         if np.isfinite(twice):
-            panel.axhline(twice, color=COLOURS[3], linestyle=":", label="one owner, two accounts (no lie)")
+            _beside(panel, twice)
         panel.axhline(0.0, color="0.3", linewidth=0.8)
         panel.set_xscale("log")
         ticks = np.unique([1.0, *found[found["lie"] == lie]["factor"]])
@@ -158,6 +162,14 @@ def _figure(found: pd.DataFrame, setting: MarketSetting, seeds: int) -> Figure:
     words = f"{setting.data}, {SPLIT}: against honesty on the same draws; {spread_words(seeds)}; above 0 the lie pays"
     figure.suptitle(words, fontsize="medium")
     return figure
+
+
+def _beside(panel: Axes, twice: float) -> None:
+    """What two accounts bring, as a line where there is room for it; it must not flatten what is shown."""
+    low, high = panel.get_ylim()
+    words = f"one owner, two accounts, no lie: {twice:+.3g}"
+    panel.axhline(twice, color="0.35", linestyle=":", label=words)
+    panel.set_ylim(low, high)
 
 
 if __name__ == "__main__":
