@@ -8,6 +8,7 @@ has left, and those who were to be paid share what came in (see `Treasury`), so 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pandas as pd
@@ -70,9 +71,7 @@ def _table(frames: Frames, final: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for label in _CASES:
         mine, end = owners[owners["label"] == label], final[final["label"] == label]
-        ranks = end.groupby("seed").apply(
-            lambda one: one["contribution"].corr(one["payment"], "spearman"), include_groups=False
-        )
+        ranks = end.groupby("seed").apply(_rank_correlation, include_groups=False)
         rows.append(
             {
                 "case": label,
@@ -86,6 +85,12 @@ def _table(frames: Frames, final: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def _rank_correlation(end: pd.DataFrame) -> float:
+    """Of payments with contributions; none where all give or get the same."""
+    varied = end["contribution"].nunique() > 1 and end["payment"].nunique() > 1
+    return end["contribution"].corr(end["payment"], "spearman") if varied else math.nan
 
 
 def _figure(final: pd.DataFrame, data: str, budget: float) -> Figure:

@@ -21,7 +21,7 @@ def test_every_scenario_has_extremes_that_must_work():
         Case("market_theory", 0, ("eagerness=0",), 2),
         Case("free_riding", 0, ("free_riders=11", "liars=0"), 2),
         Case("free_riding_collapse", 0, ("owners=1",), 2),
-        Case("two_phase", 0, ("subsidy=0",), 2),
+        Case("two_phase", 0, ("costs=0,0",), 2),
         Case("payments_by_contribution", 0, ("budget=1e-6",), 2),
         Case("inclusive_market", 0, ("attack=nan",), 2),
         Case("first_training", 0, ("owners=1", "free_riders=0", "rounds=1"), 1),
