@@ -7,6 +7,10 @@ A trained model is worth 10^9 USD to each company and its loss falls as a power 
 while one more token costs 10^-3 USD (Karimireddy et al. 2022, Appendix C.1 and Figure 5).  The exponent is printed as
 0.95, which needs only 224 companies; 0.095, the value that Kaplan et al. 2020 report, needs 1618 and fits the paper's
 "at least 1000".  --set exponent=0.95 shows the printed one.
+
+The paper fits its law to losses that its authors read off a picture (Kaplan et al. 2020, Figure 1); the numbers are
+printed nowhere, and none are made up here.  With --set losses=FILE.csv (columns `tokens` and `loss`) points are drawn,
+and the law is fitted to them as in the paper, by a line through their logarithms; it replaces exponent and tokens.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from fedabm.games.costs import Linear
 from fedabm.games.curves import Array
 from fedabm.games.individual import individual_optimum, smallest_federation, viability_cost
 from fedabm.mechanisms.value_shaping import ValueShaping
-from fedabm.papers.karimireddy2022.shaping import shaped_total, value_of_tokens
+from fedabm.papers.karimireddy2022.shaping import fit_losses, shaped_total, value_of_tokens
 from fedabm.study.study import Study
 
 #: what GPT-3 was trained on, in tokens (Brown et al. 2020, as cited in the paper)
@@ -45,6 +49,7 @@ def run(
     tokens: float = 5.4e13,
     companies: int = 3000,
     points: int = 120,
+    losses: str = "",
 ) -> None:
     """Simulate `companies` that start with all they could pay for, and compute the smallest number that works."""
     check_range("exponent", exponent, 1e-3, 10.0)
@@ -54,6 +59,12 @@ def run(
     check_whole("points", points, 2)
     if not exponent * np.log10(tokens) + np.log10(worth) < 100:
         raise InputError(f"exponent {exponent:g} is too large for {tokens:g} tokens; give one below 1")
+    known = _read(losses) if losses else None
+    if known is not None:
+        tokens, exponent, quality = fit_losses(known["tokens"].to_numpy(float), known["loss"].to_numpy(float))
+        study.note(
+            f"Fitted to {len(known)} losses: ({tokens:.3g} / m)^{exponent:.4g}, R^2 of the logarithms {quality:.4f}"
+        )
     accuracy = value_of_tokens(exponent, worth, tokens)
     people = population([cost] * companies, worth / cost, starts=worth / cost)
     study.simulate(Scenario(people, accuracy, ValueShaping(), steps=500, record=None), f"{companies} companies")
@@ -61,7 +72,18 @@ def run(
     study.table(_summary(oracles, cost, companies), f"Companies that share their data (c = {cost:g} USD per token)")
     data, expected = study.frames.owners["contribution"].sum(), shaped_total(accuracy, cost, companies)
     study.note(f"The simulated companies end with {data:.6g} tokens; the equilibrium has {expected:.6g}.")
-    study.picture(_figure(accuracy, cost, tokens, points), "gpt3")
+    study.picture(_figure(accuracy, cost, tokens, points, known), "gpt3")
+
+
+def _read(file: str) -> pd.DataFrame:
+    """Losses at sizes of data."""
+    try:
+        found = pd.read_csv(file)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {file!r}: {error}; give a CSV file with the columns tokens and loss") from None
+    if not {"tokens", "loss"} <= set(found.columns):
+        raise InputError(f"{file!r} has the columns {', '.join(found.columns)}; it needs tokens and loss")
+    return found
 
 
 def _summary(oracles: Sequence[PowerLaw], cost: float, companies: int) -> pd.DataFrame:
@@ -76,18 +98,22 @@ def _summary(oracles: Sequence[PowerLaw], cost: float, companies: int) -> pd.Dat
     return pd.DataFrame(rows, columns=names)
 
 
-def _figure(accuracy: PowerLaw, cost: float, tokens: float, points: int) -> Figure:
+def _figure(accuracy: PowerLaw, cost: float, tokens: float, points: int, known: pd.DataFrame | None) -> Figure:
     figure, (loss, alone, shaped) = panels(3, width=3.9, height=3.3)
-    _loss(loss, accuracy, tokens, points)
+    least = 1e8
+    if known is not None:
+        least = min(least, float(known["tokens"].min()))
+        loss.plot(known["tokens"], known["loss"], "o", color=COLOURS[1], markersize=4, label="losses", zorder=4)
+    _loss(loss, accuracy, tokens, points, least)
     _alone(alone, accuracy, cost, points)
     _shaped(shaped, accuracy, cost, points)
     return figure
 
 
-def _loss(panel: Axes, accuracy: PowerLaw, tokens: float, points: int) -> None:
-    sizes = np.geomspace(1e8, 1e2 * tokens, points)
+def _loss(panel: Axes, accuracy: PowerLaw, tokens: float, points: int, least: float) -> None:
+    sizes = np.geomspace(least, 1e2 * tokens, points)
     law = (tokens / sizes) ** accuracy.exponent
-    powers(panel, sizes, {rf"$(5.4\cdot 10^{{13}}/m)^{{{accuracy.exponent:g}}}$": law}, colours=COLOURS[2:])
+    powers(panel, sizes, {_law(tokens, accuracy.exponent): law}, colours=COLOURS[2:])
     panel.axhline(1, color="0.5", linestyle=":", linewidth=1)
     panel.axvline(tokens, color="0.5", linestyle=":", linewidth=1)
     mark(panel, tokens, 1.0, "worth something\nfrom here on", (-8, -22), "0.25")
@@ -96,6 +122,11 @@ def _loss(panel: Axes, accuracy: PowerLaw, tokens: float, points: int) -> None:
         panel.minorticks_off()
     _star(panel, _TOKENS, (tokens / _TOKENS) ** accuracy.exponent, "tokens of GPT-3")
     dress(panel, "(a) loss", "tokens m", "loss", "upper right")
+
+
+def _law(tokens: float, exponent: float) -> str:
+    power = int(np.floor(np.log10(tokens)))
+    return rf"$({tokens / 10.0**power:.3g}\cdot 10^{{{power}}}/m)^{{{exponent:.3g}}}$"
 
 
 def _alone(panel: Axes, accuracy: PowerLaw, cost: float, points: int) -> None:

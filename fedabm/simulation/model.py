@@ -165,7 +165,10 @@ class Federation(Measured):
     def receive(self, present: Members, outcome: Outcome, accuracy: Array) -> None:
         """Owners get their models and money, and bear their true costs."""
         imports = None if self._links is None else self._links.linked
-        deal, value = self.population.deal(present, outcome.access * accuracy, imports), self.scenario.valuation
+        deal, value = (
+            self.population.deal(present, self.hand_out(present, outcome, accuracy), imports),
+            self.scenario.valuation,
+        )
         people, paid = self.population, balances(self._transfers, len(self.population))
         people.payment = paid
         people.utility = np.where(people.stayed, 0.0, paid)
@@ -173,6 +176,14 @@ class Federation(Measured):
         people.receive(present, deal.accuracy, paid[present], gain, cost)
         if self.sight is not None:
             self.sight.show(people.stayed, people.claimed, people.claimed_size, people.accuracy, people.payment)
+
+    def hand_out(self, present: Members, outcome: Outcome, accuracy: Array) -> Array:
+        """What the models are worth that owners are handed: the full one, or one that is as much worse as it says."""
+        promised = outcome.access * accuracy
+        worse = outcome.access < 1.0
+        if np.any(worse):
+            promised[worse] = self.accuracy.hand_out(present[worse], self.population.contribution, promised[worse])
+        return promised
 
     def watch(self, acted: Members, moved: float) -> None:
         """Note whether everybody has acted since anybody last moved, and ask the stopping rule.

@@ -13,7 +13,13 @@ from fedabm.mechanisms.proportional_shapley import ProportionalShapley
 from fedabm.mechanisms.value_shaping import shaped_equilibrium
 from fedabm.papers.karimireddy2022.menus import one_owner, over_chances
 from fedabm.papers.karimireddy2022.proportional import Market, largest_symmetric
-from fedabm.papers.karimireddy2022.shaping import largest_complexity, optima_alone, shaped_total, value_of_tokens
+from fedabm.papers.karimireddy2022.shaping import (
+    fit_losses,
+    largest_complexity,
+    optima_alone,
+    shaped_total,
+    value_of_tokens,
+)
 from fedabm.scenarios import cost_discrimination
 from fedabm.study.library import find
 from fedabm.study.study import Study
@@ -119,6 +125,25 @@ def test_simulated_companies_reach_the_equilibrium():
     expected = shaped_total(value_of_tokens(), 1e-3, 2500)
     assert study.frames.runs["converged"].all()
     assert study.frames.owners["contribution"].sum() == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_law_is_fitted_to_losses_that_are_given(tmp_path):
+    """Points on (5.4e13 / m)^0.095, with noise that adds up to nothing along the line."""
+    sizes = np.array([1e8, 1e9, 1e10, 1e11])
+    file = tmp_path / "losses.csv"
+    noise = np.exp(0.01 * np.array([1, -1, -1, 1]))
+    pd.DataFrame({"tokens": sizes, "loss": noise * (5.4e13 / sizes) ** 0.095}).to_csv(file, index=False)
+    fit = fit_losses(sizes, (5.4e13 / sizes) ** 0.095)
+    assert (fit.tokens, fit.exponent, fit.r_squared) == pytest.approx((5.4e13, 0.095, 1.0))
+    found = summary(play("gpt3", companies=2500, points=3, losses=str(file)))
+    assert found["exponent"].tolist() == pytest.approx([0.095, 0.95], rel=1e-6)
+    assert found["smallest n"][0] == 1618
+    for text, said in (("a,b\n1,2\n", "needs tokens and loss"), ("tokens,loss\n1,2\n9,3\n", "losses rise")):
+        file.write_text(text)
+        with pytest.raises(InputError, match=said):
+            play("gpt3", companies=10, points=3, losses=str(file))
+    with pytest.raises(InputError, match="cannot read"):
+        play("gpt3", companies=10, points=3, losses=str(tmp_path / "nothing.csv"))
 
 
 # Figure 6

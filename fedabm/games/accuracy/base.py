@@ -103,6 +103,14 @@ class Accuracy(ABC):
         """After the server has sent the owners in `rows` what the mechanism decided; closed forms stay as they are."""
         return self
 
+    def hand_out(self, rows: Rows, contributions: Array, promised: Array) -> Array:
+        """What the models are really worth that the owners in `rows` are handed, if each is `promised` this much.
+
+        `contributions` are everybody's.  Closed forms keep promises to the digit; an oracle that trains hands out
+        models that are really worse.
+        """
+        return promised
+
     def seeded(self, seed: int) -> Accuracy:
         """The accuracies in a run with this seed; closed forms do not depend on chance."""
         return self

@@ -58,6 +58,10 @@ class Wrapping(Accuracy):
         """The model's kinks."""
         return self.model.kinks(profile)
 
+    def hand_out(self, rows: Rows, contributions: Array, promised: Array) -> Array:
+        """As the model hands out."""
+        return self.model.hand_out(rows, contributions, promised)
+
     def marginals(self, profile: Array) -> Array:
         """The model's marginals."""
         return self.model.marginals(profile)

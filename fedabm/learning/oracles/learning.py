@@ -15,10 +15,11 @@ from fedabm.common.errors import InputError, check_whole
 from fedabm.common.random import check_seed
 from fedabm.common.table import Table
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.curves import Array, Line
+from fedabm.games.curves import Array, Line, Rows
 from fedabm.games.sending import Effort, Sending
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.answers import Standing
+from fedabm.learning.oracles.handing import by_noise
 from fedabm.learning.oracles.memory import Memory as Remembered
 from fedabm.learning.oracles.memory import digest
 from fedabm.learning.oracles.scores import Measure
@@ -128,6 +129,11 @@ class Learning(Accuracy):
     def marginals(self, profile: Array) -> Array:
         """None."""
         return self._standing.marginals(profile)
+
+    def hand_out(self, rows: Rows, contributions: Array, promised: Array) -> Array:
+        """The present model with as little noise on its weights as the promises allow."""
+        who = np.arange(self.owners)[rows]
+        return by_noise(self.engine, self.weights, who, promised, self.measure, (self.seed or 0) + self.round)
 
     def advance(self, profile: Array) -> Learning:
         """One honest round on these contributions."""

@@ -18,6 +18,7 @@ from fedabm.games.curves import Array, Rows, beside
 from fedabm.games.sending import Sending, Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.answers import Answering, Answers
+from fedabm.learning.oracles.handing import by_subset
 from fedabm.learning.oracles.memory import Memory, digest
 from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.rules.recipe import Recipe
@@ -109,6 +110,10 @@ class Trained(Answering):
         below, above = (np.where(np.eye(len(profile), dtype=bool), ends, profile) for ends in (low, high))
         return ((self.values(above) - self.values(below)) / (high - low)[:, None]).T
 
+    def hand_out(self, rows: Rows, contributions: Array, promised: Array) -> Array:
+        """Models trained on parts of all contributions."""
+        return by_subset(self.values, np.arange(self.owners)[rows], contributions, promised)
+
     def train(self, sending: Sending) -> tuple[Accuracy, NDArray[np.bool_]]:
         """Train on what owners really contribute; those that tamper do so in every round of the training."""
         counts = self.engine.data.counts(sending.now.contribution)
@@ -149,6 +154,10 @@ class Attacked(Accuracy):
         return self._memory.answers(
             counts, lambda rows: np.stack([self.clean.run(row, self.tampering) for row in rows])
         )
+
+    def hand_out(self, rows: Rows, contributions: Array, promised: Array) -> Array:
+        """Models trained on parts of all contributions, under the same attack."""
+        return by_subset(self.values, np.arange(self.owners)[rows], contributions, promised)
 
     def train(self, sending: Sending) -> tuple[Accuracy, NDArray[np.bool_]]:
         """The next step, with whoever tampers then."""
