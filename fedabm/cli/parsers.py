@@ -118,6 +118,7 @@ def _solve(commands: Any) -> None:
     parser.add_argument(
         "--starts", type=int, metavar="N", help="random starts from which to look for other equilibria (0: none)"
     )
+    parser.add_argument("--time-limit", type=float, metavar="S", help="say after so many seconds what was reached")
     parser.add_argument("--json", action="store_true", help="print all fields of the equilibrium as JSON")
     parser.set_defaults(command="fedabm.cli.solve:solve_game")
 

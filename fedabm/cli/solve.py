@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -23,7 +24,7 @@ _SHOWN = 12
 def solve_game(options: argparse.Namespace) -> None:
     """`fedabm solve SPEC.toml`: the equilibrium with its certificate, and whether there are others."""
     game = read_game(options.spec, options.mechanism)
-    found = solve_all(game, starts=options.starts)
+    found = solve_all(game, starts=options.starts, time_limit=options.time_limit)
     if options.json:
         print(json.dumps(found.as_dict(), indent=2))
         return
@@ -41,9 +42,16 @@ def solve_game(options: argparse.Namespace) -> None:
 
 def _certificate(answer: Equilibrium) -> str:
     """How sure it is."""
-    cycling = "no equilibrium: best responses cycle"
-    verdict = "certified" if answer.converged else "NOT certified" if answer.cycle is None else cycling
-    return f"{verdict}; nobody gains more than {answer.gap:.2g} by a change of its own"
+    if answer.converged:
+        return f"certified; nobody gains more than {answer.gap:.2g} by a change of its own"
+    late = "; time was up" if answer.time_up else ""
+    if answer.verdict == "found":
+        unproven = (
+            "nothing is proven: no shape is promised" if math.isinf(answer.gap) else f"proven is {answer.gap:.2g}"
+        )
+        return f"found, NOT certified; no gain above {answer.gain:.2g} was found, {unproven}{late}"
+    verdict = "no equilibrium: best responses cycle" if answer.verdict == "cycle" else "NOT certified"
+    return f"{verdict}; somebody gains {answer.gain:.2g} by a change of its own{late}"
 
 
 def _number(found: Equilibria) -> str:

@@ -29,6 +29,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "converged": "whether nothing moved any more and the certified gap is within the scenario's tolerance",
         "gap": "certified gap: the most any owner could still gain by another contribution, the others at their word "
         "(empty: cut off)",
+        "found": "the largest such gain that a search found; all that is known where the gap is infinite (empty: cut "
+        "off, or asking would have taken training)",
         "fedabm": "version of fedabm",
         "mesa": "version of mesa",
         "numpy": "version of numpy",

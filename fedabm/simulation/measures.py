@@ -8,7 +8,8 @@ import numpy as np
 
 from fedabm.common.arrays import Array
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.certificate import certified_gains
+from fedabm.games.certificate import Gains, weigh
+from fedabm.games.intervals import Limits
 from fedabm.results.columns import COLUMNS
 from fedabm.simulation.activation import Members
 from fedabm.simulation.membership import Membership
@@ -50,25 +51,43 @@ class Measured(Membership):
         it cannot know, and what a lie gains is not counted.  With `true` the others' contributions are the true ones:
         where somebody lies, regrets then tell what the lie costs those who believe it.  Owners that left have none.
         """
+        return self._weighed(true=true).bound
+
+    def _weighed(self, *, true: bool = False) -> Gains:
+        """What each owner could gain by another contribution, found and proven."""
         people, present = self.population, self.population.present
+        gains = Gains(np.zeros(len(people)), np.zeros(len(people)))
         if not len(present):
-            return np.zeros(len(people))
+            return gains
         reports, oracle = self.announce(present)
         given = people.contribution[present]
         offers = self.server.announce(reports, oracle)
         if true:
             offers = self.scenario.mechanism.offers(oracle, replace(reports, contribution=given))
-        if offers.shape == "unknown" and offers.refund is None:
-            return np.where(people.stayed, np.inf, 0.0)  # nothing could be proven, so no training is spent on it
-        regrets = np.zeros(len(people))
-        regrets[present] = certified_gains(offers, people.cost.take(present), people.capacity[present], given)
-        return regrets
+        provable = offers.shape != "unknown" or offers.refund is not None
+        if not provable and (oracle.costly or not self.scenario.mechanism.promises):
+            # Nothing could be proven, so no training is spent on it.
+            return Gains(np.where(people.stayed, np.nan, 0.0), np.where(people.stayed, np.inf, 0.0))
+        facts = people.cost.take(present), people.capacity[present], given
+        gains.found[present], gains.bound[present] = weigh(offers, *facts, Limits())
+        return gains
 
     @property
     def gap(self) -> float:
         """The certified gap: the largest regret of any owner; zero at a Nash equilibrium of the game announced."""
+        return self._gains[1]
+
+    @property
+    def found(self) -> float:
+        """The largest gain that a search found; where nothing is proven, all that is known (nan: it was not tried)."""
+        return self._gains[0]
+
+    @property
+    def _gains(self) -> tuple[float, float]:
+        """The largest gain found and the largest bound, of this step."""
         if self._gap is None or self._gap[0] != self.steps:
-            self._gap = (self.steps, float(np.max(self.regrets())))
+            gains = self._weighed()
+            self._gap = (self.steps, (float(np.max(gains.found)), float(np.max(gains.bound))))
         return self._gap[1]
 
     @property

@@ -44,7 +44,7 @@ class Membership(mesa.Model):
         #: who has acted since anybody last moved
         self._quiet = np.zeros(len(agents), dtype=bool)
         #: the step in which the gap was last proven, and the gap
-        self._gap: tuple[int, float] | None = None
+        self._gap: tuple[int, tuple[float, float]] | None = None
 
     @property
     def owners(self) -> mesa.agent.AgentSet:

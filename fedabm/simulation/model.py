@@ -240,6 +240,7 @@ class Federation(Measured):
             "status": self.status,
             "converged": not self._torn and self.converged,
             "gap": self.gap if self.steps and not self._torn else np.nan,
+            "found": self.found if self.steps and not self._torn else np.nan,
             "wall_time": time.perf_counter() - self._began,
         }
         owners, transfers = self.recorder.frame(self.population), self.ledger.frame(self.recorder.latest)

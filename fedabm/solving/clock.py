@@ -23,14 +23,21 @@ class Timed(Game):
 
     until: float = math.inf
 
+    @property
+    def over(self) -> bool:
+        """Whether time is up."""
+        return time.perf_counter() > self.until
+
     def offers(self, contributions: Any) -> Offers:
         """The curves that owners face, while there is time."""
-        if time.perf_counter() > self.until:
+        if self.over:
             raise TimeUp
         return super().offers(contributions)
 
 
 def timed(game: Game, seconds: float | None) -> Timed:
-    """The game for so many seconds from now on; None: for ever."""
-    until = math.inf if seconds is None else time.perf_counter() + seconds
+    """The game for so many seconds from now on, or as long as it may be played anyway."""
+    until = game.until if isinstance(game, Timed) else math.inf
+    if seconds is not None:
+        until = min(until, time.perf_counter() + seconds)
     return Timed(game.accuracy, game.costs, game.capacities, game.mechanism, until)

@@ -99,17 +99,17 @@ def _first_certified(game: Timed, candidates: Iterator[Path], origin: Array | No
     least, circle = math.inf, None
     try:
         for found in candidates:
-            seen = certify(game, found, tolerance, until=game.until)
+            seen = certify(game, found, tolerance)
             best, least = (seen, seen.gain) if seen.gain < least else (best, least)
             if seen.converged:
                 return polish(game, seen, tolerance)
             if seen.gain <= 0.1 * tolerance:
                 # Nobody gains, only the proof is missing: it takes longer, or the shape of offers is unknown.
                 best = sharpened(game, seen)
-                return certify(game, best, tolerance, _long_proof(game), aim=0.8, until=game.until)
+                return certify(game, best, tolerance, _long_proof(game), aim=0.8)
             circle = seen if circle is None and seen.cycle is not None else circle
     except TimeUp:
-        return certify(game, best, tolerance, until=game.until)
+        return certify(game, best, tolerance)
     if not isinstance(best, Equilibrium):
         raise InputError("no starting point with finite slopes was found; give one with start=")
     return best if circle is None or least <= 1e3 * tolerance else circle
@@ -146,7 +146,7 @@ def _by(
             path = _watch(game, moves, method, limit or 10_000, tolerance)
     except TimeUp:
         path = Path(first, 0, method)
-    return certify(game, path, tolerance, until=game.until)
+    return certify(game, path, tolerance)
 
 
 def _best_responses(game: Game, origin: Array, method: str, limit: int) -> Path:

@@ -27,7 +27,7 @@ def polish(game: Game, found: Equilibrium, tolerance: float) -> Equilibrium:
         return found
     if near is found:
         return found
-    sharp = certify(game, near, tolerance, until=getattr(game, "until", np.inf))
+    sharp = certify(game, near, tolerance)
     return sharp if sharp.gap <= found.gap + 1e-15 else found
 
 

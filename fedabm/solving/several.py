@@ -18,6 +18,7 @@ Which one `solve` returns, where there are several:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -28,6 +29,7 @@ from fedabm.common.errors import InputError, check_kind, check_positive, check_w
 from fedabm.games.curves import Array
 from fedabm.solving import search
 from fedabm.solving.candidates import SMALL, by_newton
+from fedabm.solving.clock import TimeUp, timed
 from fedabm.solving.equilibrium import Equilibrium, certify, polish, solve
 from fedabm.solving.game import Game
 from fedabm.solving.search import Path
@@ -90,12 +92,16 @@ class Equilibria:
 
 
 def solve_all(
-    game: Game, tolerance: float = 1e-9, starts: int | None = None, rng: np.random.Generator | None = None
+    game: Game,
+    tolerance: float = 1e-9,
+    starts: int | None = None,
+    rng: np.random.Generator | None = None,
+    time_limit: float | None = None,
 ) -> Equilibria:
     """The equilibrium that `solve` returns, a proof that it is the only one, or all that many starts lead to.
 
     `starts` random profiles are tried beside the fixed ones; 0 leaves it at what is proven, which is the default for
-    more than 240 owners.
+    more than 240 owners.  After about `time_limit` seconds what was found until then is returned.
 
     >>> from fedabm.games.accuracy import GroupWeighted
     >>> from fedabm.mechanisms import NoPayments, ShapleyShare
@@ -109,17 +115,21 @@ def solve_all(
     check_kind("game", game, Game)
     if starts is not None:
         check_whole("starts", starts, 0)
-    answer = solve(game, tolerance=tolerance)
+    if time_limit is not None:
+        check_positive("time limit", time_limit)
+    limited = timed(game, time_limit)
+    answer = solve(limited, tolerance=tolerance)
     if not answer.converged:
         return Equilibria(answer, (), None, "nothing was certified")
     known = uniqueness(game, answer.profile)
     random = min(16, _WORK // game.owners) if starts is None else starts
     if known.unique or random == 0:
         return Equilibria(answer, (answer,), known.unique, known.reason)
-    every = _gathered(game, [answer], _origins(game, random, rng or np.random.default_rng(0)), tolerance)
+    every = _gathered(limited, [answer], _origins(game, random, rng or np.random.default_rng(0)), tolerance)
     if len(every) > 1 and sum(index(game, one.profile) or 0 for one in every) != 1:
-        every = _gathered(game, every, _between(every), tolerance)
-    return Equilibria(answer, tuple(every), *_verdict(game, every, known))
+        every = _gathered(limited, every, _between(every), tolerance)
+    unique, reason = _verdict(game, every, known)
+    return Equilibria(answer, tuple(every), unique, f"{reason}; time was up" if limited.over else reason)
 
 
 def _verdict(game: Game, every: list[Equilibrium], known: Uniqueness) -> tuple[bool | None, str]:
@@ -183,15 +193,16 @@ def equilibria(
 def _gathered(game: Game, known: list[Equilibrium], origins: Iterator[Array], tolerance: float) -> list[Equilibrium]:
     """What is known and all that these starts lead to, most data first."""
     distinct = list(known)
-    smooth = search.is_smooth(game, game.offers(np.zeros(game.owners)))
-    for origin in origins:
-        if len(distinct) >= _ENOUGH:
-            break
-        for path in _smooth_paths(game, origin) if smooth else _replies(game, origin):
-            if not _is_new(path.profile, distinct):
-                continue
-            seen = polish(game, certify(game, path, tolerance), tolerance)
-            distinct += [seen] if seen.converged and _is_new(seen.profile, distinct) else []
+    with suppress(TimeUp):
+        smooth = search.is_smooth(game, game.offers(np.zeros(game.owners)))
+        for origin in origins:
+            if len(distinct) >= _ENOUGH:
+                break
+            for path in _smooth_paths(game, origin) if smooth else _replies(game, origin):
+                if not _is_new(path.profile, distinct):
+                    continue
+                seen = polish(game, certify(game, path, tolerance), tolerance)
+                distinct += [seen] if seen.converged and _is_new(seen.profile, distinct) else []
     return sorted(distinct, key=lambda one: float(one.profile.sum()), reverse=True)
 
 

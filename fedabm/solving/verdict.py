@@ -75,9 +75,10 @@ def certify(
     tolerance: float,
     budget: int = 2**20,
     aim: float = 0.1,
-    until: float = math.inf,
 ) -> Equilibrium:
     """Evaluate a candidate and prove its gap, tight to the share `aim` of the tolerance if budget and time allow."""
+    # A look at the candidate is always granted, the proof only while there is time.
+    until = getattr(game, "until", math.inf)
     profile, offers = found.profile, Game.offers(game, found.profile)
     gains = weigh(offers, game.costs, game.capacities, profile, Limits(aim * tolerance, budget, until))
     gap, gain = (float(np.max(part, initial=0.0)) for part in (gains.bound, gains.found))

@@ -39,6 +39,7 @@ def equilibrium_frames(
         "status": "converged" if found.converged else "stopped",
         "converged": found.converged,
         "gap": found.gap,
+        "found": found.gain,
         "wall_time": np.nan,
     }
     owners, step = _equilibrium_owners(game, found), _equilibrium_step(game, found)

@@ -23,7 +23,7 @@ from fedabm.games.accuracy import Accuracy
 from fedabm.games.costs import Cost
 from fedabm.mechanisms import Mechanism
 from fedabm.views import Reports
-from tests.fuzz.games import MECHANISMS, draw_game, draw_scenario
+from tests.fuzz.games import LATER, MECHANISMS, draw_game, draw_scenario
 from tests.fuzz.reference import settled
 
 __all__ = ["Case", "Tally", "case", "main", "tried"]
@@ -194,7 +194,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--games", type=int, default=200, help="how many cases (default 200)")
     parser.add_argument("--seed", type=int, default=0, help="another one draws other cases (default 0)")
     parser.add_argument("--first", type=int, default=0, help="the number of the first case (default 0)")
-    parser.add_argument("--mechanism", choices=sorted(MECHANISMS), help="only this one")
+    parser.add_argument("--mechanism", choices=sorted(MECHANISMS | LATER), help="only this one")
     options = parser.parse_args(arguments)
     began = time.perf_counter()
     tally = run(options.games, options.seed, options.first, options.mechanism)

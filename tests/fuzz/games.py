@@ -7,7 +7,7 @@ cost (a user's own among them) and all strategies (liars among them).  The same 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from fedabm.games.accuracy import (
     Separable,
 )
 from fedabm.games.costs import Affine, Cost, Linear, Piecewise, Power, Quadratic, Tabulated
+from fedabm.games.curves import Curve as OneCurve
+from fedabm.games.curves import beside
+from fedabm.games.offers import Offers, Shape, full_access
 from fedabm.learning.oracles.curve import Curve
 from fedabm.mechanisms import (
     BanzhafShare,
@@ -34,11 +37,13 @@ from fedabm.mechanisms import (
     Mechanism,
     NoPayments,
     PartialReciprocity,
+    PaymentRule,
     ProportionalData,
     ProportionalShapley,
     ProportionalValue,
     Screening,
     ShapleyShare,
+    TullockContest,
     ValueShaping,
 )
 from fedabm.simulation.activation import Sequential, Simultaneous
@@ -46,11 +51,13 @@ from fedabm.simulation.scenario import OwnerProfile
 from fedabm.specs.kinds import kinds
 from fedabm.strategies import BestResponse, FixedShare, FreeRider, GradientResponse, Honest, Liar, Quitter, Random
 from fedabm.strategies.base import Strategy
+from fedabm.views import Reports
 from tests.own_costs import Congested, Discount, Discs
 
 __all__ = [
     "ACCURACIES",
     "COSTS",
+    "LATER",
     "LINEAR",
     "MECHANISMS",
     "draw_accuracy",
@@ -342,32 +349,63 @@ MECHANISMS: dict[str, Callable[[Rng, float], Mechanism]] = {
         unit, unit * rng.uniform(1.05, 5.0), rng.choice([0.0, rng.uniform(0, 1), 1.0]), bool(rng.random() < 0.3)
     ),
     "ShapleyShare": lambda rng, unit: ShapleyShare(printed=bool(rng.random() < 0.2), **_shapley_method(rng)),
+    "TullockContest": lambda rng, unit: TullockContest(rng.uniform(0, 3), rng.choice([0.5, 1.0, rng.uniform(0.3, 3)])),
     "ValueShaping": lambda rng, unit: ValueShaping(rng.choice([0.0, unit * rng.uniform(0, 0.3)])),
 }
 
 
+@dataclass(frozen=True)
+class Squares(Mechanism):
+    """A user's own rule whose payment is convex, built by the README's recipe; it may promise more than is so."""
+
+    rate: float
+    promised: Shape | None = None
+    budget_balanced = False
+
+    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The full model, and money for the square of the own contribution."""
+        claimed = reports.contribution
+        return full_access(accuracy, claimed, Square(np.full(len(claimed), self.rate)), self.promised)
+
+
+@dataclass(frozen=True)
+class Square(OneCurve):
+    """rate x^2."""
+
+    rate: np.ndarray
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        return beside(self.rate, x) * x * x
+
+    def slope(self, x: np.ndarray) -> np.ndarray:
+        return 2 * beside(self.rate, x) * x
+
+    def take(self, rows: object) -> Square:
+        return Square(self.rate[rows])  # type: ignore[index]
+
+
+MECHANISMS["Squares"] = lambda rng, unit: Squares(unit * 10 ** rng.uniform(-3, 1), rng.choice([None, None, "monotone"]))
+MECHANISMS["PaymentRule"] = lambda rng, unit: PaymentRule(
+    lambda accuracy, reports: unit * (reports.contribution - reports.contribution.mean())
+)
+#: further rules that can be made without parameters, by name
+LATER: dict[str, Callable[[Rng, float], Mechanism]] = {
+    kind.__name__: (lambda rng, unit, kind=kind: kind())  # type: ignore[misc]
+    for kind in kinds(fedabm.mechanisms).values()
+    if kind.promises
+    and kind.__name__ not in MECHANISMS
+    and all(part.default is not MISSING or part.default_factory is not MISSING for part in fields(kind))
+}
+
+
 def draw_mechanism(rng: Rng, unit: float, name: str | None = None) -> Mechanism:
-    """A mechanism that promises something; where rules of a later day have no entry above, with its defaults."""
-    later = {
-        kind.__name__: (lambda rng, unit, kind=kind: kind())
-        for kind in kinds(fedabm.mechanisms).values()
-        if kind.promises and kind.__name__ not in MECHANISMS and _plain(kind)
-    }
-    choices = MECHANISMS | later
+    """A mechanism that promises something, for owners whose data cost about `unit` each."""
+    choices = MECHANISMS | LATER
     return (one_of(rng, choices) if name is None else choices[name])(rng, unit)  # type: ignore[operator]
 
 
-def _plain(kind: type) -> bool:
-    """Whether a mechanism can be made without parameters."""
-    try:
-        kind()
-    except TypeError:
-        return False
-    return True
-
-
 #: looking at every coalition takes long where there are more owners than this
-_FEW = {"ShapleyShare": 6, "PartialReciprocity": 6, "BanzhafShare": 6, "ProportionalShapley": 5}
+_FEW = {"ShapleyShare": 6, "PartialReciprocity": 6, "BanzhafShare": 6, "ProportionalShapley": 5, "Clarke": 4}
 
 
 @dataclass(frozen=True)
@@ -383,7 +421,8 @@ class Facts:
 def draw_facts(rng: Rng, mechanism: str | None = None, accuracy: str | None = None) -> Facts:
     """Owners, what they play for, and the rule."""
     capacity = 10 ** rng.choice([-2.0, 0.0, 1.0, 1.0, 1.0, 2.0, 4.0])
-    name = mechanism or sorted(MECHANISMS)[int(rng.integers(len(MECHANISMS)))]
+    names = sorted(MECHANISMS | LATER)
+    name = mechanism or names[int(rng.integers(len(names)))]
     owners = int(min(rng.choice([1, 2, 2, 3, 4, 5, 6, 12, 25]), _FEW.get(name, 40)))
     capacities = capacity * (10 ** rng.uniform(-0.5, 0.5, owners) if rng.random() < 0.8 else np.ones(owners))
     costs = draw_costs(rng, capacities, linear=name in ("ValueShaping",))

@@ -25,8 +25,10 @@ from fedabm.games.accuracy import (
 from fedabm.games.accuracy.base import Restricted
 from fedabm.mechanisms import (
     BanzhafShare,
+    Clarke,
     ContributionSubsidy,
     CostSharing,
+    LeaveOneOut,
     Mechanism,
     NoPayments,
     PartialReciprocity,
@@ -35,6 +37,7 @@ from fedabm.mechanisms import (
     ProportionalValue,
     Screening,
     ShapleyShare,
+    TullockContest,
     ValueShaping,
 )
 from fedabm.mechanisms.value_shaping import TILT
@@ -121,6 +124,16 @@ def settled(mechanism: Mechanism, accuracy: Accuracy, reports: Reports, owner: i
         return Settled(np.minimum(full, _ramp(mechanism, accuracy, reports, owner, x)), zero, size)
     if isinstance(mechanism, Screening):
         return Settled(_screened(mechanism, accuracy, reports, owner, x, full), zero, size)
+    if isinstance(mechanism, Clarke | LeaveOneOut):
+        # What an owner cannot change is left out: it is the same wherever it goes.
+        others = np.delete(accuracies(accuracy, s), owner, axis=1).sum(axis=1)
+        rate = mechanism.rate if isinstance(mechanism, LeaveOneOut) else 1.0
+        return Settled(full, rate * others, size + np.abs(others))
+    if isinstance(mechanism, TullockContest):
+        tickets = s**mechanism.exponent
+        drawn = tickets.sum(axis=1)
+        won = np.divide(tickets[:, owner], drawn, out=np.full(len(x), 1.0 / n), where=drawn > 0)
+        return Settled(full, mechanism.prize * (won - 1.0 / n), size + mechanism.prize)
     return _anew(mechanism, accuracy, reports, owner, x)
 
 

@@ -37,6 +37,8 @@ class Accuracy(ABC):
     monotone: bool = False
     #: says how a_i changes with the own contribution; a model in training only shows what it is worth now
     tells: bool = True
+    #: every answer takes training models, so that none is asked for without need
+    costly: bool = False
     #: the protocol has fixed what owners contribute, and only the weights are trained from now on
     frozen: bool = False
     #: (n,) what every owner's own training in this step gained it on its own test part; None: nobody measured it
@@ -305,6 +307,11 @@ class Restricted(Accuracy):
     def tells(self) -> bool:  # type: ignore[override]
         """As the full oracle."""
         return self.full.tells
+
+    @property
+    def costly(self) -> bool:  # type: ignore[override]
+        """As the full oracle."""
+        return self.full.costly
 
     @cached_property
     def public(self) -> Accuracy:

@@ -34,6 +34,7 @@ class Answers(Accuracy):
 
     ticket: str
     owners: int
+    costly = True
 
     def _server(self) -> Answering:
         for oracle in _OPEN:
@@ -58,6 +59,7 @@ class Answering(Accuracy):
     """An oracle that shows only its answers; it calls `_open` when it is made."""
 
     _answers: Answers
+    costly = True
 
     @property
     @abstractmethod
