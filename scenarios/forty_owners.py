@@ -17,9 +17,12 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm import Frames, Scenario, population
+from fedabm import Frames, Game, Scenario, population
 from fedabm.analysis.figures import strategy_looks
 from fedabm.analysis.looks import Look
+from fedabm.audit.deviations import Limits
+from fedabm.audit.search import Effort, Finding, best_lies
+from fedabm.audit.stage import Stage
 from fedabm.cli import run_script
 from fedabm.common.errors import check_whole
 from fedabm.common.random import generator
@@ -48,7 +51,12 @@ def run(study: Study, owners: int = 40, rounds: int = 60, rate: float = 0.004, o
     frames = study.frames
     study.table(_summary(frames, "utility"), "Mean utility in the last ten rounds", "utility")
     study.table(_summary(frames, "contribution"), "Data given in a round, mean of the last ten", "contribution")
-    study.picture(_figure(frames), "forty_owners")
+    lies = {
+        label: _best_lie(Game(curve, costs, data.capacities.astype(float), rule), overstatement)
+        for label, rule in _rules(rate).items()
+    }
+    study.table(_lies(lies), "The best lie against each rule, if all others are truthful", "lies")
+    study.picture(_figure(frames, lies), "forty_owners")
     study.note(
         "A rule works if free-riders have less than those who give, and liars no more than their truthful neighbours.\n"
         "Next: fedabm list (all studies), fedabm init (one of your own), fedabm audit (what is the best lie?)."
@@ -111,12 +119,31 @@ def _summary(frames: Frames, column: str) -> pd.DataFrame:
     return table.sort_values("owners", ascending=False).reset_index()
 
 
-def _figure(frames: Frames) -> Figure:
-    """A column per rule: who gives, who gains, and who pays whom."""
+def _best_lie(game: Game, overstatement: float) -> Finding:
+    """The best lie that an owner can tell in equilibrium, by the public curve; of many owners five are looked at."""
+    return best_lies(Stage.of(game), Limits(claim=overstatement), Effort(questions=60, owners=5))[0]
+
+
+def _lies(lies: dict[str, Finding]) -> pd.DataFrame:
+    rows = [
+        {
+            "rule": label,
+            "honest": one.honest,
+            "lying": one.honest + one.gain,
+            "at most": one.honest + one.bound if one.certified else np.nan,
+            "how": one.words,
+        }
+        for label, one in lies.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def _figure(frames: Frames, lies: dict[str, Finding]) -> Figure:
+    """A column per rule: who gives, who gains, who is paid, and what the best lie brings."""
     looks = strategy_looks(sorted(frames.owners["strategy"].astype(str).unique()))
     with sns.axes_style("whitegrid"), sns.plotting_context("paper"):
-        figure = Figure(figsize=(12, 8), layout="constrained")
-        rows = figure.subplots(3, len(frames.runs), sharey="row")
+        figure = Figure(figsize=(12, 9.2), layout="constrained")
+        rows = figure.subplots(4, len(frames.runs), sharey="row", gridspec_kw={"height_ratios": [1, 1, 1, 0.45]})
     owners = frames.owners.assign(share=frames.owners["contribution"] / frames.owners["capacity"])
     late = _late(frames)
     for panels, run in zip(rows.T, frames.runs.itertuples(), strict=True):
@@ -124,6 +151,7 @@ def _figure(frames: Frames) -> Figure:
         _lines(panels[0], mine, "share", looks)
         _lines(panels[1], mine, "utility", looks)
         _payments(panels[2], late[late["run"] == run.run], looks)
+        _lie(panels[3], lies[run.label])
         panels[0].set_title(run.label, fontweight="bold")
         panels[1].set_xlabel("round")
         panels[2].set_xlabel("payment to an owner in a round\n(below 0: it pays)")
@@ -131,6 +159,16 @@ def _figure(frames: Frames) -> Figure:
     rows[1, 0].set_ylabel("utility of an owner\n(mean of ten rounds)")
     figure.legend(*rows[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=6, frameon=False)
     return figure
+
+
+def _lie(panel: Axes, found: Finding) -> None:
+    """What the owner with the best lie has if it is honest, and if it lies."""
+    panel.barh(["honest", "best lie"], [found.honest, found.honest + found.gain], color=["0.7", "#cc78bc"])
+    panel.set_xlabel(
+        f"utility; {found.words.partition(' ')[2].partition(' ')[2]}" if found.gain > 1e-9 else "no lie pays"
+    )
+    panel.grid(visible=False, axis="y")
+    panel.invert_yaxis()
 
 
 def _lines(panel: Axes, owners: pd.DataFrame, column: str, looks: dict[str, Look]) -> None:
