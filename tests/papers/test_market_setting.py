@@ -44,6 +44,10 @@ def test_the_papers_setting_is_the_papers():
     assert setting.eagerness(np.array([5000.0])) == 5e5
     with pytest.raises(InputError, match="data=cifar10"):
         market_setting("paper", "digits", 10, "niid")
+    writers = market_setting("decisive", "femnist_digits", 12, "natural")
+    assert (writers.rule, writers.network) == (ModelMarket(1.0, 5.0), "simple_cnn")
+    with pytest.raises(InputError, match="no study of femnist_digits"):
+        market_setting("paper", "femnist_digits", 12, "natural")
 
 
 def test_what_the_paper_sets_for_single_figures():

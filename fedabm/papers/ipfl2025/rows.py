@@ -192,7 +192,9 @@ def _traded(truth: Reports, distances: Array) -> Array:
     return 50 * utilities(_GAIN, truth, *ModelMarket(5.0).clear(truth, distances))
 
 
-_LANGUAGE = "needs fine-tuning Llama-2-7B on a GPU with data that are not here; utilities: row {}"
+_LANGUAGE = (
+    "needs a GPU with 16 GB or more (Llama-2-7B in 8 bits with LoRA, 500 steps of each owner); utilities: row {}"
+)
 
 
 @row("P17a", "Table 1, finance: utilities", published="FedAvg 45.9 +- 0.0, iPFL 96.5 +- 0.0")
