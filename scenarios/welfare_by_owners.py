@@ -16,6 +16,7 @@ from fedabm.cli import run_script
 from fedabm.common.errors import check_positive
 from fedabm.learning.oracles.memory import Memory
 from fedabm.papers.doshi2025.data import Data, owners_of, setting
+from fedabm.papers.doshi2025.order import compared, welfare_by_seed
 from fedabm.papers.doshi2025.settings import Doshi, last_rows
 from fedabm.papers.presets import Sizes, spread
 from fedabm.study.study import Study
@@ -45,6 +46,8 @@ def run(
                 study.simulate(case.scenario(rule), f"{rule.name}, {count}", seed)
     table = _table(study)
     study.table(table, f"{dataset.name}, subsidy {subsidy:g}: welfare in the last round, mean over seeds")
+    title = f"Does the order hold for {counts[-1]} owners? Paired over seeds"
+    study.table(compared(welfare_by_seed(study.frames)), title, "order")
     study.picture(_figure(table, dataset.name), "welfare_by_owners")
 
 

@@ -17,8 +17,6 @@ no evidence of anything.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -28,6 +26,7 @@ from fedabm.cli import run_script
 from fedabm.common.errors import check_positive
 from fedabm.learning.oracles.memory import Memory
 from fedabm.papers.doshi2025.data import Data, owners_of, setting
+from fedabm.papers.doshi2025.order import compared, welfare_by_seed
 from fedabm.papers.doshi2025.protocols import upbred
 from fedabm.papers.doshi2025.settings import Doshi, last_rows
 from fedabm.papers.presets import Sizes, spread
@@ -63,7 +62,7 @@ def run(
             study.simulate(case.scenario(case.two_phase(beta)), f"2P-UPBReD, {beta:g}", seed)
     table = _table(study)
     study.table(table, f"{dataset.name}, {chosen.size.owners} owners: welfare in the last round, mean over seeds")
-    study.table(_order(study), "Does the authors' order hold? Paired over seeds", "order")
+    study.table(compared(welfare_by_seed(study.frames)), "Does the authors' order hold? Paired over seeds", "order")
     study.note(_threshold(table))
     study.picture(_figure(table, dataset.name), "welfare_by_subsidy")
 
@@ -99,36 +98,6 @@ def _table(study: Study) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
-
-
-#: the authors' numbers for ten FEMNIST owners, in falling order
-_PRINTED = {"FedAvg": 11.53, "2P-UPBReD": 11.50, "UPBReD": 11.48, "FedAvgStrategic as printed": 11.39}
-
-
-def _order(study: Study) -> pd.DataFrame:
-    """Neighbours in the authors' order, 2P-UPBReD with the largest subsidy: differences with their intervals."""
-    frames = study.frames
-    final = last_rows(frames).groupby("run")["accuracy"].sum()
-    runs = frames.runs.assign(welfare=frames.runs["run"].map(final))
-    runs["protocol"] = runs["label"].str.partition(", ")[0]
-    wide = runs.pivot_table(index="seed", columns="protocol", values="welfare", aggfunc="last")
-    pairs = [*pairwise(_PRINTED), ("2P-UPBReD", "FedAvgStrategic")]
-    rows = []
-    for better, worse in pairs:
-        gap, width = spread(wide[better] - wide[worse])
-        printed = _PRINTED[better] - _PRINTED.get(worse, np.nan)
-        verdict = {"better": better, "worse": worse, "printed": printed, "ours": gap, "+-": width}
-        rows.append(verdict | {"seeds": len(wide), "verdict": _verdict(gap, width)})
-    return pd.DataFrame(rows)
-
-
-def _verdict(gap: float, width: float) -> str:
-    """Whether one protocol beats another beyond the spread over seeds; one seed decides nothing."""
-    if gap == 0 and not width > 0:
-        return "equal, bit for bit: no evidence"
-    if not abs(gap) > width:
-        return "undecided"
-    return "holds" if gap > 0 else "does not hold"
 
 
 def _rising(owners: pd.DataFrame) -> bool:

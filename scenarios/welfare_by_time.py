@@ -24,6 +24,7 @@ from fedabm.common.errors import check_positive
 from fedabm.games.accuracy import Phased
 from fedabm.learning.oracles.memory import Memory
 from fedabm.papers.doshi2025.data import Data, owners_of, setting
+from fedabm.papers.doshi2025.order import compared, welfare_by_seed
 from fedabm.papers.doshi2025.settings import Doshi
 from fedabm.papers.presets import Sizes, spread
 from fedabm.simulation.model import Federation
@@ -55,6 +56,7 @@ def run(
             rows.append(_path(made, rule.name, seed))
     table = pd.concat(rows, ignore_index=True)
     study.table(_summary(table), f"{dataset.name}, subsidy {subsidy:g}: end of the run, mean over seeds")
+    study.table(compared(welfare_by_seed(study.frames)), "Does the order hold? Paired over seeds", "order")
     study.picture(_figure(table, dataset.name), "welfare_by_time")
 
 

@@ -7,13 +7,13 @@ from fedabm import Federation, Game, InputError, OwnerProfile, Scenario, populat
 from fedabm.games.accuracy import Announced, PacBound, Phased, PowerLaw
 from fedabm.games.costs import Linear, Power, stack
 from fedabm.games.individual import smallest_federation
-from fedabm.mechanisms import BanzhafShare, ContributionSubsidy, NoPayments, ShapleyShare
+from fedabm.mechanisms import BanzhafShare, ContributionSubsidy, MultiplicativeWeights, NoPayments, ShapleyShare
 from fedabm.mechanisms.cost_sharing import optimal_rate
 from fedabm.shapley import shapley
 from fedabm.solving import metrics
 from fedabm.solving.rates import full_contribution_steps
 from fedabm.solving.several import equilibria
-from fedabm.strategies import GradientResponse, MultiplicativeShare
+from fedabm.strategies import GradientResponse
 
 LAW, RULE = PowerLaw(), NoPayments()
 GAME = Game(LAW, [0.1, 0.25], 100, RULE)
@@ -49,7 +49,7 @@ GAME = Game(LAW, [0.1, 0.25], 100, RULE)
         (lambda: ShapleyShare(seed=-1), "seed must be a whole number from 0"),
         (lambda: BanzhafShare(seed="a"), "seed must be a whole number from 0"),
         (lambda: GradientResponse([1, 2]), "gradient step must be a single number"),
-        (lambda: MultiplicativeShare(0.5, 10, "a"), "factor must be a number"),
+        (lambda: MultiplicativeWeights(0.5, 10, "a"), "factor must be a number"),
         (lambda: OwnerProfile(Linear(1.0), [1, 2]), "capacity must be a single number"),
         (lambda: OwnerProfile(Linear(1.0), 1e200), "capacity must be a single number up to"),
         (lambda: OwnerProfile(Linear(1.0), 1, budget="rich"), "budget must be a number"),

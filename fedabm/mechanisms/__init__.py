@@ -8,6 +8,7 @@ from fedabm.mechanisms.cost_sharing import CostSharing
 from fedabm.mechanisms.deposit import Deposit
 from fedabm.mechanisms.leave_one_out import LeaveOneOut
 from fedabm.mechanisms.market.model_market import ModelMarket
+from fedabm.mechanisms.multiplicative_weights import MultiplicativeWeights
 from fedabm.mechanisms.no_payments import NoPayments
 from fedabm.mechanisms.partial_reciprocity import PartialReciprocity
 from fedabm.mechanisms.payment_rule import PaymentRule
@@ -43,6 +44,7 @@ __all__ = [
     "Local",
     "Mechanism",
     "ModelMarket",
+    "MultiplicativeWeights",
     "NoPayments",
     "PFedGraph",
     "PartialReciprocity",

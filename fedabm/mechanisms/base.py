@@ -60,6 +60,10 @@ class Mechanism(ABC):
         """d(benefit slope of i) / d(contribution of j), (n, n), where the mechanism knows it; speeds up the solver."""
         return None
 
+    def quotas(self, reports: Reports) -> Array | None:
+        """How much the rule asks each owner to contribute next; None: that is up to them."""
+        return None
+
     def forfeits(self, view: ServerView) -> Array:
         """What owners lose of their payments by the evidence that the server has seen: here nothing."""
         return np.zeros(len(view.reports.contribution))

@@ -3,7 +3,7 @@
 | protocol | in | owners | mechanism | weights are trained |
 |---|---|---|---|---|
 | FedAvg | here | honest | none | in every step |
-| MWFed | here | multiplicative shares | none | in every step |
+| MWFed | here | as asked | multiplicative weights | in every step |
 | FedAvgStrategic | `doshi2025` | gradient | none | once contributions have settled |
 | UPBReD | `doshi2025` | gradient | none | together with contributions |
 | 2P-UPBReD | `doshi2025` | gradient | contribution subsidy | once everybody contributes everything |
@@ -25,10 +25,10 @@ from typing import Any
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.accuracy.phased import Schedule
 from fedabm.games.curves import Array
-from fedabm.mechanisms import Mechanism, NoPayments
+from fedabm.mechanisms import Mechanism, MultiplicativeWeights, NoPayments
 from fedabm.simulation.activation import Activation, Simultaneous
 from fedabm.simulation.scenario import Scenario, population
-from fedabm.strategies import Honest, MultiplicativeShare, Strategy
+from fedabm.strategies import AsAsked, Honest, Strategy
 
 __all__ = ["Protocol", "fed_avg", "mw_fed"]
 
@@ -76,8 +76,5 @@ def fed_avg() -> Protocol:
 
 
 def mw_fed(goal: float, data: float, factor: float = 1.1) -> Protocol:
-    """MWFed: shares of `data` samples move to owners below their accuracy goal.  Blum et al. 2021.
-
-    Start owners with `data` in equal shares: a weight of nothing stays nothing.  Their code has factor 4.
-    """
-    return Protocol("MWFed", MultiplicativeShare(goal, data, factor))
+    """MWFed: shares of `data` samples move to owners below their accuracy goal.  Blum et al. 2021 (factor 4)."""
+    return Protocol("MWFed", AsAsked(), MultiplicativeWeights(goal, data, factor))

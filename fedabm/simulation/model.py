@@ -90,11 +90,14 @@ class Federation(Measured):
             batch = batch[self.population.stayed[batch]]  # agents may remove each other
             reports, oracle = self.announce(present)
             offers = self.server.announce(reports, oracle)
-            public = {"told": oracle.tells, "total": float(reports.contribution.sum()), "present": len(present)}
-            public |= {"frozen": self.accuracy.frozen}
+            public: dict[str, Any] = {"told": oracle.tells, "frozen": self.accuracy.frozen, "present": len(present)}
+            public["total"] = float(reports.contribution.sum())
+            quotas = self.scenario.mechanism.quotas(reports)
             for turn in self.population.turns(batch):
                 everyone = len(turn.members) == len(present)
-                mine = offers if everyone else offers.take(np.searchsorted(present, turn.members))
+                rows = np.searchsorted(present, turn.members)
+                mine = offers if everyone else offers.take(rows)
+                public["quota"] = None if quotas is None else quotas[rows]
                 seen = None if self.sight is None else self.sight.view(turn.members)
                 view = turn.view(self.steps, mine, self.population.lately(turn.members), seen, **public)
                 self._carry_out(turn, view)

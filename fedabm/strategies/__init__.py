@@ -16,13 +16,14 @@ from fedabm.strategies.learners import (
     TitForTat,
 )
 from fedabm.strategies.liar import Liar
-from fedabm.strategies.measured import MeasuredResponse, MultiplicativeShare
+from fedabm.strategies.measured import MeasuredResponse
 from fedabm.strategies.quitter import Quitter
-from fedabm.strategies.simple import FixedShare, FreeRider, Honest, Keep, Random
+from fedabm.strategies.simple import AsAsked, FixedShare, FreeRider, Honest, Keep, Random
 
 __all__ = [
     "EXP3",
     "UCB",
+    "AsAsked",
     "Aspiration",
     "Attacker",
     "BestResponse",
@@ -37,7 +38,6 @@ __all__ = [
     "Liar",
     "LogitResponse",
     "MeasuredResponse",
-    "MultiplicativeShare",
     "QLearning",
     "Quitter",
     "Random",

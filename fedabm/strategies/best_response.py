@@ -42,15 +42,22 @@ class GradientResponse(Strategy):
     """Take one projected gradient step: s_i <- clip(s_i + step * du_i/ds_i, 0, capacity).
 
     The best-response dynamics of Murhekar et al. 2023, eq. (4), and Murhekar et al. 2025, eq. (8), with the
-    projection that the former omits; Doshi et al. 2025, eq. (3), calls `step` the owner's degree of rationality.
+    projection that the former omits; Doshi et al. 2025, eq. (3), calls `step` the owner's degree of rationality.  With
+    a `unit` contributions are whole multiples of it, the nearest ones (Murhekar et al. 2023, Section 5.1).
     """
 
     step: float
+    unit: float | None = None
 
     def __post_init__(self) -> None:
         check_number("gradient step", self.step)
+        if self.unit is not None:
+            check_positive("unit of contributions", self.unit)
 
     def act(self, view: OwnerView) -> Action:
         """One step uphill."""
         now = view.last.contribution
-        return view.truthful(np.clip(now + self.step * view.payoff.slope(now), 0.0, view.capacity), used="offer")
+        wanted = np.clip(now + self.step * view.payoff.slope(now), 0.0, view.capacity)
+        if self.unit is not None:
+            wanted = self.unit * np.minimum(np.rint(wanted / self.unit), np.floor(view.capacity / self.unit))
+        return view.truthful(wanted, used="offer")

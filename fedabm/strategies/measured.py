@@ -1,4 +1,4 @@
-"""Owners that find out by themselves what their contribution does to the model, and owners that aim at an accuracy."""
+"""Owners that find out by themselves what their contribution does to their model."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.common.errors import InputError, check_positive, check_range
+from fedabm.common.errors import check_positive
 from fedabm.games.curves import Array
 from fedabm.strategies.base import Strategy
 from fedabm.views import Action, OwnerView
 
-__all__ = ["MeasuredResponse", "MultiplicativeShare", "measured_slope"]
+__all__ = ["MeasuredResponse", "measured_slope"]
 
 
 @dataclass(frozen=True)
@@ -53,35 +53,3 @@ def measured_slope(view: OwnerView) -> Array:
     progress = np.zeros_like(change) if last.progress is None else last.progress
     known = np.isfinite(last.utility) & (change != 0)
     return np.divide(progress, change, out=np.zeros_like(change), where=known)
-
-
-@dataclass(frozen=True)
-class MultiplicativeShare(Strategy):
-    """Contribute in proportion to a weight that shrinks by `factor` while the accuracy `goal` is reached.
-
-        s_i <- min(capacity, s_i * data / total * (1 if a_i < goal else 1 / factor))
-
-    MW-FedAvg of Blum et al. 2021 (called MWFed by Murhekar et al. 2023): all owners together use `data` samples per
-    step, and shares move from owners that are satisfied to those that are not.  Blum's code multiplies the weights of
-    the latter by 4 and renormalises, which gives the same shares with factor=4.  `total` is the one announced, so that
-    shares are normalised one step late: all together use between data / factor (if all are satisfied) and data.  What
-    an owner lacks at its capacity nobody else makes up for, and who starts with nothing stays there.
-    """
-
-    goal: float
-    data: float
-    factor: float = 1.1
-
-    def __post_init__(self) -> None:
-        check_range("accuracy goal", self.goal, -1e100, 1e100)
-        check_positive("data per step", self.data)
-        check_positive("factor", self.factor)
-        if not self.factor > 1:
-            raise InputError(f"factor must be above 1, got {self.factor}; give for instance 1.1")
-
-    def act(self, view: OwnerView) -> Action:
-        """The share of the data that the weight is worth."""
-        satisfied = np.isfinite(view.last.utility) & (view.last.accuracy >= self.goal)
-        scale = self.data / view.total if view.total > 0 else 1.0
-        wanted = view.last.contribution * scale / np.where(satisfied, self.factor, 1.0)
-        return view.truthful(np.minimum(wanted, view.capacity), used="total")

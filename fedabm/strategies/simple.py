@@ -1,4 +1,4 @@
-"""Owners that do not calculate: all, a fixed share, as before, nothing, or anything."""
+"""Owners that do not calculate: all, a fixed share, as asked, as before, nothing, or anything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,21 @@ from fedabm.common.errors import check_range
 from fedabm.strategies.base import Strategy
 from fedabm.views import Action, OwnerView
 
-__all__ = ["FixedShare", "FreeRider", "Honest", "Keep", "Random"]
+__all__ = ["AsAsked", "FixedShare", "FreeRider", "Honest", "Keep", "Random"]
+
+
+@dataclass(frozen=True)
+class AsAsked(Strategy):
+    """Contribute what the mechanism asks for, as far as the data go; where it asks for nothing, what it did before.
+
+    s_i = min(quota_i, capacity).  What MW-FedAvg assumes of everyone (`MultiplicativeWeights`).
+    """
+
+    def act(self, view: OwnerView) -> Action:
+        """The quota."""
+        if view.quota is None:
+            return view.truthful(view.last.contribution)
+        return view.truthful(np.minimum(view.quota, view.capacity), used="quota")
 
 
 @dataclass(frozen=True)

@@ -147,10 +147,11 @@ class Study:
         """Print a line."""
         self.console.print(text, highlight=False, markup=False)
 
-    def table(self, frame: pd.DataFrame, title: str, name: str = "summary") -> None:
-        """Print a table and keep it, to be saved as NAME.csv."""
+    def table(self, frame: pd.DataFrame, title: str, name: str = "summary", *, shown: bool = True) -> None:
+        """Keep a table, to be saved as NAME.csv, and print it unless it is not to be shown."""
         self._tables[name], self._titles[name] = frame, title
-        self.console.print(shown_table(frame, title))
+        if shown:
+            self.console.print(shown_table(frame, title))
 
     def picture(self, figure: Figure, name: str = "figure") -> None:
         """Keep a figure, to be saved as NAME.png."""

@@ -27,6 +27,7 @@ INFORMATION = {
     "experience": "what it did and measured itself, in its last steps or as far as it remembers",
     "neighbours": "what it saw its neighbours do",
     "total": "its own accuracy and the announced total of all contributions",
+    "quota": "how much the server asked for",
 }
 
 
@@ -107,10 +108,10 @@ class OwnerView:
 
     `before` is the step before the last (None: nothing is known of it).  `told` says whether the protocol tells owners
     how the accuracy changes with their own contribution; if not, the payoff knows its present height only.  `total` is
-    what all `present` owners together said they contributed.  `frozen`: the protocol asks owners to keep
-    contributing what they do.  `owner` is the number of each row's owner, `memory` what the strategy chose to remember
-    (`Strategy.begin`), and `neighbours` what those whom the scenario's network links
-    them to did in the last step (None: there is no network).
+    what all `present` owners together said they contributed.  `frozen`: the protocol asks owners to keep contributing
+    what they do.  `quota` is how much the mechanism asks for (None: that is up to them).  `owner` is the number of each
+    row's owner, `memory` what the strategy chose to remember (`Strategy.begin`), and `neighbours` what those whom the
+    scenario's network links them to did in the last step (None: there is no network).
     """
 
     step: int
@@ -125,6 +126,7 @@ class OwnerView:
     total: float = 0.0
     present: int = 1
     frozen: bool = False
+    quota: Array | None = None
     owner: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     memory: Memory = field(default_factory=dict)
     neighbours: Neighbours | None = None

@@ -10,7 +10,14 @@ from fedabm.common.errors import InputError
 from fedabm.games.accuracy import Announced, GroupWeighted, JointQuadratic, Phased, PowerLaw, Schedule
 from fedabm.games.costs import Linear
 from fedabm.learning.oracles import Curve
-from fedabm.mechanisms import BanzhafShare, ContributionSubsidy, CostSharing, NoPayments, ShapleyShare
+from fedabm.mechanisms import (
+    BanzhafShare,
+    ContributionSubsidy,
+    CostSharing,
+    MultiplicativeWeights,
+    NoPayments,
+    ShapleyShare,
+)
 from fedabm.papers.doshi2025.protocols import fed_avg_strategic, two_phase_upbred, upbred
 from fedabm.papers.murhekar2023.protocols import fed_br, fed_br_bg
 from fedabm.papers.murhekar2025.protocols import fed_br_shap
@@ -22,7 +29,7 @@ from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game
 from fedabm.solving.rates import full_contribution_steps
 from fedabm.strategies import FreeRider, Honest, Keep, Liar, Quitter, Random
-from fedabm.views import INFORMATION, SERVER, Transfers
+from fedabm.views import INFORMATION, SERVER, Reports, Transfers
 from tests.conftest import assert_equal_frames, run
 
 COSTS = (0.04, 0.02)
@@ -159,11 +166,44 @@ def test_fedbr_takes_the_papers_steps_and_stays_in_the_box():
 
 def test_multiplicative_shares_move_to_those_below_their_goal():
     value = GroupWeighted(weights=((0.2, 0.0), (0.0, 0.02)), groups=(0, 1))
-    made = run(mw_fed(0.5, 20.0, factor=1.5).scenario(value, [0.001] * 2, 18.0, [10.0, 10.0], steps=60))
+    made = run(mw_fed(0.5, 20.0, factor=1.5).scenario(value, [0.001] * 2, 18.0, steps=60))
     trace = contributions(made)
+    assert trace[0].tolist() == [10.0, 10.0]
+    # a_0 = 1 - 1/(1 + 0.2 * 10) reaches the goal of 0.5, a_1 = 1 - 1/(1 + 0.02 * 10) does not: weights 1 and 1.5
+    np.testing.assert_allclose(trace[1], [8.0, 12.0])
     assert trace[-1][0] < 10 < trace[-1][1]
-    assert np.all((trace.sum(axis=1) <= 20 + 1e-9) & (trace.sum(axis=1) >= 20 / 1.5 - 1e-9))
-    assert set(made.frames().owners["information"]) == {"total"}
+    np.testing.assert_allclose(trace.sum(axis=1), 20.0)
+    assert set(made.frames().owners["information"]) == {"quota"}
+
+
+def test_what_an_owner_lacks_the_others_make_up_for_by_weight():
+    """Weights 1/4, 1/4, 1/2 of 12: the third has only 3 instead of 6, and the others 4.5 each."""
+    rule = MultiplicativeWeights(0.5, 12.0)
+    memory = {0: 0.25, 1: 0.25, 2: 0.5}
+    reports = Reports(np.zeros(3), np.array([9.0, 9.0, 3.0]), owners=np.arange(3), memory=memory)
+    np.testing.assert_allclose(rule.quotas(reports), [4.5, 4.5, 3.0])
+    few = replace(reports, size=np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_allclose(rule.quotas(few), [1.0, 2.0, 3.0])
+
+
+def test_fedbr_steps_on_the_raw_quotient_to_whole_multiples():
+    """v(30) = 0.7, v(40) = 0.6: the quotient at 30 is -0.01, less the cost of 0.002, times 800: 9.6 fewer, so 10."""
+    rough = Curve([0, 10, 20, 30, 40, 80], [0.1, 0.5, 0.65, 0.7, 0.6, 0.8])
+    made = run(fed_br(800.0, unit=10.0).scenario(rough, [0.002] * 2, 34.0, [20.0, 10.0], steps=1))
+    assert contributions(made)[0].tolist() == [10.0, 0.0]
+    # the least concave curve above has slope (0.8 - 0.7) / 50 = 0.002 there, and nobody moves
+    smooth = replace(rough, concave=True)
+    made = run(fed_br(800.0, unit=10.0).scenario(smooth, [0.002] * 2, 34.0, [20.0, 10.0], steps=1))
+    assert contributions(made)[0].tolist() == [20.0, 10.0]
+    made = run(fed_br(1e6, unit=10.0).scenario(rough, [0.002] * 2, 34.0, [10.0, 0.0], steps=1))
+    assert contributions(made)[0].tolist() == [30.0, 30.0]
+
+
+def test_satisfied_owners_together_use_all_the_data_of_a_step():
+    """80 % of the data stay 80 %: weights are normalised in the step in which they grow."""
+    for goal in (0.0, 1.0):
+        made = run(mw_fed(goal, 0.8 * 40.0).scenario(PowerLaw(), [0.001] * 4, 10.0, steps=5))
+        np.testing.assert_allclose(contributions(made).sum(axis=1), 32.0)
 
 
 # Murhekar et al. 2025

@@ -73,7 +73,7 @@ def test_a_record_is_made_read_and_replayed(small, tmp_path, monkeypatch, capsys
     assert (small.size, small.manifest["short"]["steps"]) == ("default", 2)
     assert small.rounds.columns.tolist() == ["label", "turn", "seed", "step", "contribution", "accuracy", "welfare"]
     assert sorted(small.rounds["seed"].unique()) == [3, 4]
-    assert set(small.tables) == {"summary"}
+    assert set(small.tables) == {"summary", "order"}
     monkeypatch.setattr(records, "home", lambda: tmp_path)
     play = Play.of("welfare_by_subsidy", data="digits", seeds=2, subsidies=(0.0, 2.0))
     found = records.record_of(play)
@@ -124,7 +124,7 @@ def test_a_row_is_decided_by_its_record_and_trains_nothing(small, tmp_path, monk
     assert more["preset"] == play.command
     for budget in (TINY, Budget("quick", 4)):
         found = check(budget)
-        assert (found.ours, found.verdict) == ("5 rows", "not reproducible")
+        assert (found.ours, found.verdict) == ("6 rows", "not reproducible")
         assert found.reason.startswith("why; recorded: fedabm record welfare_by_subsidy --set data=digits")
     (small.folder / "manifest.json").unlink()
     assert check(TINY).verdict == "not run here"

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from fedabm.papers.doshi2025.trained_rows import rising, welfare
+from fedabm.papers.doshi2025.order import order_verdict
+from fedabm.papers.doshi2025.trained_rows import decided, rising, settled, welfare
 from fedabm.papers.ipfl2025.judges import Evidence, attacked, best_of_all, inclusive, lying, rational
 from fedabm.papers.ledger import training
 from fedabm.papers.ledger.records import records_of
 from fedabm.papers.ledger.rows import Budget, Play, Row
 from fedabm.papers.ledger.runner import ledger, reproduce
 from fedabm.papers.ledger.training import tables
+from fedabm.papers.murhekar2023.trained_rows import decided as order_decided
 from fedabm.papers.murhekar2023.trained_rows import ordered
 from fedabm.papers.murhekar2025 import table_rows as reciprocity
 from fedabm.papers.murhekar2025.printed import PRINTED, RULES
@@ -177,24 +179,57 @@ def test_figure_5_needs_an_isolated_attacker_and_better_buyers(sold: float, boug
 
 
 def test_the_order_of_protocols_must_exceed_the_spread() -> None:
-    def order(pair: str, mw: float) -> dict[str, pd.DataFrame]:
-        names = ["FedBR-BG >= FedBR", "FedBR >= MWFed", "FedBR >= FedAvg"]
-        means = {
-            "protocol": ["FedAvg", "MWFed", "FedBR", "FedBR-BG"],
-            "utility": [1.0, mw, 3.0, 4.0],
-            "data used %": 5.0,
-        }
-        return {"order": pd.DataFrame([["holds", pair, "holds"]], columns=names), "details": pd.DataFrame(means)}
+    def table(pair: str) -> dict[str, pd.DataFrame]:
+        pairs = ["FedBR-BG >= FedBR", "FedBR >= MWFed", "FedBR >= FedAvg", "MWFed >= FedAvg"]
+        order = dict.fromkeys(pairs, ["holds"] * 2) | {name.replace(">=", "-"): ["0.1 +- 0.01"] * 2 for name in pairs}
+        order["FedBR >= MWFed"] = ["holds", pair]
+        names = ["FedAvg", "MWFed", "FedBR", "FedBR-BG"]
+        details = {"protocol": names, "utility": [1.0, 2.0, 3.0, 4.0], "data used %": 5.0}
+        return {"order": pd.DataFrame(order), "details": pd.DataFrame(details)}
 
-    assert ordered(order("holds", 2.0), "mnist", "", "").verdict == "reproduced"
-    within = ordered(order("holds on average, within the spread over seeds", 2.0), "mnist", "", "")
-    assert (within.verdict, "not beyond the spread over seeds: FedBR >= MWFed" in within.reason) == (
-        "not run here",
-        True,
-    )
-    assert ordered(order("holds", 0.5), "mnist", "", "").verdict == "not run here"
-    small = ordered(order("holds", 2.0), "cifar10", "", "fedabm run x", decides=False)
+    verdicts = {
+        "holds": "reproduced",
+        "does not hold": "not reproducible",
+        "holds on average, within the spread over seeds": "not run here",
+        "does not hold, within the spread over seeds": "not run here",
+        "one seed decides nothing": "not run here",
+    }
+    assert {words: order_decided(table(words), "mnist", "", "").verdict for words in verdicts} == verdicts
+    within = order_decided(table("one seed decides nothing"), "mnist", "", "")
+    assert "not beyond the spread over seeds: FedBR >= MWFed" in within.reason
+    small = ordered(table("holds"), "cifar10", "", "fedabm run x")
     assert (small.verdict, small.ours[:9], "do not decide" in small.reason) == ("not run here", "CIFAR-10,", True)
+
+
+def doshi_tables(gap: float, width: float, full: float) -> dict[str, pd.DataFrame]:
+    gaps = {("FedAvg", "2P-UPBReD"): (0.0, 0.0), ("2P-UPBReD", "UPBReD"): (gap, width)}
+    gaps["2P-UPBReD", "FedAvgStrategic"] = (gap, width)
+    rows = [(*pair, *both, order_verdict(*both)) for pair, both in gaps.items()]
+    order = pd.DataFrame(rows, columns=["better", "worse", "ours", "+-", "verdict"])
+    summary = pd.DataFrame({"protocol": ["FedAvg", "UPBReD", "FedAvgStrategic", "2P-UPBReD", "2P-UPBReD"]})
+    summary["subsidy"] = [float("nan")] * 3 + [0.5, 1.0]
+    columns = {"welfare": [9.0, 9.0 - gap, 1.0, 5.0, 9.0], "all contribute all": [True, False, False, False, full == 1]}
+    return {"order": order.assign(seeds=4), "summary": summary.assign(**columns, **{"data used %": 50.0})}
+
+
+@pytest.mark.parametrize(
+    ("gap", "width", "verdict"),
+    [
+        (0.5, 0.2, "reproduced"),
+        (-0.5, 0.2, "not reproducible"),
+        (0.1, 0.2, "not run here"),
+        (0.5, float("nan"), "not run here"),
+    ],
+)
+def test_figure_1_is_decided_by_paired_gaps_and_never_by_what_is_equal_bit_for_bit(
+    gap: float, width: float, verdict: str
+) -> None:
+    found = decided(doshi_tables(gap, width, 1.0), "cifar10", "fedabm run x")
+    assert found.verdict == verdict
+    assert "FedAvg - 2P-UPBReD = +0 +- 0: equal, bit for bit: no evidence" in found.ours
+    assert "no evidence" in found.reason
+    assert settled(doshi_tables(gap, width, 1.0), "").verdict == verdict
+    assert settled(doshi_tables(0.5, 0.2, 2.0), "").verdict == "not reproducible"
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,8 @@ def _tweets(chosen: Preset, preset: Sizes) -> Preset:
         recipe = replace(chosen.recipe, optimiser=Adam(0.00001))
         return replace(chosen, size=replace(chosen.size, network="sentiment_lstm"), rounds=50, recipe=recipe)
     if preset == "decisive":  # at the paper's rate of 0.00001 a tenth of its data would teach the network nothing
-        return replace(chosen, size=Size(10, 240, 60, "sentiment_lstm"), rounds=8, seeds=3)
+        recipe = replace(chosen.recipe, batch=16)
+        return replace(chosen, size=Size(10, 160, 60, "sentiment_lstm"), rounds=6, seeds=3, recipe=recipe)
     size, recipe = Size(10, 120, 60, "sentiment_lstm"), replace(chosen.recipe, batch=20)
     return replace(chosen, size=size, rounds=10, seeds=2, recipe=recipe)
 
