@@ -28,6 +28,7 @@ from fedabm.games.best import best_response
 from fedabm.games.costs import Linear, PowerCost
 from fedabm.games.curves import Array
 from fedabm.games.individual import individual_optimum
+from fedabm.games.intervals import Limits
 from fedabm.mechanisms.proportional import ProportionalData
 from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
 from fedabm.study.study import Study
@@ -169,7 +170,7 @@ def gap(mixture: Mixture, fraction: float, power: float, low: float, high: float
     rows = [int(np.argmax(costs == cost)) for cost in np.unique(costs)]
     offers = ProportionalData(power).offers(mixture.accuracy, Reports(profile, mixture.accuracy.ceiling / costs))
     mine, cost = offers.take(rows), PowerCost(costs[rows], np.ones(len(rows)), np.zeros(len(rows)))
-    best = best_response(mine, cost, mixture.accuracy.ceiling / costs[rows], certify=True, tolerance=1e-8)
+    best = best_response(mine, cost, mixture.accuracy.ceiling / costs[rows], certify=Limits(1e-8))
     away = np.array([mixture.elsewhere()[int(rate == mixture.high)] for rate in costs[rows]])
     inside = mine.received.value(profile[rows]) - cost.value(profile[rows])
     now = np.where(profile[rows] > 0, inside, away)
