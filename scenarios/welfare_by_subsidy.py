@@ -48,8 +48,11 @@ def run(
     subsidies: tuple[float, ...] = (),
     seeds: int = 0,
 ) -> None:
-    """All protocols on the same owners, data and seeds; no `subsidies` and `seeds` = 0 take the preset's."""
-    subsidies = subsidies or _SUBSIDIES[preset]
+    """All protocols on the same owners, data and seeds; no `subsidies` and `seeds` = 0 take the preset's.
+
+    The decisive preset has four subsidies on CIFAR-10, and none and the paper's 2 on other sets.
+    """
+    subsidies = subsidies or ((0.0, 2.0) if preset == "decisive" and data != "cifar10" else _SUBSIDIES[preset])
     check_positive("subsidies", subsidies, zero=True)
     chosen, dataset = setting(preset, data, study.note)
     known = Memory(study.scratch, "rounds")
