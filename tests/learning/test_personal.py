@@ -24,8 +24,8 @@ from fedabm.learning.personal.models import Personal
 from fedabm.learning.personal.own import ClassMix, OwnPart
 from fedabm.learning.personal.remembered import Remembered
 from fedabm.learning.rules.recipe import Recipe
-from fedabm.mechanisms import Ditto, FedAvg, Local, Mechanism, ModelMarket
-from fedabm.mechanisms.market import ImportGain
+from fedabm.mechanisms import Ditto, FedAvg, FedFomo, Local, Mechanism, ModelMarket
+from fedabm.mechanisms.market import ImportGain, SquareRootGain
 from fedabm.papers.ipfl2025.settings import RIVALS
 from fedabm.simulation import checkpoint
 from fedabm.simulation.scenario import OwnerProfile
@@ -133,6 +133,18 @@ def test_an_owner_that_imports_nothing_is_held_to_its_own_last_model():
     torch.testing.assert_close(models(two), engine().train(models(one), data().capacities, **how), rtol=1e-4, atol=1e-5)
     apart = (models(two) - models(run(scenario(Local(), steps=2)))).abs().max()
     assert apart > 1e-3
+
+
+def test_all_downloads_of_a_round_are_charged_as_imports():
+    """FedFomo with M = 2: two imports each and gains of both, used or not; the giver bears its cost for every one."""
+    made = run(scenario(FedFomo(2), steps=1))
+    owners, taken = made.frames().owners, made.links[0].linked
+    assert owners["imports"].tolist() == [2] * 6
+    assert (made.links[0].weights > 0).sum() < taken.sum() == 12
+    size = data().capacities.astype(float)
+    gain = SquareRootGain().added(size, taken @ size, np.full(6, 8000.0))
+    np.testing.assert_allclose(owners["gain"], gain)
+    assert owners["cost"].tolist() == pytest.approx(taken.sum(axis=0).tolist())
 
 
 def test_models_are_judged_only_when_asked_and_the_last_judgement_stands():
