@@ -4,5 +4,6 @@ game           accuracies, costs, capacities and a mechanism; its utilities, slo
 equilibrium    `solve`; `candidates`, `search`, `newton`, `potential` and `linear_model` find what it certifies
 several        `solve_all` and `equilibria`: is there another one?  `uniqueness`: what can be proven about that
 dynamics       the papers' best-response dynamics; `rates`: how large their steps may be
+truth          reports of costs as strategies: is truth an equilibrium, ex post or on average?
 metrics        how good and how fair an outcome is
 """

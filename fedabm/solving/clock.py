@@ -40,4 +40,4 @@ def timed(game: Game, seconds: float | None) -> Timed:
     until = game.until if isinstance(game, Timed) else math.inf
     if seconds is not None:
         until = min(until, time.perf_counter() + seconds)
-    return Timed(game.accuracy, game.costs, game.capacities, game.mechanism, until)
+    return Timed(game.accuracy, game.costs, game.capacities, game.mechanism, game.reported, until=until)

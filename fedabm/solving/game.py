@@ -34,7 +34,8 @@ class Game:
     """Owners with costs and capacities under one mechanism; all methods take a profile, one contribution per owner.
 
     `costs` is one `Cost` per owner, one stacked `Cost`, or numbers: the rates of linear costs.  `capacities` is one
-    number per owner, or one for all.
+    number per owner, or one for all.  `reported` is what owners say their data cost, where that is not the truth: they
+    gain by their true costs and are offered what the reported ones bring (`fedabm.solving.truth`).
 
     >>> from fedabm.games.accuracy import PowerLaw
     >>> from fedabm.mechanisms import NoPayments
@@ -49,6 +50,7 @@ class Game:
     costs: Any
     capacities: Any
     mechanism: Mechanism
+    reported: Any = None
     desk: Desk = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -73,6 +75,11 @@ class Game:
         known = getattr(self.accuracy, "owners", None)
         if known is not None and known != owners:
             raise InputError(f"{owners} owners with costs but an accuracy of {known} owners; give one cost per owner")
+        if self.reported is not None:
+            told = costs_of(self.reported, owners)
+            if told.owners != owners:
+                raise InputError(f"{told.owners} reported costs but {owners} owners; give one per owner")
+            object.__setattr__(self, "reported", told)
         object.__setattr__(self, "costs", costs)
         object.__setattr__(self, "capacities", capacities)
         object.__setattr__(self, "desk", Desk())
@@ -95,8 +102,9 @@ class Game:
         return np.minimum(vector, self.capacities)
 
     def reports(self, contributions: Array) -> Reports:
-        """What truthful owners report."""
-        return Reports(contributions, self.capacities, self.costs if self.mechanism.asks_cost else None, desk=self.desk)
+        """What owners report: the truth, but for `reported` costs."""
+        told = self.costs if self.reported is None else self.reported
+        return Reports(contributions, self.capacities, told if self.mechanism.asks_cost else None, desk=self.desk)
 
     def offers(self, contributions: Any) -> Offers:
         """The curves that owners face."""

@@ -54,6 +54,8 @@ class Uniqueness:
 
 def uniqueness(game: Game, profile: Array) -> Uniqueness:
     """What is proven about the number of equilibria of a game, given the profile of one of them."""
+    if game.reported is not None:
+        return Uniqueness(None, "no proof: costs are reported that are not the true ones")
     if not _convex_costs(game):
         return Uniqueness(None, "no proof: costs are not all convex and of a known family")
     if has_potential(game):

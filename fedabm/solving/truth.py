@@ -1,0 +1,155 @@
+"""Is it an equilibrium to tell the truth about one's cost?
+
+Owners first report what their data cost; then the mechanism makes its offers, and they contribute what is best for them
+by their true costs.  A lie states a multiple of the true cost.  What it gains over the truth, while the others are
+truthful, is measured
+
+- "settled": everybody contributes as in the equilibrium of the offers that follow from the reports;
+- "standing": the others contribute as they would without the lie, and the liar what is then best for it.
+
+Truth is an equilibrium *ex post* if no lie gains at the costs that owners really have, whatever they know of each
+other; it is a *Bayesian* one if no lie gains on average over the others' costs, for any own cost (Harsanyi 1967,
+Myerson 1981).  Gains are the largest found among the lies that are tried: that truth fails is certain, that it holds is
+not proven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import t
+
+from fedabm.common.errors import InputError, check_kind, check_positive, check_whole, finite_vector
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.best import best_response
+from fedabm.games.costs import costs_of, replaced
+from fedabm.games.curves import Array
+from fedabm.mechanisms.base import Mechanism
+from fedabm.solving.equilibrium import Equilibrium, solve
+from fedabm.solving.game import Game
+
+__all__ = ["LIES", "Truth", "bayesian_truth", "truth_ex_post"]
+
+#: multiples of the true cost that liars state
+LIES: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0)
+After = Literal["settled", "standing"]
+#: draws everybody's costs, one rate or `Cost` per owner
+Draw = Callable[[np.random.Generator], Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The largest gain found for each owner, the multiple of its cost that gains it, and how uncertain the gain is.
+
+    `errors` are half the widths of 95% intervals, 0 where nothing was sampled.  `holds` says that no gain beyond them
+    exceeds the tolerance.
+    """
+
+    gains: Array
+    lies: Array
+    errors: Array
+    tolerance: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether nobody was found to gain by a lie."""
+        return bool(np.all(self.gains - self.errors <= self.tolerance))
+
+
+def truth_ex_post(game: Game, lies: Sequence[float] = LIES, after: After = "settled", tolerance: float = 1e-6) -> Truth:
+    """Whether any owner gains by stating another cost, at the costs of this game.
+
+    >>> from fedabm.games.accuracy import PowerLaw
+    >>> from fedabm.mechanisms import Clarke, CostSharing
+    >>> [truth_ex_post(Game(PowerLaw(), [0.1, 0.25], 9, rule)).holds for rule in (Clarke(), CostSharing(0.5))]
+    [True, False]
+    """
+    check_kind("game", game, Game)
+    _check(lies, after, tolerance)
+    honest = _solved(game)
+    gains = np.array([_gains(game, honest, owner, lies, after) for owner in range(game.owners)])
+    best = np.argmax(gains, axis=1)
+    most = gains[np.arange(game.owners), best]
+    return Truth(most, np.asarray(lies, dtype=float)[best], np.zeros(game.owners), tolerance)
+
+
+def bayesian_truth(
+    accuracy: Accuracy,
+    draw: Draw,
+    capacities: Any,
+    mechanism: Mechanism,
+    *,
+    samples: int = 40,
+    types: int = 3,
+    lies: Sequence[float] = LIES,
+    after: After = "settled",
+    tolerance: float = 1e-6,
+    seed: int = 0,
+) -> Truth:
+    """Whether any owner gains on average over the others' costs, as `draw` has them, for one of `types` own costs.
+
+    Own costs are drawn, too.  The lie that gains most is chosen on one half of the samples and its gain measured on the
+    other half, so that the best of many is not mistaken for a good one.
+    """
+    check_whole("samples", samples, 4)
+    check_whole("types", types)
+    _check(lies, after, tolerance)
+    rng = np.random.default_rng(seed)
+    others = [costs_of(list(draw(rng))) for _ in range(samples)]
+    owners = others[0].owners or 1
+    mine = [costs_of(list(draw(rng))) for _ in range(types)]
+    room = finite_vector("capacities", capacities, owners)
+    found = np.zeros((owners, types, 3))
+    for owner, kind in np.ndindex(owners, types):
+        row = np.array([owner])
+        gains = []
+        for theirs in others:
+            game = Game(accuracy, replaced(theirs, row, mine[kind].take(row)), room, mechanism)
+            gains.append(_gains(game, _solved(game), owner, lies, after))
+        found[owner, kind] = _measured(np.array(gains), lies)
+    worst = np.argmax(found[:, :, 0] - found[:, :, 2], axis=1)
+    gain, lie, error = found[np.arange(owners), worst].T
+    return Truth(gain, lie, error, tolerance)
+
+
+def _gains(game: Game, honest: Equilibrium, owner: int, lies: Sequence[float], after: After) -> list[float]:
+    """What each lie of an owner brings it more than the truth."""
+    row = np.array([owner])
+    told = [replaced(game.costs, row, game.costs.take(row).scaled(factor)) for factor in lies]
+    games = [replace(game, reported=costs) for costs in told]
+    if after == "standing":
+        return [_best_beside(lying, honest, owner) - honest.utilities[owner] for lying in games]
+    return [float(_solved(lying, honest.profile).utilities[owner] - honest.utilities[owner]) for lying in games]
+
+
+def _best_beside(lying: Game, honest: Equilibrium, owner: int) -> float:
+    """The most that the liar can have while the others contribute as they would without the lie."""
+    mine = lying.offers(honest.profile).take([owner])
+    found = best_response(mine, lying.costs.take([owner]), lying.capacities[[owner]])
+    return float(found.utility[0])
+
+
+def _solved(game: Game, start: Array | None = None) -> Equilibrium:
+    """An equilibrium in contributions; a cycle is none."""
+    found = solve(game, start)
+    if found.cycle is not None:
+        raise InputError("owners' best replies run in a circle, so that no lie can be judged; use after='standing'")
+    return found
+
+
+def _measured(gains: Array, lies: Sequence[float]) -> tuple[float, float, float]:
+    """The best lie by every other sample, and by the rest its mean gain and half the width of a 95% interval."""
+    best = int(np.argmax(gains[::2].mean(axis=0)))
+    seen = gains[1::2, best]
+    error = t.ppf(0.975, len(seen) - 1) * seen.std(ddof=1) / np.sqrt(len(seen))
+    return float(seen.mean()), float(lies[best]), float(error)
+
+
+def _check(lies: Sequence[float], after: str, tolerance: float) -> None:
+    check_positive("lies", finite_vector("lies", lies), zero=True)
+    check_positive("tolerance", tolerance)
+    if after not in ("settled", "standing"):
+        raise InputError(f"after must be 'settled' or 'standing', got {after!r}; give one of them")
