@@ -80,6 +80,8 @@ def check_kind(what: str, value: Any, kind: type) -> None:
 
 def check_positive(what: str, value: Any, *, zero: bool = False) -> None:
     """Raise unless every number in `value` is finite and positive (or zero, if allowed)."""
+    if type(value) is float and (0.0 < value < np.inf or (zero and value == 0.0)):
+        return  # without NumPy, as this is asked of every owner
     numbers = as_numbers(what, value)
     good = np.isfinite(numbers) & ((numbers >= 0) if zero else (numbers > 0))
     if not np.all(good):
@@ -97,6 +99,8 @@ def check_number(what: str, value: Any, *, zero: bool = False) -> None:
 
 def check_range(what: str, value: float, low: float, high: float) -> None:
     """Raise unless low <= value <= high."""
+    if type(value) is float and low <= value <= high:
+        return
     number = as_numbers(what, value)
     if number.ndim or not low <= number <= high:
         raise InputError(f"{what} must lie between {low:g} and {high:g}, got {value}; give a value in that range")

@@ -63,6 +63,12 @@ class Streams:
         some._marks = (_Mark(), *self._marks)
         return some
 
+    def joined_by(self, newcomer: np.random.Generator) -> Streams:
+        """These and one more."""
+        more = Streams((newcomer,))
+        more._dice = (*self._dice, *more._dice)
+        return more
+
     def each(self) -> tuple[np.random.Generator, ...]:
         """One generator per owner."""
         self._note()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import InputError, as_numbers, shown
-from fedabm.common.random import Streams, generator, owner_streams
+from fedabm.common.random import generator, owner_streams
 from fedabm.games.costs import Cost, replaced, stack
 from fedabm.games.sending import Effort, Tamper, Tampering
 from fedabm.games.valuation import Deal
@@ -68,8 +68,7 @@ class Population:
     def __init__(self, profiles: Sequence[OwnerProfile], seed: int, alone: Iterable[int] = ()) -> None:
         n = len(profiles)
         self.seed = seed
-        self._costs = [profile.cost for profile in profiles]
-        self.cost = stack(self._costs)
+        self.cost = stack([profile.cost for profile in profiles])
         self.capacity = np.array([profile.capacity for profile in profiles], dtype=float)
         self.eagerness = np.array([profile.eagerness for profile in profiles], dtype=float)
         self.joins = np.array([profile.joins for profile in profiles])
@@ -94,7 +93,9 @@ class Population:
         self._cohorts = grouped(self.strategies, self._alone, self._facts(), ())
         self._regroup = False
         self.labels: list[str] = []
-        self.codes = np.array([self._code(strategy) for strategy in self.strategies], dtype=np.intp)
+        self.codes = np.zeros(n, dtype=np.intp)
+        for cohort in self._cohorts:
+            self.codes[cohort.members] = self._code(cohort.strategy)
         self.restless = False
         self.arrive(1)
         self._lately = (self.experience(np.arange(n)),) * 2
@@ -124,8 +125,7 @@ class Population:
             setattr(self, name, np.append(getattr(self, name), 0.0))
         for name in _STATES:
             setattr(self, name, np.append(getattr(self, name), False))
-        self._costs.append(profile.cost)
-        self.cost = stack(self._costs)
+        self.cost = replaced(self.cost, np.array([row]), profile.cost)
         self.claimed_cost = replaced(self.claimed_cost, np.array([row]), profile.cost.scaled(0.0))
         self.capacity = np.append(self.capacity, profile.capacity)
         self.eagerness = np.append(self.eagerness, profile.eagerness)
@@ -139,7 +139,7 @@ class Population:
         self.names.append(profile.name)
         self.strategies.append(profile.strategy)
         self.codes = np.append(self.codes, self._code(profile.strategy))
-        self._streams = Streams([*self._streams.each(), generator(self.seed, "owner", row)])
+        self._streams = self._streams.joined_by(generator(self.seed, "owner", row))
         first, second = self._lately
         self._lately = (first.with_newcomer(), second.with_newcomer())
         self._alone |= {row} if alone else set()
@@ -159,8 +159,7 @@ class Population:
             self.capacity[row] = capacity
             self.contribution[row] = min(self.contribution[row], capacity)
         if cost is not None:
-            self._costs[row] = cost
-            self.cost = stack(self._costs)
+            self.cost = replaced(self.cost, np.array([row]), cost)
             self._candid[row] = False
         self._regroup = True
 

@@ -4,6 +4,9 @@
 bare NumPy loop and beside 10,000 empty Mesa agents stepped with `AgentSet.do`, all three in turn within each step, so
 that whatever else the machine does hits them alike.  Owners climb, respond, remember all that the others ever did
 (fictitious play) or throw dice from 10,000 streams of their own (a bandit).  Exits with 1 if a target is missed.
+
+`--rationed 100000`: seconds of processor time that so many best responders under `ProportionalData` cost, whose
+utilities are not concave; half as many beside them show whether anything grows faster than their number.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import mesa
 import numpy as np
@@ -21,6 +25,7 @@ import numpy as np
 from fedabm import Federation, Scenario, population
 from fedabm.common.random import generator
 from fedabm.games.accuracy import PowerLaw
+from fedabm.mechanisms import ProportionalData
 from fedabm.strategies import BestResponse, EpsilonGreedy, FictitiousPlay, GradientResponse, Strategy
 
 Update = Callable[[np.ndarray], np.ndarray]
@@ -119,12 +124,42 @@ def measure(contest: Contest, costs: np.ndarray, capacities: np.ndarray, steps: 
     return times, float(apart / np.max(bare))
 
 
+def rationed(owners: int) -> dict[str, float]:
+    """Seconds of processor time of a federation's parts if models are rationed by data."""
+    rng = generator(0, "population")
+    costs, capacities = rng.uniform(1e-4, 1e-3, owners), rng.uniform(5.0, 10.0, owners)
+    marks = {"begin": time.process_time()}
+    people = population(costs, capacities, BestResponse(5.0 / owners))
+    marks["owners"] = time.process_time()
+    model = Federation(Scenario(people, PowerLaw(), ProportionalData(0.5), steps=2, record=None))
+    marks["model"] = time.process_time()
+    model.step()
+    marks["step"] = time.process_time()
+    assert model.gap > 0
+    marks["gap"] = time.process_time()
+    model.frames()
+    marks["frames"] = time.process_time()
+    return {name: marks[name] - marks[before] for before, name in pairwise(marks)}
+
+
+def compare_rationed(owners: int) -> int:
+    """Print the seconds of half as many and of so many owners."""
+    half, whole = rationed(owners // 2), rationed(owners)
+    print(f"{'':<8}{owners // 2:>10}{owners:>10}   times")
+    for name, seconds in whole.items():
+        print(f"{name:<8}{half[name]:>10.2f}{seconds:>10.2f}{seconds / max(half[name], 1e-9):>8.1f}")
+    return 0
+
+
 def main() -> int:
     """Measure, print a table, and say whether the targets are met."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--owners", type=int, default=10_000)
     parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--rationed", type=int, metavar="OWNERS")
     options = parser.parse_args()
+    if options.rationed:
+        return compare_rationed(options.rationed)
     rng = generator(0, "population")
     costs, capacities = rng.uniform(1e-4, 1e-3, options.owners), rng.uniform(5.0, 10.0, options.owners)
     print(f"{options.owners} owners, {options.steps} steps, median milliseconds per step")
