@@ -15,6 +15,15 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 NUMBERS = {"one": 1, "two": 2, "three": 3}
+WALKS = [
+    "A mechanism",
+    "A strategy with memory",
+    "A data set",
+    "A learning rule",
+    "A column in the frames",
+    "A column from a script of your own",
+    "A scenario",
+]
 GAME = """
 mechanism = { kind = "bounty", rate = 0.05 }
 accuracy = { kind = "power_law" }
@@ -81,23 +90,25 @@ def test_walks_are_as_long_as_they_say():
         told = re.search(r": (one|two|three) place", walk)
         assert told, walk
         assert len([place for place in walked if place.walk == walk]) == NUMBERS[told[1]], walk
-    assert len({place.walk for place in walked}) >= 4
+    assert [walk.split(":")[0] for walk in dict.fromkeys(place.walk for place in walked)] == WALKS
 
 
 def test_contracts_and_theorems_hold_for_what_was_added(copy):
     """The contract tests find the new classes by themselves; so do the tests of the whole package."""
     contracts = [
         "tests/mechanisms/test_mechanisms.py",
+        "tests/strategies/test_strategies.py",
         "tests/learning/test_rules.py",
         "tests/scenarios/test_scenarios.py",
     ]
     added = [place.path for place in places() if place.path.startswith("tests/")]
-    wanted = "(bounty or wine or fed_avg_m or two_bounties or documentation) and not program_of_its_own"
+    names = "bounty or winstay or win_stay or wine or fed_avg_m or two_bounties or documentation"
+    wanted = f"({names}) and not program_of_its_own"
     words = [*contracts, *added, "tests/test_documentation.py", "-k", wanted]
     found = python(copy, "-m", "pytest", "-vv", "-p", "no:cacheprovider", "-p", "no:randomly", *words)
     assert found.returncode == 0, found.stdout
     for contract in contracts:
-        assert re.search(rf"{contract}::\S*(Bounty|fed_avg_m|two_bounties)\S* PASSED", found.stdout), contract
+        assert re.search(rf"{contract}::\S*(Bounty|WinStay|fed_avg_m|two_bounties)\S* PASSED", found.stdout), contract
     assert all(f"{one}::" in found.stdout for one in added)
 
 
@@ -107,6 +118,40 @@ def test_the_command_line_knows_what_was_added(copy):
     assert re.search(r"wine +embedded +178 samples", python(copy, "-m", "fedabm", "data", "list").stdout)
     listed = python(copy, "-m", "fedabm", "list").stdout
     assert "two_bounties" in listed
+
+
+FRAMES = """
+from fedabm import Game, load, save
+from fedabm.games.accuracy import PowerLaw
+from fedabm.mechanisms import NoPayments
+from fedabm.study.study import Study
+from tests.conftest import mixed
+
+study = Study("walk", 1, None, {}, quiet=True)
+study.simulate(mixed())
+study.solve(Game(PowerLaw(), [0.01, 0.02], 10.0, NoPayments()))
+save(study.frames, "spared")
+owners = load("spared").owners
+solved = owners["strategy"] == "equilibrium"
+assert owners[solved]["spare"].isna().all()
+owners = owners[~solved]
+assert (owners["spare"] == owners["capacity"] - owners["contribution"]).all(), owners
+assert owners["spare"].max() > 0
+assert list(owners).index("spare") == list(owners).index("contribution") + 1
+"""
+
+
+def test_the_new_column_is_in_all_frames(copy):
+    """Also after they were saved and read; empty in those of equilibria, which have no such step."""
+    found = python(copy, "-c", FRAMES)
+    assert found.returncode == 0, found.stderr
+
+
+def test_a_column_of_a_script_is_in_what_its_run_saves(copy):
+    ran = python(copy, "-m", "fedabm", "run", "my_columns.py", "--out", "own", "--quiet")
+    assert ran.returncode == 0, ran.stderr
+    found = python(copy, "-c", "import fedabm; print(fedabm.load('own').steps['largest'].max() > 0)")
+    assert found.stdout.strip() == "True", found.stderr
 
 
 def test_what_the_walks_write_is_in_good_form(copy):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedabm.results.columns import COLUMNS
 from fedabm.results.frames import LINKED, Frames, run_frame, shorten
 from fedabm.simulation.ledger import Ledger
 from fedabm.solving.equilibrium import Equilibrium
@@ -25,7 +26,10 @@ def equilibrium_frames(
     parameters: dict[str, Any] | None = None,
     seed: int = 0,
 ) -> Frames:
-    """An equilibrium as a run of one step, number 0: the same frames as those of a simulated run."""
+    """An equilibrium as a run of one step, number 0: the same frames as those of a simulated run.
+
+    Columns that only a simulation can fill are empty.
+    """
     n = game.owners
     row = {
         "label": label,
@@ -42,7 +46,8 @@ def equilibrium_frames(
         "found": found.gain,
         "wall_time": np.nan,
     }
-    owners, step = _equilibrium_owners(game, found), _equilibrium_step(game, found)
+    owners = _equilibrium_owners(game, found).reindex(columns=list(COLUMNS["owners"]))
+    step = _equilibrium_step(game, found).reindex(columns=list(COLUMNS["steps"]))
     ledger = Ledger(n)
     ledger.record(0, Transfers.central(found.payments, type(game.mechanism).__name__))
     return Frames.join([Frames(run_frame(row), step, owners, ledger.frame())])
