@@ -22,10 +22,10 @@ from fedabm.mechanisms import Mechanism, NoPayments
 from fedabm.simulation.activation import Members, RandomSubset, Sequential, Simultaneous
 from fedabm.simulation.stopping import AtRest, Never, Steady
 from fedabm.strategies import BestResponse, Honest, Liar, Quitter, Random, Strategy, Wrapper
+from fedabm.testing.models import StandingModels
 from fedabm.views import ServerView
 from tests.conftest import STRATEGIES
 from tests.mechanisms.test_mechanisms import EXAMPLES
-from tests.models import StandingModels
 
 #: what a tolerance of zero or of everything makes of standing still
 TOLERANCES = (0.0, 1e-9, 1e-3, 1e9)
