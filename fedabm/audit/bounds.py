@@ -19,16 +19,20 @@ promises no shape, nothing is proven and the bound is infinite.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fedabm.audit.evaluate import at_claims
 from fedabm.audit.stage import Stage
+from fedabm.common.errors import InputError
 from fedabm.games.best import best_response
+from fedabm.games.chords import concave_bound
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array, Curve, Line, Rows, beside
 from fedabm.games.intervals import Limits
 from fedabm.games.offers import Offers, Shape, nothing
+from fedabm.games.promises import check_promises
 from fedabm.games.roots import just_inside
 
 __all__ = ["BestClaim", "Worth", "best_claim", "worth_of_access"]
@@ -43,6 +47,11 @@ class Rationed(Curve):
 
     full: Curve
     share: Array
+
+    @property
+    def closed(self) -> Any:
+        """If the curve is."""
+        return self.full.closed
 
     def value(self, x: Array) -> Array:
         return beside(self.share, x) * self.full.value(x)
@@ -77,8 +86,12 @@ def worth_of_access(stage: Stage, owner: int, shares: Array | None = None) -> Wo
     """V of an owner, certified at each of some shares from 0 to 1."""
     concave = stage.accuracy.concave and bool(np.all(stage.costs.take([owner]).convex))
     share = np.linspace(0.0, 1.0, 257 if concave else 17) if shares is None else shares
-    bound = best_response(*_problem(stage, owner, share), certify=Limits(1e-9, 2**18)).bound
-    return Worth(stage, owner, share, bound)
+    problem = _problem(stage, owner, share)
+    try:
+        check_promises(problem[0].take([-1]), problem[2][-1:])
+    except InputError:  # the accuracy is not what it promises to be
+        return Worth(stage, owner, share, np.full(len(share), np.inf))
+    return Worth(stage, owner, share, best_response(*problem, certify=Limits(1e-9, 2**18)).bound)
 
 
 def _problem(stage: Stage, owner: int, access: Array) -> tuple[Offers, Cost, Array]:
@@ -108,7 +121,7 @@ def best_claim(
     points = np.unique(np.concatenate([(low[:, None] + (high - low)[:, None] * _GRID).ravel(), low, high]))
     claim, utility = _best_of(offers, worth, points)
     claim, utility = _closing_in(offers, worth, points, claim, utility)
-    kind = _provable(stage, offers, worth)
+    kind = _provable(stage, offers, worth, top)
     if not kind:
         return BestClaim(claim, utility, np.inf)
     ends = np.unique(np.concatenate([low, high]))
@@ -134,10 +147,14 @@ def best_claim(
     return BestClaim(claim, utility, max(bound, utility))
 
 
-def _provable(stage: Stage, offers: Offers, worth: Worth) -> str:
-    """Which of the two proofs holds, if any."""
+def _provable(stage: Stage, offers: Offers, worth: Worth, top: float) -> str:
+    """Which of the two proofs holds, if any; a shape that is promised and does not hold proves nothing."""
     known = stage.accuracy.public.monotone and np.all(np.isfinite(worth.bound))
     if offers.shape == "unknown" or not known:
+        return ""
+    try:
+        check_promises(offers, np.array([top]))
+    except InputError:
         return ""
     if offers.received is offers.accuracy:
         return "full access"
@@ -150,23 +167,40 @@ def _provable(stage: Stage, offers: Offers, worth: Worth) -> str:
 
 def _upper(stage: Stage, offers: Offers, worth: Worth, a: Array, b: Array, kind: str) -> Array:
     """A bound on what any claim in [a, b] is worth."""
-    benefit, full, width = offers.benefit, offers.accuracy, b - a
-    low, high = benefit.value(a[None])[0], benefit.value(b[None])[0]
+    full = offers.accuracy
     before, after = full.value(a[None])[0], full.value(b[None])[0]
-    concave = offers.shape == "concave"
-    if concave:
-        rise, fall = benefit.slope(a[None])[0] * width, -benefit.slope(b[None])[0] * width
-        rise, fall = np.where(np.isfinite(rise), rise, np.inf), np.where(np.isfinite(fall), fall, np.inf)
+    smooth = offers.shape == "concave" and bool(np.all(offers.benefit.closed))
+    if kind == "full access" and smooth and stage.accuracy.public.concave:
+        low, high, rise, fall = _tangents(offers.benefit, a, b)
+        from_left = np.maximum(low - before, low + rise - after)
+        from_right = np.maximum(high - after, high + fall - before)
+        return worth.bound[-1] + np.minimum(from_left, from_right)
+    most = _most_benefit(offers, a, b, smooth=smooth)
     if kind == "full access":
-        if concave and stage.accuracy.public.concave:
-            from_left = np.maximum(low - before, low + rise - after)
-            from_right = np.maximum(high - after, high + fall - before)
-            return worth.bound[-1] + np.minimum(from_left, from_right)
-        most = np.minimum(low + np.maximum(rise, 0.0), high + np.maximum(fall, 0.0)) if concave else high
         return worth.bound[-1] + most - before
-    most = np.minimum(low + np.maximum(rise, 0.0), high + np.maximum(fall, 0.0)) if concave else high
     share = np.divide(most, before, out=np.ones_like(most), where=before > 0)
     return worth.most(np.clip(share, 0.0, 1.0))
+
+
+def _most_benefit(offers: Offers, a: Array, b: Array, *, smooth: bool) -> Array:
+    """The most that the benefit can be on [a, b]: below its tangents, or by values alone, or as at b if it grows."""
+    benefit = offers.benefit
+    if offers.shape != "concave":
+        return benefit.value(b[None])[0]
+    if not smooth:
+        tops = np.where(benefit.value(b[None]) >= benefit.value(a[None]), b[None], a[None])
+        inside = concave_bound(benefit.value, np.zeros_like, a[None], b[None], tops)[0]
+        return np.maximum(inside, np.maximum(benefit.value(a[None])[0], benefit.value(b[None])[0]))
+    low, high, rise, fall = _tangents(benefit, a, b)
+    return np.minimum(low + np.maximum(rise, 0.0), high + np.maximum(fall, 0.0))
+
+
+def _tangents(benefit: Curve, a: Array, b: Array) -> tuple[Array, Array, Array, Array]:
+    """The benefit at both ends, and how far the tangent there rises until the other end."""
+    low, high, width = benefit.value(a[None])[0], benefit.value(b[None])[0], b - a
+    rise, fall = benefit.slope(a[None])[0] * width, -benefit.slope(b[None])[0] * width
+    rise, fall = (np.where(np.isfinite(part), part, np.inf) for part in (rise, fall))
+    return low, high, rise, fall
 
 
 def _upper_at(offers: Offers, worth: Worth, claims: Array) -> Array:

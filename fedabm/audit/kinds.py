@@ -103,7 +103,7 @@ def _truth(stage: Stage, owner: int, contribution: float) -> Deviation:
 
 def _claim(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
     """Another claim, with whatever true contribution is best beside it."""
-    found = best_claim_alone(stage, owner, limits)
+    found = best_claim_alone(stage, owner, limits, effort)
     return _tried(stage, "claim", owner, found.gain, found.bound, found.deviation)
 
 

@@ -16,7 +16,17 @@ from fedabm.audit.stage import Stage
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers
 
-__all__ = ["NOTHING", "Effort", "Finding", "best_claim_alone", "best_lie", "best_lies", "evolved", "looked_at"]
+__all__ = [
+    "NOTHING",
+    "Effort",
+    "Finding",
+    "best_claim_alone",
+    "best_lie",
+    "best_lies",
+    "evolved",
+    "looked_at",
+    "searched",
+]
 
 #: factors by which sizes, costs and eagerness are misstated at first, as far as the limits allow
 _FACTORS = {
@@ -83,7 +93,7 @@ def looked_at(stage: Stage, effort: Effort) -> list[int]:
 def best_lie(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Finding:
     """The best lie of one owner while the others tell the truth and stand still."""
     if not on_curves(stage) or not faithful(stage, owner, limits, effort):
-        return _searched(stage, owner, limits, effort)
+        return searched(stage, owner, limits, effort)
     worth, seen = worth_of_access(stage, owner), reads(stage)
     top = limits.claim * float(stage.capacities[owner])
     honest = float(stage.honest.utility[owner])
@@ -97,14 +107,23 @@ def best_lie(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Findin
     return _finding(stage, owner, deviation, honest, bound=np.inf, questions=questions + more)
 
 
-def best_claim_alone(stage: Stage, owner: int, limits: Limits) -> Finding:
+def best_claim_alone(stage: Stage, owner: int, limits: Limits, effort: Effort | None = None) -> Finding:
     """The best lie about the contribution, if size, cost and eagerness are verified."""
+    if not on_curves(stage):
+        return searched(stage, owner, limits, effort or Effort(), only=("contribution", "claim"))
     worth, offers = worth_of_access(stage, owner), own_row(stage.offers, owner)
     truth = Lies.of(stage, owner).one(0)
     claim = best_claim(stage, offers, worth, _top(stage, owner, limits, truth, reads(stage)))
     deviation = _with_claim(worth, offers, truth, claim)
     honest = float(stage.honest.utility[owner])
     return _finding(stage, owner, deviation, honest, bound=claim.bound - honest, questions=1)
+
+
+def by_offers(stage: Stage, owner: int, limits: Limits) -> Deviation:
+    """The claim that would be best if the rule settled on its offers alone."""
+    worth, offers, truth = worth_of_access(stage, owner), own_row(stage.offers, owner), Lies.of(stage, owner).one(0)
+    claim = best_claim(stage, offers, worth, limits.claim * float(stage.capacities[owner]), budget=0)
+    return _with_claim(worth, offers, truth, claim)
 
 
 def faithful(stage: Stage, owner: int, limits: Limits, effort: Effort) -> bool:
@@ -215,10 +234,12 @@ def evolved(
 ) -> tuple[Array, float]:
     """The least loss that SciPy's differential evolution finds with about `effort.questions` questions, and where."""
     each = 4
+    low, high = np.transpose(bounds)
+    margin = 1e-9 * (high - low)  # SciPy refuses a start that rounding puts outside
     found = differential_evolution(
         loss,
         bounds,
-        x0=np.clip(start, *np.transpose(bounds)),
+        x0=np.clip(start, low + margin, high - margin),
         popsize=each,
         maxiter=max(effort.questions // (each * len(bounds)) - 1, 1),
         init="sobol",
@@ -229,8 +250,11 @@ def evolved(
     return found.x, float(found.fun)
 
 
-def _searched(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Finding:
-    """The best lie where only settling tells what it brings: differential evolution over all that can be said."""
+def searched(stage: Stage, owner: int, limits: Limits, effort: Effort, only: tuple[str, ...] | None = None) -> Finding:
+    """The best lie where only settling tells what it brings: differential evolution over all that can be said.
+
+    `only` names what may be lied about.  Where the rule makes offers, the best claim by these is where it starts.
+    """
     capacity, truth = float(stage.capacities[owner]), Lies.of(stage, owner).one(0)
     rule = stage.mechanism
     bounds = {"size": (limits.size[0] * capacity, limits.size[1] * capacity)}
@@ -240,6 +264,8 @@ def _searched(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Findi
         bounds["cost"] = limits.cost
     if rule.asks_eagerness and stage.eagerness[owner] > 0:
         bounds["eagerness"] = limits.eagerness
+    if only is not None:
+        bounds = {name: room for name, room in bounds.items() if name in only}
     names, asked = list(bounds), 0
 
     def lie(point: Array) -> Deviation:
@@ -252,7 +278,10 @@ def _searched(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Findi
         asked += 1
         return -float(one_by_one(stage, owner, lie(point).as_lies())[0])
 
-    best, least = evolved(loss, list(bounds.values()), [getattr(truth, name) for name in names], effort, owner)
+    start = by_offers(stage, owner, limits) if stage.plays_a_game else truth
+    first = np.array([getattr(start, name) for name in names])
+    best, least = evolved(loss, list(bounds.values()), first.tolist(), effort, owner)
+    best, least = min(((best, least), (first, loss(first))), key=lambda one: one[1])
     honest = float(stage.honest.utility[owner]) if stage.plays_a_game else float(stage.settled.utility[owner])
     gain = max(-least - honest, 0.0)
     deviation = lie(best) if gain > NOTHING else truth

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from fedabm.audit.card import Card, Thoroughness, audit
 from fedabm.audit.claims import STATUSES
+from fedabm.audit.page import write_card
 from fedabm.audit.search import Effort
 from fedabm.audit.source import read_audit
 
@@ -25,6 +26,9 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps(card.as_dict(), indent=2))
     else:
         show(card)
+    if options.out is not None:
+        for path in write_card(card, options.out):
+            print(f"Written: {path}")
 
 
 def show(card: Card) -> None:

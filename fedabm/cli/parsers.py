@@ -32,6 +32,7 @@ def command_line() -> argparse.ArgumentParser:
         _init,
         _compare,
         _audit,
+        _league,
         _tournament,
     ):
         add(commands)
@@ -201,4 +202,17 @@ def _audit(commands: Any) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the searches (default 0)")
     parser.add_argument("--quick", action="store_true", help="seconds, not minutes: smaller budgets, fewer groups")
     parser.add_argument("--json", action="store_true", help="print the card as JSON")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="also write it there: page, frames, JSON, PNG and PDF")
     parser.set_defaults(command="fedabm.cli.audit:run")
+
+
+def _league(commands: Any) -> None:
+    parser = commands.add_parser("league", help="all mechanisms against all deviations on the same populations")
+    parser.add_argument("--quick", action="store_true", help="fewer owners and populations: minutes")
+    parser.add_argument("--seeds", type=int, metavar="N", help="how many populations (default 10; quick 3)")
+    parser.add_argument("--owners", type=int, metavar="N", help="how many owners in each (default 6; quick 4)")
+    parser.add_argument("--rules", metavar="A,B", help="some mechanisms only, by their class names")
+    parser.add_argument("--closed", action="store_true", help="closed forms only, no trained models")
+    parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one per core)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="also write tables, heat map as PNG and PDF, and JSON")
+    parser.set_defaults(command="fedabm.cli.league:run")

@@ -55,7 +55,9 @@ def check_game(seed: int, *, annealing: bool = False) -> bool:
         found = best_claim_alone(stage, owner, Limits())
     except InputError:
         return False
-    best = max(_random(stage, owner, rng), _gridded(stage, owner), _annealed(stage, owner, seed) if annealing else -1.0)
+    best = max(
+        _random(stage, owner, rng), _gridded(stage, owner), _annealed(stage, owner, seed) if annealing else -np.inf
+    )
     gain = best - found.honest
     slack = 1e-9 * max(1.0, abs(found.honest))
     assert found.bound >= gain - slack, f"seed {seed}: {rule} promises at most {found.bound}, but {gain} was found"

@@ -1,0 +1,174 @@
+"""The league: all rules meet the same deviations on the same populations, oracles and seeds.
+
+One table "rule x deviation": what the deviator gains, what the others lose, both in units of what an owner has on
+average under that rule; with paired differences against the rule without payments and 95% intervals over populations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import fedabm.mechanisms
+from fedabm.analysis.outcomes import confidence
+from fedabm.audit.claims import stake
+from fedabm.audit.deviations import KINDS, Limits
+from fedabm.audit.groups import best_joint_lie, groups_of
+from fedabm.audit.kinds import skipped, try_kinds
+from fedabm.audit.search import Effort, best_lies
+from fedabm.audit.stage import Stage
+from fedabm.common.errors import InputError, check_whole, nearest
+from fedabm.common.random import generator
+from fedabm.games.accuracy import PowerLaw
+from fedabm.games.costs import Linear
+from fedabm.mechanisms import (
+    ContributionSubsidy,
+    CostSharing,
+    Mechanism,
+    ModelMarket,
+    PartialReciprocity,
+    ProportionalData,
+    ProportionalShapley,
+    ProportionalValue,
+    Screening,
+    TullockContest,
+    Verification,
+)
+from fedabm.mechanisms.market import GivenModels, ImportGain
+from fedabm.simulation.scenario import OwnerProfile, Scenario
+
+__all__ = ["BEST", "COLUMNS", "League", "closed_rules", "exchanging_rules", "league", "population_of"]
+
+#: the best of all that one owner can say, and the best joint lie of two
+BEST, PAIR = "best lie", "pair"
+#: what is asked of every rule, in the order of the table
+COLUMNS = (BEST, *(kind for kind in KINDS if kind not in ("contribution", "side payments")), PAIR)
+
+
+def closed_rules(costs: Sequence[float]) -> dict[str, Mechanism]:
+    """One of every class in `fedabm.mechanisms` that settles on contributions; screening knows quartiles of costs."""
+    low, middle, high = np.quantile(np.asarray(costs), [0.25, 0.5, 0.75]).tolist()
+    subsidy = ContributionSubsidy(0.6 * middle)
+    chosen: tuple[Mechanism, ...] = (
+        subsidy,
+        CostSharing(),
+        PartialReciprocity(0.5),
+        ProportionalData(1.0),
+        ProportionalShapley(1.0),
+        ProportionalValue(1.0),
+        Screening(low, max(high, 1.01 * low), 0.5),
+        TullockContest(0.5),
+        Verification(subsidy, fine=20.0),
+    )
+    given = {type(rule).__name__: rule for rule in chosen}
+    return {name: given.get(name) or kind() for name, kind in _kinds() if kind.promises and name != "PaymentRule"}
+
+
+def exchanging_rules() -> dict[str, Mechanism]:
+    """One of every class that hands out a model per owner."""
+    return {name: kind() for name, kind in _kinds() if not kind.promises}
+
+
+def _kinds() -> Iterable[tuple[str, Any]]:
+    names = (name for name in fedabm.mechanisms.__all__ if name != "Mechanism")
+    return sorted((name, getattr(fedabm.mechanisms, name)) for name in names)
+
+
+def population_of(seed: int, owners: int) -> tuple[OwnerProfile, ...]:
+    """Owners whose unit costs spread over a factor of ten, with unequal data; the same for every rule."""
+    rng = generator(seed, "population")
+    costs, sizes = 0.01 * 10.0 ** rng.uniform(0.0, 1.0, owners), rng.uniform(10.0, 40.0, owners)
+    eager = 100.0 * sizes * rng.uniform(0.5, 1.0, owners)
+    columns = zip(costs.tolist(), sizes.tolist(), eager.tolist(), strict=True)
+    return tuple(OwnerProfile(Linear(cost), size, eagerness=keen) for cost, size, keen in columns)
+
+
+def _scenario(name: str, seed: int, owners: int) -> Scenario:
+    """The population of a seed under a rule: with a model of everyone's own if the rule exchanges models."""
+    people = population_of(seed, owners)
+    rules = closed_rules([one.cost.unit(np.zeros(1))[0] for one in people])
+    if name in rules:
+        return Scenario(people, PowerLaw(), rules[name])
+    apart = generator(seed, "population", 1).uniform(0.0, 0.02, (owners, owners))
+    apart = np.triu(apart, 1) + np.triu(apart, 1).T
+    return Scenario(people, GivenModels(apart), exchanging_rules()[name], valuation=ImportGain())
+
+
+def _one(task: tuple[str, int, int, int]) -> list[dict[str, Any]]:
+    """All deviations against one rule on one population."""
+    name, seed, owners, questions = task
+    stage, limits = Stage.of(_scenario(name, seed, owners)), Limits()
+    effort = Effort(questions=questions, owners=owners, seed=seed)
+    unit, rows = stake(stage), []
+    alone = best_lies(stage, limits, effort)
+    rows.append(_row(BEST, alone[0].gain, np.nan, max(one.bound for one in alone), alone[0].words))
+    for one in try_kinds(stage, limits, effort):
+        rows.append(_row(one.kind, one.gain, one.loss, one.bound, one.words))
+    if owners > 1:
+        members = [one.owner for one in alone[:2]] if len(alone) > 1 else groups_of(stage, 2, 1, seed)[0][0]
+        joint = best_joint_lie(stage, sorted(members), limits, effort, alone)
+        rows.append(_row(PAIR, joint.gain, joint.loss, np.inf, joint.words))
+    rows += [_row(kind, np.nan, np.nan, np.nan, f"skipped: {why}") for kind, why in skipped(stage).items()]
+    return [{"rule": name, "seed": seed, "stake": unit, **row} for row in rows if row["deviation"] in COLUMNS]
+
+
+def _row(kind: str, gain: float, loss: float, bound: float, words: str) -> dict[str, Any]:
+    return {"deviation": kind, "gain": gain, "loss": loss, "bound": bound, "words": words}
+
+
+@dataclass(frozen=True)
+class League:
+    """One row per rule, seed and deviation: gain of the deviator, loss of the others, bound, and the words."""
+
+    rows: pd.DataFrame
+
+    def table(self, column: str = "gain") -> pd.DataFrame:
+        """The mean over populations of a gain or loss in units of what an owner has: rules x deviations."""
+        scaled = self.rows.assign(value=self.rows[column] / self.rows["stake"])
+        wide = scaled.pivot_table(index="rule", columns="deviation", values="value", aggfunc="mean", dropna=False)
+        asked = dict.fromkeys(self.rows["deviation"])
+        names = [*(name for name in COLUMNS if name in asked), *(name for name in asked if name not in COLUMNS)]
+        wide = wide.reindex(index=dict.fromkeys(self.rows["rule"]))[names]
+        return wide.sort_values(BEST, kind="stable") if BEST in wide else wide
+
+    def paired(self, deviation: str = BEST, against: str = "NoPayments") -> pd.DataFrame:
+        """The gain of a deviation under each rule less that under another one on the same populations, with 95% CI."""
+        rows = self.rows[self.rows["deviation"] == deviation]
+        wide = rows.assign(value=rows["gain"] / rows["stake"]).pivot(index="seed", columns="rule", values="value")
+        found = []
+        for name in wide:
+            difference = wide[name] - wide[against] if against in wide else wide[name]
+            low, high = confidence(difference)
+            mean = float(wide[name].mean())
+            found.append({"rule": name, "gain": mean, "difference": float(difference.mean()), "low": low, "high": high})
+        return pd.DataFrame(found).sort_values("gain", kind="stable", ignore_index=True)
+
+
+def league(
+    seeds: int | Sequence[int] = 5,
+    owners: int = 6,
+    rules: Iterable[str] | None = None,
+    questions: int = 60,
+    workers: int = 1,
+) -> League:
+    """Every rule of the package (or those named) against every deviation on every population."""
+    check_whole("owners", owners, 2)
+    check_whole("workers", workers)
+    numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    known: Mapping[str, Mechanism] = {**closed_rules([0.01, 0.1]), ModelMarket.__name__: ModelMarket()}
+    names = list(known) if rules is None else list(rules)
+    for name in names:
+        if name not in known:
+            raise InputError(f"no mechanism of the league is called {name!r}; {nearest(name, known)}")
+    tasks = [(name, seed, owners, questions) for name in names for seed in numbers]
+    if workers == 1:
+        parts = [_one(task) for task in tasks]
+    else:
+        with ProcessPoolExecutor(workers) as pool:
+            parts = list(pool.map(_one, tasks))
+    return League(pd.DataFrame([row for part in parts for row in part]))

@@ -1,0 +1,121 @@
+"""A card as one picture for a paper, and the league as a heat map."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import SymLogNorm
+from matplotlib.figure import Figure
+
+from fedabm.audit.card import Card
+from fedabm.audit.claims import Claim
+from fedabm.audit.league import League
+
+__all__ = ["card_picture", "league_picture"]
+
+#: verdicts: a colour that is told apart without colour vision, and a word
+_LOOKS = {True: ("#1a7f4b", "holds"), False: ("#b3261e", "fails"), None: ("#59636f", "")}
+_WIDTH, _LINE = 7.2, 0.155
+
+
+def card_picture(card: Card) -> Figure:
+    """What is wrong, then every claim with its status, then gains by kind of deviation; as wide as a page's text."""
+    said = [(claim, textwrap.wrap(claim.words, 84) or [""]) for claim in card.claims]
+    flaws = [_two_lines(f"{claim.flaw}: {claim.words}", 128) for claim in card.flaws[:3]]
+    lines = 5.4 + sum(map(len, flaws)) + sum(len(words) + 0.55 for _, words in said)
+    bars = 0.9 + 0.22 * max(len(card.tried), 1)
+    height = _LINE * lines + bars + 0.55
+    figure = Figure(figsize=(_WIDTH, height))
+    top = figure.add_axes((0.0, (bars + 0.55) / height, 1.0, 1.0 - (bars + 0.55) / height))
+    _words(top, card, flaws, said, lines)
+    below = figure.add_axes((0.17, 0.5 / height, 0.8, (bars - 0.35) / height))
+    _bars(below, card)
+    return figure
+
+
+def _two_lines(text: str, width: int) -> list[str]:
+    lines = textwrap.wrap(text, width)
+    return lines if len(lines) <= 2 else [lines[0], textwrap.shorten(lines[1], width - 4, placeholder="") + " ..."]
+
+
+def _words(ax: Axes, card: Card, flaws: list[list[str]], said: list[tuple[Claim, list[str]]], lines: float) -> None:
+    ax.set(xlim=(0, 1), ylim=(lines, 0))
+    ax.axis("off")
+    small: dict[str, Any] = {"fontsize": 7.2, "va": "top"}
+    rule = card.rule if len(card.rule) <= 70 else card.rule[:67] + "..."
+    ax.text(0.02, 0.8, rule, fontsize=11, weight="bold", va="top")
+    shown = f"{card.owners} owners, {card.accuracy}"
+    ax.text(0.02, 2.7, shown if len(shown) <= 110 else shown[:107] + "...", color="#59636f", **small)
+    row = 4.1
+    if not flaws:
+        ax.text(0.02, row, "No flaw was found.", color=_LOOKS[True][0], weight="bold", **small)
+        row += 1.0
+    for words in flaws:
+        ax.text(0.02, row, "\n".join(words), color=_LOOKS[False][0], **small)
+        row += len(words)
+    row += 0.9
+    for claim, words in said:
+        colour, verdict = _LOOKS[claim.holds]
+        ax.plot([0.02, 0.98], [row - 0.25] * 2, color="#d7dce2", linewidth=0.5)
+        ax.text(0.02, row, claim.name, weight="bold", **small)
+        ax.text(0.215, row, verdict, color=colour, weight="bold", **small)
+        ax.text(0.27, row, claim.status, color="#59636f", style="italic", **small)
+        ax.text(0.36, row, "\n".join(words), **small)
+        row += len(words) + 0.55
+
+
+def _bars(ax: Axes, card: Card) -> None:
+    """Gains of the deviator and losses of the others, by kind."""
+    kinds = [one.kind for one in card.tried] or ["none"]
+    gains, losses = [one.gain for one in card.tried] or [0.0], [one.loss for one in card.tried] or [0.0]
+    place = np.arange(len(kinds))
+    ax.barh(place - 0.2, gains, 0.38, color="#b26a00", label="the deviator gains")
+    ax.barh(place + 0.2, losses, 0.38, color="#0b5a8f", hatch="///", edgecolor="white", label="the others lose")
+    ax.set_yticks(place, kinds, fontsize=7)
+    ax.invert_yaxis()
+    ax.axvline(0.0, color="#1d2430", linewidth=0.8)
+    ax.set_xlabel("utility, best deviation of each kind", fontsize=7.5)
+    ax.tick_params(axis="x", labelsize=7)
+    ax.legend(fontsize=7, frameon=False, loc="lower right")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def league_picture(found: League) -> Figure:
+    """Rules x deviations twice: what the deviator gains, and what the others lose, in units of what an owner has."""
+    gains, losses = found.table("gain"), found.table("loss")
+    rows = len(gains)
+    figure = Figure(figsize=(13.0, 1.9 + 0.3 * rows), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=[len(gains.columns), max(len(losses.columns) - 1, 1)])
+    _heat(left, gains, "gain of the deviator")
+    _heat(right, losses.reindex(gains.index).drop(columns="best lie", errors="ignore"), "loss of the others")
+    seeds = found.rows["seed"].nunique()
+    figure.supxlabel(f"mean over {seeds} populations, in units of what an owner has; · means nothing there", fontsize=9)
+    return figure
+
+
+def _heat(ax: Axes, table: pd.DataFrame, title: str) -> None:
+    values = table.to_numpy(dtype=float)
+    most = max(float(np.nanmax(np.abs(values), initial=0.1)), 0.1)
+    shown = np.ma.masked_invalid(values)
+    norm = SymLogNorm(linthresh=0.01, vmin=-most, vmax=most)
+    ax.pcolormesh(shown, cmap="PuOr_r", norm=norm, edgecolors="white", linewidth=1.0)
+    ax.set_facecolor("#f3f5f8")
+    ax.set_xticks(np.arange(values.shape[1]) + 0.5, table.columns, rotation=40, ha="right", fontsize=8)
+    ax.set_yticks(np.arange(values.shape[0]) + 0.5, table.index, fontsize=8)
+    ax.set_title(title, fontsize=10)
+    ax.invert_yaxis()
+    for (row, column), value in np.ndenumerate(values):
+        dark = np.isfinite(value) and abs(norm(value) - 0.5) > 0.35
+        colour = "white" if dark else "black"
+        ax.text(column + 0.5, row + 0.5, _short(value), ha="center", va="center", fontsize=7, color=colour)
+
+
+def _short(value: float) -> str:
+    if not np.isfinite(value):
+        return "·"
+    return "0" if abs(value) < 5e-4 else f"{value:.2f}" if abs(value) < 10 else f"{value:.0f}"

@@ -1,0 +1,91 @@
+"""The league: every mechanism of the package, the same for one worker or two, as brute force has it, and trained."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fedabm.mechanisms
+from fedabm.audit.deviations import Lies
+from fedabm.audit.evaluate import reads, utilities
+from fedabm.audit.league import BEST, League, _scenario, closed_rules, exchanging_rules, league
+from fedabm.audit.pictures import league_picture
+from fedabm.audit.stage import Stage
+from fedabm.audit.trained import TRAINED, trained_league
+from fedabm.cli import main
+from fedabm.common.errors import InputError
+
+QUICK = ("ContributionSubsidy", "NoPayments", "ProportionalData", "ShapleyShare", "TullockContest")
+
+
+def test_every_mechanism_plays():
+    """But for rules that are a function of the user's own."""
+    playing = {*closed_rules([0.1, 0.2]), *exchanging_rules()}
+    assert playing == set(fedabm.mechanisms.__all__) - {"Mechanism", "PaymentRule"}
+
+
+@pytest.mark.parametrize("owners", [2, 3, 4])
+def test_numbers_agree_with_brute_force_on_a_grid(owners):
+    found = league(seeds=1, owners=owners, rules=QUICK).rows.set_index(["rule", "deviation"])
+    for name in QUICK:
+        stage = Stage.of(_scenario(name, 0, owners))
+        assert reads(stage) == frozenset()
+        gains = []
+        for owner in range(owners):
+            capacity = float(stage.capacities[owner])
+            axes = np.linspace(0.0, capacity, 101), np.linspace(0.0, 2.0 * capacity, 201)
+            x, z = (axis.ravel() for axis in np.meshgrid(*axes))
+            value = utilities(stage, owner, Lies.of(stage, owner, len(x), contribution=x, claim=z))
+            gains.append(float(np.max(value)) - float(stage.honest.utility[owner]))
+        best = found.loc[(name, BEST)]
+        assert best["gain"] == pytest.approx(max(*gains, 0.0), abs=2e-3 * best["stake"])
+        assert best["gain"] >= max(gains) - 1e-9
+        assert best["bound"] >= max(gains)
+
+
+def test_the_same_by_one_worker_and_by_two():
+    one, two = (league(seeds=2, owners=2, rules=QUICK[1:2], workers=workers).rows for workers in (1, 2))
+    pd.testing.assert_frame_equal(one, two)
+
+
+def test_paired_differences_by_hand():
+    rows = [("A", 0, 1.0), ("A", 1, 3.0), ("NoPayments", 0, 0.5), ("NoPayments", 1, 1.5)]
+    table = pd.DataFrame(rows, columns=["rule", "seed", "gain"]).assign(deviation=BEST, stake=0.5, loss=0.0)
+    found = League(table).paired().set_index("rule")
+    assert found.loc["A", "difference"] == pytest.approx(2.0)  # (0.5 and 1.5) / 0.5, on average 2
+    assert found.loc["A", "low"] < 2.0 < found.loc["A", "high"]
+    assert found.loc["NoPayments", "difference"] == 0
+
+
+def test_trained_models_tell_attacks_apart():
+    """A flipped sign ruins plain averaging and does nothing to those who train alone."""
+    found = trained_league(1, 4, ["FedAvg", "Local", "NoPayments"])
+    loss = found.table("loss")
+    assert set(loss.columns) == set(TRAINED)
+    assert loss.loc["FedAvg", "sign flip"] > 0.05
+    assert loss.loc["NoPayments", "sign flip"] > 0.05
+    assert loss.loc["Local"].abs().max() == 0
+
+
+def test_the_command_prints_and_writes(tmp_path, capsys):
+    folder = tmp_path / "out"
+    words = ["league", "--quick", "--seeds", "2", "--owners", "2", "--closed", "--workers", "1", "--out", str(folder)]
+    assert main([*words, "--rules", "NoPayments,ContributionSubsidy"]) == 0
+    assert "What the deviator gains" in capsys.readouterr().out
+    assert {"league.png", "league.pdf", "league.csv", "league.json", "paired.csv"} == {p.name for p in folder.iterdir()}
+    rows = json.loads((folder / "league.json").read_text())
+    assert {row["rule"] for row in rows} == {"NoPayments", "ContributionSubsidy"}
+
+
+def test_unknown_rules_are_refused():
+    with pytest.raises(InputError, match="did you mean 'NoPayments'"):
+        league(rules=["NoPayment"])
+
+
+def test_the_heat_map_has_a_number_in_every_cell():
+    rows = [(rule, kind, 0.5) for rule in ("A", "NoPayments") for kind in (BEST, "claim")]
+    table = pd.DataFrame(rows, columns=["rule", "deviation", "gain"]).assign(seed=0, stake=1.0, loss=0.1)
+    left, right = league_picture(League(table)).axes
+    assert [text.get_text() for text in left.texts] == ["0.50"] * 4
+    assert [text.get_text() for text in right.texts] == ["0.10"] * 2
