@@ -1,0 +1,66 @@
+"""The coupled games of Doshi et al. 2025: their constants are what differences of their accuracies give."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fedabm import Federation, Scenario, population
+from fedabm.common.table import Table
+from fedabm.games.costs import Quadratic
+from fedabm.papers.doshi2025.coupled import Coupled, draw
+from fedabm.papers.doshi2025.rows import _sides
+from fedabm.solving.rates import joint_steps
+from fedabm.strategies import GradientResponse
+
+
+@pytest.fixture(params=range(4))
+def model(request) -> Coupled:
+    rng = np.random.default_rng(request.param)
+    found = draw(rng, 0.15, 0.1)
+    return replace(found, weights=Table(rng.normal(size=len(found.target))))
+
+
+def mean_accuracy(model: Coupled, weights: np.ndarray, profile: np.ndarray) -> float:
+    return float(replace(model, weights=Table(weights)).values(profile[None]).mean())
+
+
+def test_slopes_and_gradients_are_those_of_the_values(model: Coupled) -> None:
+    profile = np.linspace(0.5, 1.5, model.owners)
+    np.testing.assert_allclose(np.diagonal(model.marginals(profile)), model.slopes(profile), atol=1e-6)
+    np.testing.assert_allclose(model.curves(profile).value(profile), model.values(profile[None])[0])
+    moves = 1e-5 * np.eye(len(model.target))
+    now = model.weights.array
+    ends = [mean_accuracy(model, now + one, profile) - mean_accuracy(model, now - one, profile) for one in moves]
+    np.testing.assert_allclose(np.array(ends) / 2e-5, model.gradient(profile), atol=1e-6)
+    best = replace(model, weights=Table(model.best_weights(profile)))
+    np.testing.assert_allclose(best.gradient(profile), 0.0, atol=1e-12)
+
+
+def test_everything_is_coupled() -> None:
+    """Neither matrix is diagonal, and both sides disturb each other."""
+    several = [draw(np.random.default_rng(seed), 0.15, 0.1) for seed in range(20)]
+    for one in several:
+        away = one.mutual.array[~np.eye(one.owners, dtype=bool)]
+        assert np.all(away != 0)
+        assert np.all(one.mixed.array != 0)
+        assert not np.allclose(one.mutual.array, one.mutual.array.T)
+    assert any(np.abs(one.mean_bend - np.diag(np.diagonal(one.mean_bend))).max() > 0.01 for one in several)
+
+
+def test_steps_beyond_the_bound_may_diverge_and_the_row_would_notice(model: Coupled) -> None:
+    """The norm of g falls below the precision within T_0 steps at an allowed rate, and not at forty times the rate."""
+    rates = np.full(model.owners, 0.5)
+    sides = _sides(model, rates)
+    gamma, eta = (0.9 * side.largest_step for side in sides)
+    left = []
+    for rate in (eta, 40 * eta):
+        people = population([Quadratic(0.5)] * model.owners, 2.0, GradientResponse(gamma), 1.0)
+        run = Federation(Scenario(people, replace(model, rate=rate), steps=10**6, tolerance=0.0))
+        for _ in range(min(joint_steps(*sides, gamma, eta, 10.0, 1e-2), 400)):
+            run.step()
+        left.append(np.abs(run.accuracy.gradient(run.population.contribution)).max())  # type: ignore[attr-defined]
+    assert left[0] < 0.01
+    assert not left[1] < 0.01
