@@ -15,6 +15,10 @@ from fedabm.views import Outcome, Reports, ServerView, Transfers
 __all__ = ["Mechanism", "balanced", "full_access_jacobian", "mean_of_others"]
 
 
+#: what is lost to rounding, as a share of the amounts that are added
+_ROUNDING = 1e-12
+
+
 class Mechanism(ABC):
     """A rule from reports to models and money; pure: the same view gives the same outcome.
 
@@ -73,23 +77,25 @@ class Mechanism(ABC):
         offers = self.offers(view.oracle, view.reports)
         claimed = view.reports.contribution
         full, received = offers.accuracy.value(claimed), offers.received.value(claimed)
-        payments = balanced(self, offers.payment.value(claimed), full) - self.forfeits(view)
+        payments = balanced(self, offers.payment.value(claimed), full, view.oracle) - self.forfeits(view)
         access = np.divide(received, full, out=np.ones_like(full), where=full > 0)
         transfers = Transfers.central(payments, reason=type(self).__name__)
         return Outcome(np.clip(access, 0.0, 1.0), payments, transfers, offers)
 
 
-def balanced(mechanism: Mechanism, payments: Array, accuracies: Array) -> Array:
+def balanced(mechanism: Mechanism, payments: Array, accuracies: Array, oracle: Accuracy) -> Array:
     """Payments that sum to zero where the mechanism promises it: what rounding left over is shared by all.
 
-    Payments are differences of accuracies, so that a trillionth of those may be rounding.  More is left as it is: then
-    the promise is broken.
+    Payments are differences of accuracies, so that a trillionth of those, also of those without any data, may be
+    rounding.  More is left as it is: then the promise is broken, and a run says so.
     """
     left = float(payments.sum())
-    rounding = 1e-12 * float(np.abs(payments).sum() + np.abs(accuracies).sum())
-    if not mechanism.budget_balanced or not 0 < abs(left) <= rounding:
+    if not mechanism.budget_balanced or left == 0:
         return payments
-    return payments - left / len(payments)
+    amounts = float(np.abs(payments).sum() + np.abs(accuracies).sum())
+    if abs(left) > _ROUNDING * amounts:
+        amounts += float(np.abs(oracle.at_zero(len(payments))).sum())
+    return payments - left / len(payments) if abs(left) <= _ROUNDING * amounts else payments
 
 
 def mean_of_others(x: Array) -> Array:

@@ -89,7 +89,7 @@ def certify(
     return Equilibrium(
         profile,
         utilities,
-        balanced(game.mechanism, payments, offers.accuracy.value(profile)),
+        balanced(game.mechanism, payments, offers.accuracy.value(profile), game.accuracy),
         accuracies,
         gap,
         gain,

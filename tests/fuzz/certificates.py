@@ -14,11 +14,12 @@ import sys
 import time
 import warnings
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from fedabm import Federation, Game, InputError, solve
+from fedabm import Federation, Game, InputError, Scenario, solve
 from fedabm.games.accuracy import Accuracy
 from fedabm.games.costs import Cost
 from fedabm.mechanisms import Mechanism
@@ -31,9 +32,9 @@ __all__ = ["Case", "Tally", "case", "main", "tried"]
 #: how much more than certified a deviation may gain, as a share of the amounts involved
 MARGIN = 1e-9
 #: of many owners only some are asked
-ASKED = 4
+ASKED = 2
 #: how many of the games are solved
-SOLVED = 0.4
+SOLVED = 0.15
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Case:
 
         (now,), (size,) = utility(np.array([here]))
         x = tried(rng, here, top)
-        for _ in range(3):
+        for _ in range(2):
             u, amounts = utility(x)
             allowed = self.bounds[owner] + MARGIN * np.maximum(amounts, size)
             worst = int(np.argmax(u - now - allowed))
@@ -89,7 +90,7 @@ def tried(rng: np.random.Generator, here: float, top: float) -> np.ndarray:
     """Deviations: the ends, next to nothing, next to the present one, evenly, and anywhere."""
     near = here * (1 + np.array([-1e-3, -1e-6, 1e-6, 1e-3]))
     small = top * np.array([1e-12, 1e-9, 1e-6, 1e-3])
-    x = np.concatenate([[0.0, top], near, small, np.linspace(0, top, 17), top * rng.random(8) ** 2])
+    x = np.concatenate([[0.0, top], near, small, np.linspace(0, top, 17), top * rng.random(4) ** 2])
     return np.unique(np.clip(x, 0.0, top))
 
 
@@ -111,21 +112,25 @@ class Tally:
 def case(seed: int, number: int, tally: Tally, mechanism: str | None = None) -> list[str]:
     """Make one case from its number, look for deviations, and say which bounds are beaten."""
     rng = np.random.default_rng([seed, number])
-    if number % 4 == 3:
-        return _federation(rng, tally, mechanism)
-    return _game(rng, tally, mechanism)
+    draw, judge = (draw_scenario, _federation) if number % 4 == 3 else (draw_game, _game)
+    drawn = draw(rng, mechanism)
+    if not getattr(drawn.mechanism, "promised", None):
+        return judge(drawn, rng, tally)
+    # A user's own rule that may promise too much: then it is refused, which is right.
+    with suppress(InputError):
+        return judge(drawn, rng, tally)
+    tally.kinds["broken promise refused"] += 1
+    return []
 
 
-def _game(rng: np.random.Generator, tally: Tally, mechanism: str | None) -> list[str]:
-    game = draw_game(rng, mechanism)
+def _game(game: Game, rng: np.random.Generator, tally: Tally) -> list[str]:
     shares = rng.choice([0.0, rng.uniform(0, 1), 1.0], game.owners, p=[0.2, 0.6, 0.2])
     drawn = game.capacities * (shares * rng.random(game.owners) if rng.random() < 0.8 else shares)
     found = [("gains at a random profile", drawn, game.gains(drawn))]
     if rng.random() < SOLVED:
-        ended = solve(game, time_limit=3.0)
+        ended = solve(game, time_limit=2.0)
         tally.kinds[f"solve: {ended.verdict}"] += 1
         found.append((f"solve by {ended.method}", ended.profile, np.full(game.owners, ended.gap)))
-        found.append(("gains where solve ended", ended.profile, game.gains(ended.profile)))
     beaten = []
     for what, profile, bounds in found:
         tally.kinds["bound proven" if np.all(np.isfinite(bounds)) else "bound unknown"] += 1
@@ -135,8 +140,7 @@ def _game(rng: np.random.Generator, tally: Tally, mechanism: str | None) -> list
     return beaten
 
 
-def _federation(rng: np.random.Generator, tally: Tally, mechanism: str | None) -> list[str]:
-    scenario = draw_scenario(rng, mechanism)
+def _federation(scenario: Scenario, rng: np.random.Generator, tally: Tally) -> list[str]:
     run = Federation(scenario, int(rng.integers(1000)))
     run.run()
     people, present = run.population, run.population.present
@@ -174,11 +178,10 @@ def run(games: int, seed: int, first: int = 0, mechanism: str | None = None, lim
             warnings.simplefilter("error")
             try:
                 beaten = case(seed, number, tally, mechanism)
-            except InputError as error:
-                tally.kinds[f"refused: {str(error)[:60]}"] += 1
-                beaten = []
             except Warning as warning:
                 beaten = [f"a warning reached the user: {warning}"]
+            except Exception as error:
+                beaten = [f"it failed: {type(error).__name__}: {error}"]
         tally.kinds["cases"] += 1
         for one in beaten:
             tally.beaten.append(one)

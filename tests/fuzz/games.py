@@ -145,7 +145,7 @@ def _exposure(rng: Rng, n: int) -> np.ndarray:
 
 def _root(rng: Rng, n: int, reach: float) -> Accuracy:
     weights, power = _exposure(rng, n), rng.choice([0.3, 0.5, 0.9])
-    return Custom(lambda s: (s @ weights.T / reach) ** power, concave=True, monotone=True)
+    return Custom(lambda s: (s @ weights.T / reach) ** power, n, concave=True, monotone=True)
 
 
 def _sigmoid(rng: Rng, n: int, reach: float) -> Accuracy:
@@ -153,6 +153,7 @@ def _sigmoid(rng: Rng, n: int, reach: float) -> Accuracy:
     height, low = rng.uniform(0.3, 3.0), rng.choice([0.0, 0.0, -1.0])
     return Custom(
         lambda s: low + height / (1 + np.exp(np.clip(-steep * (s @ weights.T / reach - middle), -300, 300))),
+        n,
         monotone=True,
     )
 
@@ -183,7 +184,7 @@ def _jump(rng: Rng, n: int, reach: float) -> Accuracy:
 
 def _negative(rng: Rng, n: int, reach: float) -> Accuracy:
     depth, weights = rng.uniform(0.5, 50.0), _exposure(rng, n)
-    return Custom(lambda s: 0.5 - depth * np.exp(-5 * (s @ weights.T) / reach), concave=True, monotone=True)
+    return Custom(lambda s: 0.5 - depth * np.exp(-5 * (s @ weights.T) / reach), n, concave=True, monotone=True)
 
 
 def _hill(rng: Rng, n: int, reach: float) -> Accuracy:
@@ -404,8 +405,10 @@ def draw_mechanism(rng: Rng, unit: float, name: str | None = None) -> Mechanism:
     return (one_of(rng, choices) if name is None else choices[name])(rng, unit)  # type: ignore[operator]
 
 
+#: rules that take long to ask are drawn less often
+_SLOW = ("Clarke", "PaymentRule")
 #: looking at every coalition takes long where there are more owners than this
-_FEW = {"ShapleyShare": 6, "PartialReciprocity": 6, "BanzhafShare": 6, "ProportionalShapley": 5, "Clarke": 4}
+_FEW = {"ShapleyShare": 6, "PartialReciprocity": 6, "BanzhafShare": 6, "ProportionalShapley": 5, "Clarke": 3}
 
 
 @dataclass(frozen=True)
@@ -422,8 +425,9 @@ def draw_facts(rng: Rng, mechanism: str | None = None, accuracy: str | None = No
     """Owners, what they play for, and the rule."""
     capacity = 10 ** rng.choice([-2.0, 0.0, 1.0, 1.0, 1.0, 2.0, 4.0])
     names = sorted(MECHANISMS | LATER)
-    name = mechanism or names[int(rng.integers(len(names)))]
-    owners = int(min(rng.choice([1, 2, 2, 3, 4, 5, 6, 12, 25]), _FEW.get(name, 40)))
+    weights = np.array([0.1 if name in _SLOW else 1.0 for name in names])
+    name = mechanism or str(rng.choice(names, p=weights / weights.sum()))
+    owners = int(min(rng.choice([1, 2, 2, 3, 3, 4, 5, 6, 12]), _FEW.get(name, 40)))
     capacities = capacity * (10 ** rng.uniform(-0.5, 0.5, owners) if rng.random() < 0.8 else np.ones(owners))
     costs = draw_costs(rng, capacities, linear=name in ("ValueShaping",))
     prices = [float(cost.value(np.array([top]))[0]) / top for cost, top in zip(costs, capacities, strict=True)]
@@ -468,4 +472,4 @@ def draw_scenario(rng: Rng, mechanism: str | None = None, accuracy: str | None =
         for cost, top in zip(facts.costs, facts.capacities, strict=True)
     ]
     activation = Simultaneous() if rng.random() < 0.5 else Sequential()
-    return Scenario(owners, facts.accuracy, facts.mechanism, activation, steps=int(rng.integers(1, 7)))
+    return Scenario(owners, facts.accuracy, facts.mechanism, activation, steps=int(rng.integers(1, 5)))

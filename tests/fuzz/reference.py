@@ -23,6 +23,7 @@ from fedabm.games.accuracy import (
     RandomDiscovery,
 )
 from fedabm.games.accuracy.base import Restricted
+from fedabm.games.individual import individual_optimum
 from fedabm.mechanisms import (
     BanzhafShare,
     Clarke,
@@ -223,8 +224,12 @@ def optimum_alone(accuracy: Accuracy, n: int, owner: int, unit: float, capacity:
 def _ramp(mechanism: ValueShaping, accuracy: Accuracy, reports: Reports, owner: int, x: Array) -> Array:
     """Karimireddy et al. 2022, eq. (11), before the cap."""
     n = len(reports.size)
-    unit = float(reports.cost.unit(reports.contribution)[owner])
-    start = optimum_alone(accuracy, n, owner, unit, float(reports.size[owner]))
+    unit, size = float(reports.cost.unit(reports.contribution)[owner]), float(reports.size[owner])
+    start = optimum_alone(accuracy, n, owner, unit, size)
+    # At the top utilities are flat: of optima that are equally good to rounding the mechanism may choose any.
+    chosen = float(individual_optimum(accuracy, reports.cost, reports.size)[0][owner])
+    value, other = _alone(accuracy, n, owner, np.array([start, chosen])) - unit * np.array([start, chosen])
+    start = chosen if other >= value - 1e-13 * (abs(value) + unit * start) else start
     line = _alone(accuracy, n, owner, np.array([start]))[0] + ((1 + TILT) * unit + mechanism.slack) * (x - start)
     return np.where(x < start, _alone(accuracy, n, owner, x), line)
 
@@ -232,8 +237,8 @@ def _ramp(mechanism: ValueShaping, accuracy: Accuracy, reports: Reports, owner: 
 def _screened(mechanism: Screening, accuracy: Accuracy, reports: Reports, owner: int, x: Array, full: Array) -> Array:
     """Karimireddy et al. 2022, eq. (15), capped at the full model; the menu is that of the changed profile."""
     n, starts, downs = len(reports.size), np.empty(len(x)), np.empty(len(x))
-    # The own contribution should not matter; where it does at one of five points, menus are made at every one.
-    some = np.unique(np.linspace(0, len(x) - 1, 5).astype(int))
+    # The own contribution should not matter; where it does between the ends, menus are made at every point.
+    some = np.unique([0, len(x) - 1])
     starts[some], downs[some] = zip(
         *(_corners(mechanism, accuracy, reports, owner, mine) for mine in x[some]), strict=True
     )
