@@ -9,6 +9,7 @@ a public accuracy curve that the server has measured; what the model is then wor
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import replace
 
 import numpy as np
@@ -164,9 +165,8 @@ def _figure(frames: Frames, lies: dict[str, Finding]) -> Figure:
 def _lie(panel: Axes, found: Finding) -> None:
     """What the owner with the best lie has if it is honest, and if it lies."""
     panel.barh(["honest", "best lie"], [found.honest, found.honest + found.gain], color=["0.7", "#cc78bc"])
-    panel.set_xlabel(
-        f"utility; {found.words.partition(' ')[2].partition(' ')[2]}" if found.gain > 1e-9 else "no lie pays"
-    )
+    lie = found.words.split(maxsplit=2)[2] if found.gain > 1e-9 else "no lie pays"
+    panel.set_xlabel(textwrap.fill(f"utility in equilibrium; {lie}", 38), fontsize="small")
     panel.grid(visible=False, axis="y")
     panel.invert_yaxis()
 
