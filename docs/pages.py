@@ -13,13 +13,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import fedabm
 from fedabm.study.library import find, names
 
 HERE = Path(__file__).parent
 MADE = HERE / "_made"
 
-#: rooms of the reference, from what users need most on
-ROOMS = (
+#: rooms of the reference that users need most; all others follow
+FIRST = (
     "simulation",
     "mechanisms",
     "strategies",
@@ -27,17 +28,12 @@ ROOMS = (
     "solving",
     "shapley",
     "compare",
+    "audit",
     "learning",
     "data",
-    "sweep",
-    "results",
-    "study",
-    "specs",
-    "report",
-    "views",
-    "papers",
-    "common",
 )
+#: rooms whose insides are nobody's business
+HIDDEN = ("cli", "analysis", "scenarios")
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -52,9 +48,11 @@ def make() -> None:
     shutil.rmtree(MADE, ignore_errors=True)
     (MADE / "reference").mkdir(parents=True)
     (MADE / "notebooks").mkdir()
-    for room in ROOMS:
+    rooms = [one.name for one in pkgutil.iter_modules(fedabm.__path__) if one.ispkg and one.name not in HIDDEN]
+    rooms.sort(key=lambda room: FIRST.index(room) if room in FIRST else len(FIRST))
+    for room in rooms:
         _reference(room)
-    listed = "\n".join(f"{room}" for room in ROOMS)
+    listed = "\n".join(rooms)
     _write("reference/index.md", f"# Reference\n\nThe rooms of the library.\n\n```{{toctree}}\n{listed}\n```\n")
     _gallery()
     root = HERE.parent
