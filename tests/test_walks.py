@@ -102,13 +102,13 @@ def test_contracts_and_theorems_hold_for_what_was_added(copy):
         "tests/scenarios/test_scenarios.py",
     ]
     added = [place.path for place in places() if place.path.startswith("tests/")]
-    names = "bounty or winstay or win_stay or wine or fed_avg_m or two_bounties or documentation"
+    names = "bounty or shifter or wine or fed_avg_m or two_bounties or documentation"
     wanted = f"({names}) and not program_of_its_own"
     words = [*contracts, *added, "tests/test_documentation.py", "-k", wanted]
     found = python(copy, "-m", "pytest", "-vv", "-p", "no:cacheprovider", "-p", "no:randomly", *words)
     assert found.returncode == 0, found.stdout
     for contract in contracts:
-        assert re.search(rf"{contract}::\S*(Bounty|WinStay|fed_avg_m|two_bounties)\S* PASSED", found.stdout), contract
+        assert re.search(rf"{contract}::\S*(Bounty|Shifter|fed_avg_m|two_bounties)\S* PASSED", found.stdout), contract
     assert all(f"{one}::" in found.stdout for one in added)
 
 
