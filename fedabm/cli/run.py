@@ -34,6 +34,9 @@ def run_scenario(options: argparse.Namespace) -> None:
     study.formats = tuple(dict.fromkeys(["png", *options.format]))
     command = _command(script, options)
     folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}", command)
+    if resume.finished(folder, command):
+        study.note(f"{folder} holds this run already, complete")
+        return
     resume.make_room(folder, command)
     unfinished = resume.unfinished(folder, command, study, options.checkpoint)
     with _claimed(folder), unfinished, profiled(active=options.profile) as profile:

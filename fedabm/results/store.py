@@ -21,7 +21,7 @@ from fedabm.results.frames import COLUMNS, Frames
 from fedabm.results.selection import select
 from fedabm.results.sweeps import load_sweep
 
-__all__ = ["MANIFEST", "claim", "is_complete", "load", "save", "take_back"]
+__all__ = ["MANIFEST", "claim", "is_complete", "load", "repeats", "save", "take_back"]
 
 MANIFEST = "manifest.json"
 #: how the files are arranged; other numbers come from other versions
@@ -106,6 +106,12 @@ def is_complete(folder: Path) -> bool:
     found = _json(folder / MANIFEST)
     cut = isinstance(found, dict) and found.get("complete") is False and "files" in found
     return (folder / MANIFEST).exists() and not cut
+
+
+def repeats(folder: Path) -> str | None:
+    """The command that makes the run of a folder again, if its manifest says so."""
+    found = _json(folder / MANIFEST)
+    return found.get("repeat") if isinstance(found, dict) else None
 
 
 def _json(path: Path) -> Any:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from fedabm.common.errors import InputError, check_positive
 from fedabm.common.files import locked, unwritable, write
-from fedabm.results.store import is_complete, take_back
+from fedabm.results.store import is_complete, repeats, take_back
 from fedabm.study.study import Study
 
-__all__ = ["left", "make_room", "unfinished", "worth"]
+__all__ = ["finished", "left", "make_room", "unfinished", "worth"]
 
 _PLACE = ".running"
 _COMMAND = "command"
@@ -35,6 +35,17 @@ def left(folder: Path) -> str | None:
             return command
     except InputError:
         return None
+
+
+def finished(folder: Path, command: str) -> bool:
+    """Whether the same command was killed here after all was saved; then nothing is left to do but to tidy up."""
+    place = folder / _PLACE
+    if not place.is_dir() or not is_complete(folder) or repeats(folder) != command:
+        return False
+    with _held(place):
+        take_back(folder)
+        shutil.rmtree(place, ignore_errors=True)
+    return True
 
 
 def make_room(folder: Path, command: str) -> None:

@@ -13,5 +13,5 @@ def assert_same_frames(one, other):
     for name in ("runs", "steps", "owners", "transfers"):
         pair = [getattr(found, name).drop(columns="wall_time", errors="ignore") for found in (first, second)]
         pd.testing.assert_frame_equal(*pair, check_exact=True)
-    for name, table in first.tables.items():
+    for name, table in getattr(first, "tables", {}).items():
         pd.testing.assert_frame_equal(table, second.tables[name], check_exact=True)
