@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,17 +18,22 @@ import filelock
 
 from fedabm.common.errors import InputError
 
-__all__ = ["DRAFT", "clear_drafts", "draft", "locked", "unwritable", "write"]
+__all__ = ["DRAFT", "check_no_link", "clear_drafts", "draft", "locked", "unwritable", "write"]
 
 #: how the names of drafts end
 DRAFT = ".part"
+_OUR_DRAFT = re.compile(rf"\..+\.[0-9a-f]{{8}}{re.escape(DRAFT)}")
 #: what to do about a disk that takes no more
 _REMEDY = "free some space and try again"
 
 
 @contextlib.contextmanager
 def draft(path: Path, remedy: str = _REMEDY) -> Iterator[Path]:
-    """Gives the hidden path to write to; it goes to its place when the body ends well, and away when it does not."""
+    """Gives the hidden path to write to; it goes to its place when the body ends well, and away when it does not.
+
+    A link is not replaced: what it points to is somebody else's.
+    """
+    check_no_link(path)
     hidden = path.with_name(f".{path.name}.{secrets.token_hex(4)}{DRAFT}")
     try:
         yield hidden
@@ -49,9 +55,16 @@ def write(path: Path, content: str | bytes | memoryview, remedy: str = _REMEDY) 
 
 
 def clear_drafts(folder: Path) -> None:
-    """Remove what killed writers left in a folder; nobody may be writing there."""
+    """Remove what killed writers left in a folder, and no other file; nobody may be writing there."""
     for leftover in folder.glob(f".*{DRAFT}"):
-        leftover.unlink(missing_ok=True)
+        if _OUR_DRAFT.fullmatch(leftover.name):
+            leftover.unlink(missing_ok=True)
+
+
+def check_no_link(path: Path) -> None:
+    """Raise if a file of ours would be a link."""
+    if path.is_symlink():
+        raise InputError(f"{path} is a link and is left alone; remove it or choose another place")
 
 
 def unwritable(path: Path, error: OSError, remedy: str = _REMEDY) -> InputError:
@@ -65,6 +78,7 @@ def locked(path: Path, busy: str) -> Iterator[None]:
 
     Where the file system has no locks the body runs all the same.
     """
+    check_no_link(path)
     with contextlib.ExitStack() as stack:
         try:
             stack.enter_context(filelock.FileLock(path, timeout=0))

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 
 import fedabm
+from fedabm.common.errors import InputError
 from fedabm.common.files import write
 from fedabm.common.texts import visible
 from fedabm.report.concerns import concerns
@@ -38,7 +39,15 @@ class Failure:
 def write_report(folder: str | Path, file: str | Path | None = None) -> Path:
     """Write the report of a folder (default: report.html in it) and return where it is."""
     target = Path(folder) / "report.html" if file is None else Path(file)
+    if file is None and target.exists() and not _is_report(target):
+        raise InputError(f"{target} is no report of ours and is left alone; give another place with --html FILE")
     return write(target, page(folder), "give another --html FILE")
+
+
+def _is_report(file: Path) -> bool:
+    """Whether a file was written by us."""
+    with file.open("rb") as content:
+        return b'<meta name="generator" content="fedabm' in content.read(4096)
 
 
 def page(folder: str | Path) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = ["LISTS", "SWEEP", "read_design", "read_manifest", "write_design"]
 SWEEP = "sweep.json"
 #: the names of lists of jobs
 LISTS = "design-*.parquet"
+_OURS = re.compile(r"design-[0-9a-f]{16}\.parquet")
 #: how a sweep's files are arranged; other numbers come from other versions
 FORMAT = 1
 
@@ -35,7 +37,7 @@ def write_design(folder: Path, jobs: pa.Table, manifest: dict[str, Any]) -> None
     note = {"format": FORMAT, **manifest, "jobs": jobs.num_rows, "list": name}
     write(folder / SWEEP, json.dumps(note, indent=2) + "\n")
     for other in folder.glob(LISTS):
-        if other.name != name:
+        if other.name != name and _OURS.fullmatch(other.name):
             other.unlink(missing_ok=True)
 
 
@@ -54,7 +56,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def read_design(folder: Path) -> pa.Table:
     """The list of jobs."""
     for _ in range(10):  # the list may be replaced between reading its name and reading it
-        path = folder / read_manifest(folder)["list"]
+        path = folder / Path(str(read_manifest(folder).get("list"))).name
         with contextlib.suppress(FileNotFoundError):
             try:
                 return pq.ParquetFile(path).read()

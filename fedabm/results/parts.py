@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,7 @@ GROUP = 256
 #: how the names of merged parts begin
 _MERGED = "merged-"
 _REPLACES = b"replaces"
+_NAME = re.compile(rf"({_MERGED})?[0-9a-f]{{32}}\.parquet")
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,9 @@ def _replaced(path: Path) -> list[str]:
 
 
 def _names(file: pq.ParquetFile) -> list[str]:
-    return json.loads((file.schema_arrow.metadata or {}).get(_REPLACES, b"[]"))
+    """The parts that a part replaces; what is no name of a part is not deleted, whoever wrote it there."""
+    named = json.loads((file.schema_arrow.metadata or {}).get(_REPLACES, b"[]"))
+    return [name for name in named if isinstance(name, str) and _NAME.fullmatch(name)]
 
 
 def _whole(path: Path) -> bool:

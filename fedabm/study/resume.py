@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from fedabm.common.errors import InputError, check_positive
-from fedabm.common.files import locked, unwritable, write
+from fedabm.common.files import check_no_link, locked, unwritable, write
 from fedabm.results.store import is_complete, repeats, take_back
 from fedabm.study.study import Study
 
@@ -59,6 +59,7 @@ def unfinished(folder: Path, command: str, study: Study, every: float) -> Iterat
     """Let a study go on where the same command was killed in this folder, and save it every so many seconds."""
     check_positive("--checkpoint", every)
     place = folder / _PLACE
+    check_no_link(place)
     before = _command(place)
     if before not in (None, command):
         raise InputError(f"{folder} holds an unfinished run of `{before}`; repeat that command or choose another --out")

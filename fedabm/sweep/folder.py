@@ -42,6 +42,7 @@ def claim(folder: str | Path) -> Path:
             what = "a single run" if "manifest.json" in taken else f"other files ({foreign[0]})"
             raise InputError(f"{folder} holds {what}, not a sweep; choose another --out or empty that folder first")
         for name in ("parts", "running"):
+            files.check_no_link(folder / name)
             (folder / name).mkdir(exist_ok=True)
         probe = folder / "running" / f".probe-{os.getpid()}"
         probe.touch()

@@ -32,7 +32,7 @@ from fedabm.sweep.places import executor_of
 from fedabm.sweep.runner import Count, Runner
 from fedabm.sweep.seeds import MOST_RUNS, Seeds
 from fedabm.sweep.targets import Target, target_of
-from fedabm.sweep.worker import Settings
+from fedabm.sweep.worker import Settings, clear_leftovers
 
 __all__ = ["Sweep"]
 
@@ -156,10 +156,7 @@ class Sweep:
             messages.damaged(parts.set_aside(folder / "parts", part))
         parts.tidy(folder / "parts")
         known = states(folder)
-        for leftover in (folder / "running").iterdir():
-            needed = leftover.suffix == ".checkpoint" and leftover.stem.split("-")[0] not in known
-            if not needed and leftover.suffix != ".corrupt":
-                leftover.unlink(missing_ok=True)
+        clear_leftovers(folder, known)
         count = Count(len(self.jobs))
         left = []
         for job in self.jobs:

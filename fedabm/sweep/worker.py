@@ -8,16 +8,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 import pyarrow as pa
 
-from fedabm.common.files import unwritable
+from fedabm.common.files import clear_drafts, unwritable
 from fedabm.results import parts
 from fedabm.results.nested import Tables, nest
 from fedabm.sweep.jobs import Job, do, failed
@@ -35,6 +36,10 @@ __all__ = [
     "run_batch",
     "write_rows",
 ]
+
+
+#: notes and traces of batches, checkpoints of jobs
+_OURS = re.compile(r"([0-9a-f]{32})(-\d+)?\.(json|txt|checkpoint)")
 
 
 class CodeChanged(Exception):
@@ -100,6 +105,15 @@ def _clear(settings: Settings, batch: Batch) -> None:
     saved = [path for path in (settings.folder / "running").glob("*.checkpoint") if path.stem.split("-")[0] in keys]
     for leftover in (_note(settings, batch), _trace(settings, batch), *saved):
         leftover.unlink(missing_ok=True)
+
+
+def clear_leftovers(folder: Path, done: Collection[str]) -> None:
+    """Remove what killed workers left: notes, drafts, and checkpoints of jobs that are done; no other file."""
+    clear_drafts(folder / "running")
+    for leftover in (folder / "running").iterdir():
+        ours = _OURS.fullmatch(leftover.name)
+        if ours and not (leftover.suffix == ".checkpoint" and ours[1] not in done):
+            leftover.unlink(missing_ok=True)
 
 
 def _run(settings: Settings, batch: Batch) -> list[tuple[Job, Tables]]:

@@ -6,6 +6,7 @@ import io
 import tarfile
 import threading
 import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +18,7 @@ from rich.console import Console
 from fedabm.cli import data as command
 from fedabm.common.errors import InputError
 from fedabm.data.datasets import download, registry
-from fedabm.data.datasets.download import Remote, fetch, open_url
+from fedabm.data.datasets.download import Remote, _SameScheme, fetch, open_url
 
 BODY = bytes(range(256)) * 4000
 
@@ -33,6 +34,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         wanted = self.headers.get("Range")
         self.asked.append((self.path, wanted))
+        if self.path.startswith("/to/"):
+            self.send_response(302)
+            self.send_header("Location", self.path.removeprefix("/to/"))
+            return self.end_headers()
         if self.path not in self.files:
             return self.send_error(404)
         body, start = self.files[self.path], 0
@@ -135,6 +140,55 @@ def test_a_corrupted_file_is_never_kept(server, tmp_path):
         fetch(remote(f"{site}/a"), tmp_path, open_url, quiet)
     assert "\n" not in str(caught.value)
     assert list((tmp_path / "set").iterdir()) == []
+
+
+@pytest.mark.parametrize("target", ["ftp://127.0.0.1/a", "file:///etc/passwd", "data:,x", "gopher://127.0.0.1/"])
+def test_redirects_to_other_schemes_are_refused(server, tmp_path, target):
+    _, site = server
+    with pytest.raises(InputError, match=r"could not get a\.bin \(127.* by hand"):
+        fetch(remote(f"{site}/to/{target}"), tmp_path, open_url, quiet)
+    assert list((tmp_path / "set").iterdir()) == []
+
+
+def test_redirects_over_the_web_are_followed_and_encryption_is_kept(server, tmp_path):
+    _, site = server
+    fetch(remote(f"{site}/to/{site}/a"), tmp_path, open_url, quiet)
+    assert (tmp_path / "set/a.bin").read_bytes() == BODY
+    secure = urllib.request.Request("https://somewhere.invalid/a")
+    with pytest.raises(urllib.error.URLError, match="redirected from https to http, which is refused"):
+        _SameScheme().redirect_request(secure, None, 302, "Found", {}, "http://somewhere.invalid/a")
+    with pytest.raises(urllib.error.URLError, match="no address of the web"):
+        open_url(urllib.request.Request(f"file://{tmp_path}/set/a.bin"))
+
+
+def test_half_a_file_is_never_taken_for_a_whole_one(server, tmp_path):
+    """A server that always breaks off, and one that says that half of it is all."""
+    handler, site = server
+    handler.files["/half"] = BODY[: len(BODY) // 2]
+    with pytest.raises(InputError, match="checksum sha256"):
+        fetch(remote(f"{site}/half"), tmp_path, open_url, quiet)
+    assert not remote(f"{site}/half").there(tmp_path)
+    assert list((tmp_path / "set").iterdir()) == []
+    (tmp_path / "set" / "a.bin.part").write_bytes(BODY[:1000])
+    assert not remote(f"{site}/half").there(tmp_path)
+
+
+def test_nothing_is_written_through_a_link(server, tmp_path):
+    _, site = server
+    (tmp_path / "set").mkdir()
+    (tmp_path / "precious").write_bytes(b"precious")
+    (tmp_path / "set" / "a.bin.part").symlink_to(tmp_path / "precious")
+    with pytest.raises(InputError, match="could not get"):
+        fetch(remote(f"{site}/a"), tmp_path, open_url, quiet)
+    assert (tmp_path / "precious").read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("name", ["../evil", "/etc/evil", "set/../../evil"])
+def test_no_file_is_asked_for_outside_the_data_folder(name):
+    with pytest.raises(InputError, match="would lie outside the data folder"):
+        Remote(name, (), "0" * 64)
+    with pytest.raises(InputError, match="would lie outside the data folder"):
+        Remote("set/a.tar", (), "0" * 64, members=(name,))
 
 
 def test_without_a_network_it_says_what_to_put_where(tmp_path):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import os
 import tarfile
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fedabm.common.errors import InputError
@@ -35,6 +36,11 @@ class Remote:
     checksum: str
     members: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        for name in (self.path, *self.members):
+            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+                raise InputError(f"{name!r} would lie outside the data folder; give a path below it")
+
     def there(self, folder: Path) -> bool:
         """Whether nothing has to be fetched any more."""
         if self.members:
@@ -43,9 +49,23 @@ class Remote:
         return target.is_file() or (target.suffix == ".gz" and target.with_suffix("").is_file())
 
 
+class _SameScheme(urllib.request.HTTPRedirectHandler):
+    """Follows redirects over the web only, and never from an encrypted place to an open one."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> Any:
+        before, after = urllib.parse.urlsplit(req.full_url).scheme, urllib.parse.urlsplit(newurl).scheme
+        if after not in ("https", before):
+            raise urllib.error.URLError(f"redirected from {before} to {after or 'nowhere'}, which is refused")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
 def open_url(request: urllib.request.Request) -> Any:
-    """Answer a request over the network, or give up after half a minute of silence."""
-    return urllib.request.urlopen(request, timeout=30)
+    """Answer a request over the web, or give up after half a minute of silence."""
+    if urllib.parse.urlsplit(request.full_url).scheme not in ("http", "https"):
+        raise urllib.error.URLError(f"{request.full_url} is no address of the web")
+    return urllib.request.build_opener(_SameScheme).open(request, timeout=30)
 
 
 def fetch(remote: Remote, folder: Path, opener: Callable[[urllib.request.Request], Any], progress: Progress) -> None:
@@ -78,7 +98,7 @@ def _transfer(url: str, part: Path, opener: Callable[[urllib.request.Request], A
             have = have if _goes_on(response, have) else 0
             length = response.headers.get("Content-Length")
             total = have + int(length) if length else None
-            with part.open("ab" if have else "wb") as file:
+            with open(part, "ab" if have else "wb", opener=_no_link) as file:
                 while chunk := response.read(_CHUNK):
                     file.write(chunk)
                     progress(part.stem, file.tell(), total)
@@ -88,6 +108,11 @@ def _transfer(url: str, part: Path, opener: Callable[[urllib.request.Request], A
         return  # nothing is left to send: the checksum decides
     if total is not None and part.stat().st_size < total:
         raise OSError(f"broke off after {part.stat().st_size:,} of {total:,} bytes")
+
+
+def _no_link(path: str, flags: int) -> int:
+    """A link is not followed: what it points to is somebody else's."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def _goes_on(response: Any, have: int) -> bool:
