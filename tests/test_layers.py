@@ -30,6 +30,7 @@ LAYERS = (
     ("simulation", "solving"),
     ("fedabm",),
     ("testing", "tournament"),
+    ("environment",),
     ("data",),
     ("learning",),
     ("specs",),

@@ -33,6 +33,7 @@ FEW = {
     "market_comparison": ["splits=niid", "seeds=2"],
     "mechanism_by_population": ["owners=3", "seeds=1"],
     "proportional_rules": ["powers=0,1", "owners=300", "simulated=20"],
+    "learning_to_lie": ["rounds=2", "tries=10"],
     "screening": ["points=5"],
     "tournament": ['mechanisms=["no_payments", "shapley_share"]', "owners=3", "seeds=1"],
     "value_shaping": ["complexities=1", "points=4"],
