@@ -31,6 +31,7 @@ from fedabm.mechanisms import (
     CostSharing,
     Mechanism,
     ModelMarket,
+    MultiplicativeWeights,
     PartialReciprocity,
     ProportionalData,
     ProportionalShapley,
@@ -41,6 +42,7 @@ from fedabm.mechanisms import (
 )
 from fedabm.mechanisms.market import GivenModels, ImportGain
 from fedabm.simulation.scenario import OwnerProfile, Scenario
+from fedabm.specs.hints import parameters_of
 
 __all__ = ["BEST", "COLUMNS", "League", "closed_rules", "exchanging_rules", "league", "population_of"]
 
@@ -57,6 +59,7 @@ def closed_rules(costs: Sequence[float]) -> dict[str, Mechanism]:
     chosen: tuple[Mechanism, ...] = (
         subsidy,
         CostSharing(),
+        MultiplicativeWeights(0.5, 40.0),
         PartialReciprocity(0.5),
         ProportionalData(1.0),
         ProportionalShapley(1.0),
@@ -66,12 +69,18 @@ def closed_rules(costs: Sequence[float]) -> dict[str, Mechanism]:
         Verification(subsidy, fine=20.0),
     )
     given = {type(rule).__name__: rule for rule in chosen}
-    return {name: given.get(name) or kind() for name, kind in _kinds() if kind.promises and name != "PaymentRule"}
+    others = {name: kind() for name, kind in _kinds() if kind.promises and name not in given and _complete(kind)}
+    return dict(sorted({**given, **others}.items()))
 
 
 def exchanging_rules() -> dict[str, Mechanism]:
     """One of every class that hands out a model per owner."""
     return {name: kind() for name, kind in _kinds() if not kind.promises}
+
+
+def _complete(kind: Any) -> bool:
+    """Whether a class can do without parameters: one that cannot plays if it is listed above."""
+    return all(one.default is not one.empty for one in parameters_of(kind).values())
 
 
 def _kinds() -> Iterable[tuple[str, Any]]:

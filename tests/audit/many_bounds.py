@@ -1,4 +1,4 @@
-"""The search for a gain above its bound, over random games and rules: python -m tests.audit.many_bounds [GAMES]
+"""The search for a gain above its bound, over random games and rules: python -m tests.audit.many_bounds [GAMES [FIRST]]
 
 Every game is looked at in three ways that know nothing of the proof: random lies, a grid of claims with the best true
 contribution, and SciPy's dual annealing for some of them.
@@ -101,15 +101,15 @@ def _annealed(stage: Stage, owner: int, seed: int) -> float:
     return -float(found.fun)
 
 
-def main(games: int) -> None:
+def main(games: int, first: int = 0) -> None:
     """Look at so many games and say how many were certified."""
     certified = 0
-    for seed in range(games):
-        certified += check_game(seed, annealing=seed % 10 == 0)
-        if seed % 200 == 199:
-            print(f"{seed + 1} games, {certified} with a proven bound, none beaten", flush=True)
+    for count in range(games):
+        certified += check_game(first + count, annealing=count % 10 == 0)
+        if count % 200 == 199:
+            print(f"{count + 1} games, {certified} with a proven bound, none beaten", flush=True)
     print(f"{games} games, {certified} with a proven bound, none beaten")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 3000)
+    main(*(int(word) for word in sys.argv[1:] or ["3000"]))
