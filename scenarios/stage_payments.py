@@ -96,7 +96,7 @@ _PRESETS = {
 #: the paper's setting on CIFAR-10, by its authors' code
 _CIFAR = replace(
     _PRESETS["paper"],
-    size=Size(30, 1390, 276, "resnet18"),
+    size=Size(30, 1666, 333, "resnet18", published=True),
     recipe=Recipe(batch=64, optimiser=SGD(0.001), rule=_EQUAL),
     permutations=5,
     more=3,
@@ -132,7 +132,7 @@ def _one(study: Study, chosen: Stages, dataset: Dataset, index: str, cost: float
     capacities = units.samples(units.capacities(engine.data.capacities), engine.data.capacities)
     first = np.minimum(start * units.batch, capacities) if start else capacities // 2
     costs = generator(seed, "population").uniform(0.0, cost, size.owners) / units.batch
-    shares = chosen.shares(seed) if index == "shapley" else BanzhafShare(seed=seed)
+    shares = replace(chosen.shares(seed), fresh=True) if index == "shapley" else BanzhafShare(seed=seed)
     rule = fed_br_shap(chosen.step * units.batch**2, chosen.active, chosen.window, shares)
     oracle = Rounds(engine, chosen.recipe, chosen.more * units.batch, seed=seed, start=first)
     scenario = rule.scenario(oracle, costs, capacities, first, steps=chosen.rounds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from fedabm.games.offers import Offers, Shape
 from fedabm.mechanisms.base import Mechanism
 from fedabm.shapley import METHODS, choose_method, shapley_curves, shapley_jacobian
 from fedabm.shapley.mixture import is_mixture
-from fedabm.views import Reports
+from fedabm.views import Outcome, Reports, ServerView
 
 __all__ = ["ShapleyBased", "ShapleyShare", "kinks_of_shares", "shape_of_shares"]
 
@@ -30,12 +30,14 @@ class ShapleyBased(Mechanism):
 
     `method` is one of `fedabm.shapley.METHODS` or "auto".  For oracles without an exact method `permutations` orders
     are sampled from `seed`, the same ones at every question, so that offers are consistent; then payments still
-    balance, but equal owners are treated equally on average only.
+    balance, but equal owners are treated equally on average only.  With `fresh` every round has orders of its own, as
+    in Murhekar et al. 2025, Algorithm 1, so that errors average out over rounds.
     """
 
     method: str = "auto"
     permutations: int | None = None
     seed: int = 0
+    fresh: bool = False
     ignores_size: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -49,10 +51,20 @@ class ShapleyBased(Mechanism):
 
     def shares(self, accuracy: Accuracy, reports: Reports) -> Curve:
         """phi_i as a function of the own contribution."""
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng([self.seed, self._turn(reports)] if self.fresh else self.seed)
         return shapley_curves(
             accuracy, reports.contribution, self.method, reach=reports.size, permutations=self.permutations, rng=rng
         )
+
+    def settle(self, view: ServerView) -> Outcome:
+        """Evaluate the offers at the reports; if orders are to be fresh, remember how many rounds there were."""
+        outcome = super().settle(view)
+        return replace(outcome, memory={"rounds": self._turn(view.reports) + 1}) if self.fresh else outcome
+
+    @staticmethod
+    def _turn(reports: Reports) -> int:
+        """How many rounds were settled before."""
+        return int((reports.memory or {}).get("rounds", 0))
 
     def share_jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
         """d(d phi_i / d s_i) / d s_j where it is known exactly."""

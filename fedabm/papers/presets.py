@@ -41,12 +41,16 @@ def choose(name: str, note: Callable[[str], None], wanted: str = "mnist", spare:
 
 @dataclass(frozen=True)
 class Size:
-    """How large a federation of a preset is: owners, training and test samples of each on average, and its network."""
+    """How large a federation of a preset is: owners, training and test samples of each on average, and its network.
+
+    With `published` test samples are those that the set's publisher put aside, else a part of the training samples.
+    """
 
     owners: int
     samples: int
     tests: int
     network: str
+    published: bool = False
 
     def __post_init__(self) -> None:
         for name in ("owners", "samples", "tests"):
@@ -88,14 +92,14 @@ def engine_for(dataset: Dataset, size: Size, seed: int, partition: Partition | N
     Natural owners keep all their samples.  If a set is too small, owners get less, in the same proportions, and a
     warning says so.
     """
-    pool, rule = dataset.train, IID(size.owners) if partition is None else partition
+    pool, rule = dataset if size.published else dataset.train, IID(size.owners) if partition is None else partition
     needed = len(pool) if isinstance(rule, Natural) else size.owners * (size.samples + size.tests)
     rows = np.sort(rule.drawn(pool.y, needed, generator(seed, "data", 1_000_000)))
     dealt = from_partition(
         pool.subset(rows),
         rule,
         seed,
-        size.tests / (size.samples + size.tests),
+        None if size.published else size.tests / (size.samples + size.tests),
         one_class="allow",
     )
     if not isinstance(rule, Natural) and dealt.capacities.mean() < 0.98 * size.samples:

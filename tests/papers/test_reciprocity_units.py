@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from fedabm import Federation, Scenario, population
 from fedabm.common.errors import InputError
 from fedabm.common.random import generator
 from fedabm.data.datasets import Dataset, load
@@ -15,14 +17,16 @@ from fedabm.games.accuracy import GroupWeighted
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles import Coalition, Points, Trained, corners, fit_groups, measure_corners
 from fedabm.learning.rules.recipe import Recipe
-from fedabm.mechanisms import NoPayments
+from fedabm.mechanisms import NoPayments, ShapleyShare
 from fedabm.papers.murhekar2025.printed import PRINTED
 from fedabm.papers.murhekar2025.protocols import paper_budget
 from fedabm.papers.murhekar2025.reciprocity import measured_reciprocity
 from fedabm.papers.murhekar2025.settings import GROUP_PRESETS, Units, fit_in_batches
 from fedabm.papers.presets import Size, engine_for
+from fedabm.shapley import shapley
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game
+from fedabm.strategies import Keep
 from fedabm.views import Reports
 
 MIX = LabelMix(((0.3, 0.7), (0.7, 0.3)))
@@ -145,3 +149,37 @@ def test_what_is_not_there_is_said():
     ):
         engine = engine_for(rare(), Size(2, 500, 500, "logistic"), 0, MIX)
     assert engine.data.capacities.tolist() == [300, 300]
+
+
+def test_cifar_10_has_27_batches_of_training_and_6_of_testing_samples():
+    """Murhekar et al. 2025, Appendix E; the publisher's test part, 10,000 samples, is shared by 30 owners."""
+    size, units = GROUP_PRESETS["paper"].sized("cifar10"), GROUP_PRESETS["paper"].units("cifar10")
+    assert units.capacities(np.array([size.samples])).tolist() == [27]
+    assert np.ceil(size.tests / units.batch) == 6
+    rng = np.random.default_rng(0)
+    split = np.repeat([False, True], [500, 100])
+    whole = Dataset("whole", rng.normal(size=(600, 3)).astype(np.float32), rng.integers(0, 2, 600), 2, split=split)
+    dealt = engine_for(whole, Size(3, 160, 30, "logistic", published=True), 0).data
+    assert dealt.capacities.sum() == pytest.approx(475, abs=15)
+    assert dealt.test_sizes.sum() == 570 - dealt.capacities.sum()
+
+
+def test_fresh_orders_differ_from_round_to_round_and_average_out():
+    rule = ShapleyShare(method="monte_carlo", permutations=1, seed=0, fresh=True)
+    accuracy, profile = GroupWeighted(((1.0, 3.0), (0.5, 1.0)), (0, 1)), np.array([1.0, 2.0])
+
+    def share(rounds: int, rule: ShapleyShare) -> np.ndarray:
+        reports = Reports(profile, np.full(2, 5.0), None, memory={"rounds": rounds})
+        return rule.shares(accuracy, reports).value(profile)
+
+    drawn = np.array([share(turn, rule) for turn in range(200)])
+    assert len(np.unique(drawn[:, 0].round(9))) == 2
+    np.testing.assert_allclose(drawn.mean(axis=0), shapley(accuracy, profile), atol=0.05)
+    fixed = replace(rule, fresh=False)
+    np.testing.assert_array_equal(share(0, fixed), share(7, fixed))
+    other = next(one for one in (replace(rule, seed=s) for s in range(20)) if share(0, one)[0] != share(1, one)[0])
+    people = population([0.1, 0.2], 5.0, Keep(), profile)
+    model = Federation(Scenario(people, accuracy, other, steps=2)).run()
+    paid = model.frames().owners.pivot(index="step", columns="owner", values="payment")
+    expected = [share(turn, other) for turn in range(2)] - accuracy.values(profile[None])
+    np.testing.assert_allclose(paid, expected, atol=1e-12)

@@ -52,7 +52,7 @@ class Groups(Preset):
     """A federation of groups of owners (`size` for pictures, `tables` for tables), its fit, costs and units.
 
     `corner` batches of each group or none make the points that are fitted; `cost` is the highest cost of a batch;
-    `networks`, `batches` and `rates` (of learning) are those of single sets.
+    `sizes`, `networks`, `batches` and `rates` (of learning) are those of single sets.
     """
 
     permutations: int
@@ -60,13 +60,14 @@ class Groups(Preset):
     corner: int
     cost: float
     most: float = 100.0
+    sizes: dict[str, Size] = field(default_factory=dict)
     networks: dict[str, str] = field(default_factory=dict)
     batches: dict[str, int] = field(default_factory=dict)
     rates: dict[str, float] = field(default_factory=dict)
 
     def sized(self, name: str) -> Size:
         """Owners, samples and network for a set."""
-        size = self.tables if name in TABLES else self.size
+        size = self.sizes.get(name, self.tables if name in TABLES else self.size)
         return replace(size, network=self.networks.get(name, size.network))
 
     def units(self, name: str) -> Units:
@@ -132,7 +133,8 @@ GROUP_PRESETS = {
         recipe=Recipe(batch=10, optimiser=SGD(0.1)),
         permutations=102,
         tables=Size(2, 2000, 400, "resmlp"),
-        networks={"cifar10": "resnet18", "quadratic": "quadratic"},
+        sizes={"cifar10": Size(30, 1666, 333, "resnet18", published=True)},
+        networks={"quadratic": "quadratic"},
         batches={"cifar10": 64},
         rates={"cifar10": 0.001, "quadratic": 0.01},
         corner=200,
