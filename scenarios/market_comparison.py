@@ -38,7 +38,9 @@ def run(
 ) -> None:
     """Run every rule on every partition with every seed."""
     check_whole("seeds", seeds)
-    tables, used, sizes = [], [], []
+    tables = []
+    used = []
+    sizes = []
     for split in splits:
         if split not in SPLITS:
             raise InputError(f"no partition is called {split!r}; {nearest(split, SPLITS)}")

@@ -73,7 +73,9 @@ def run(
     check_positive("cost", cost, zero=True)
     check_whole("rounds", rounds, 0)
     chosen = replace(GROUP_PRESETS[preset], rounds=rounds or GROUP_PRESETS[preset].rounds)
-    rows, weights, first = [], [], []
+    rows = []
+    weights = []
+    first = []
     for name in _present(study) if data == "all" else [data]:
         dataset = load(name)
         for seed in chosen.series(study.seed, seeds):
@@ -133,7 +135,9 @@ class _One:
     """One dataset and seed: three equilibria and what they are worth in training."""
 
     def __init__(self, study: Study, preset: Groups, dataset: Dataset, seed: int, cost: float) -> None:
-        self.study, self.preset, self.seed = study, preset, seed
+        self.study = study
+        self.preset = preset
+        self.seed = seed
         self.name = dataset.name
         partition, self.groups = preset.dealt(self.name)
         self.engine: Engine = engine_for(dataset, preset.sized(self.name), seed, partition)

@@ -41,7 +41,9 @@ def run(
     start: float = 1.0,
 ) -> None:
     """Run both algorithms on the same owners; the second also with eta = 1/M and with unequal capacities."""
-    model, moves, n = JointQuadratic(rate=eta), GradientResponse(gamma), len(costs)
+    model = JointQuadratic(rate=eta)
+    moves = GradientResponse(gamma)
+    n = len(costs)
     everything = (capacity,) * n
     joint = Scenario(population(costs, capacity, moves, capacity), model, steps=1100)
     apart = replace(joint, owners=population(costs, capacity, moves, start), accuracy=Phased(model, everything))

@@ -89,7 +89,9 @@ def _totals(oracles: Sequence[PacBound], cost: float, owners: int) -> pd.DataFra
 def _offer(played: Federation) -> Figure:
     """Figure 3 for an owner in equilibrium with the others."""
     scenario, given = played.scenario, played.population.contribution
-    accuracy, cost, capacity = scenario.accuracy, played.population.cost, played.population.capacity
+    accuracy = scenario.accuracy
+    cost = played.population.cost
+    capacity = played.population.capacity
     offers = Game(accuracy, cost, capacity, scenario.mechanism).offers(given)
     alone = individual_optimum(accuracy, cost, capacity)[0][0]
     figure, (panel,) = panels(1, width=5.6, height=4.0)

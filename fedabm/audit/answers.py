@@ -68,7 +68,9 @@ def after_answers(stage: Stage, owner: int, deviation: Deviation) -> tuple[float
     """What the deviator gains over the truth once the others best-respond to what they hear, and whether they rest."""
     play = told(stage, [owner], [deviation])
     others = np.delete(np.arange(stage.owners), owner)
-    claims, damping, rested = play.reports.contribution.copy(), 1.0, False
+    claims = play.reports.contribution.copy()
+    damping = 1.0
+    rested = False
     last = np.inf
     for _ in range(_ROUNDS):
         reports = stage.heard(replace(play.reports, contribution=claims))

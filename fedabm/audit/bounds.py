@@ -133,7 +133,9 @@ def best_claim(
         upper = _upper(stage, offers, worth, a, b, kind)
         keep = upper > utility + tolerance
         bound = max(bound, float(np.max(upper[~keep], initial=-np.inf)))
-        a, b, upper = a[keep], b[keep], upper[keep]
+        a = a[keep]
+        b = b[keep]
+        upper = upper[keep]
         budget -= _PARTS * len(a)
         if budget <= 0:
             bound = max(bound, float(np.max(upper, initial=-np.inf)))
@@ -197,7 +199,9 @@ def _most_benefit(offers: Offers, a: Array, b: Array, *, smooth: bool) -> Array:
 
 def _tangents(benefit: Curve, a: Array, b: Array) -> tuple[Array, Array, Array, Array]:
     """The benefit at both ends, and how far the tangent there rises until the other end."""
-    low, high, width = benefit.value(a[None])[0], benefit.value(b[None])[0], b - a
+    low = benefit.value(a[None])[0]
+    high = benefit.value(b[None])[0]
+    width = b - a
     rise, fall = benefit.slope(a[None])[0] * width, -benefit.slope(b[None])[0] * width
     rise, fall = (np.where(np.isfinite(part), part, np.inf) for part in (rise, fall))
     return low, high, rise, fall

@@ -75,7 +75,9 @@ def about_budget(stage: Stage, count: int, seed: int) -> Claim:
         paid = stage.outcome(play, stage.accuracy).payments
         sums.append(float(paid.sum()))
         sizes.append(float(np.abs(paid).sum()))
-    total, low, high = sums[0], min(sums), max(sums)
+    total = sums[0]
+    low = min(sums)
+    high = max(sums)
     rounding = _ROUNDING * max(max(sizes), 1e-3)
     holds = max(abs(low), abs(high)) <= rounding
     reference, promised = theorem(stage, "budget"), stage.mechanism.budget_balanced

@@ -68,7 +68,9 @@ def best_split(stage: Stage, owner: int, names: int, effort: Effort) -> tuple[fl
     totals = [factor * here for factor in _TRUE] + [share * capacity for share in _OF_ALL]
     if not stage.plays_a_game:
         totals = [capacity]
-    best, words, loss = -np.inf, "", 0.0
+    best = -np.inf
+    words = ""
+    loss = 0.0
     for total in sorted({min(total, capacity) for total in totals}):
         for share in _SHARES:
             parts = np.append(np.full(names - 1, share / (names - 1)), 1.0 - share)

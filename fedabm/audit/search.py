@@ -121,7 +121,9 @@ def best_claim_alone(stage: Stage, owner: int, limits: Limits, effort: Effort | 
 
 def by_offers(stage: Stage, owner: int, limits: Limits) -> Deviation:
     """The claim that would be best if the rule settled on its offers alone."""
-    worth, offers, truth = worth_of_access(stage, owner), own_row(stage.offers, owner), Lies.of(stage, owner).one(0)
+    worth = worth_of_access(stage, owner)
+    offers = own_row(stage.offers, owner)
+    truth = Lies.of(stage, owner).one(0)
     claim = best_claim(stage, offers, worth, limits.claim * float(stage.capacities[owner]), budget=0)
     return _with_claim(worth, offers, truth, claim)
 

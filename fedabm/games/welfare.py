@@ -108,7 +108,10 @@ class _Problem:
     """Maximise the p-mean of a_i(s) - c_i(s_i) over the box [0, top]."""
 
     def __init__(self, accuracy: Accuracy, cost: Cost, top: Array, p: float) -> None:
-        self.accuracy, self.cost, self.top, self.p = accuracy, cost, top, p
+        self.accuracy = accuracy
+        self.cost = cost
+        self.top = top
+        self.p = p
         self.scale = float(np.max(np.abs(accuracy.values(top[None])))) or 1.0
 
     def utilities(self, profiles: Array) -> Array:

@@ -96,7 +96,9 @@ class Counted(Merits):
 
     def _each(self, x: Array, question: Callable[[Coalitions, Array], Array]) -> tuple[Array, Array]:
         """Answer once for each level and distinct contribution, however many owners share it."""
-        own, rival, group = np.empty(x.shape), np.empty(x.shape), np.asarray(self.group)
+        own = np.empty(x.shape)
+        rival = np.empty(x.shape)
+        group = np.asarray(self.group)
         for index in np.unique(group):
             table, rows = self.tables[index], group == index
             trials, where = np.unique(x[rows], return_inverse=True)
@@ -107,7 +109,10 @@ class Counted(Merits):
 
     def _values(self, table: Coalitions, x: Array) -> Array:
         v, sums = self.accuracy.curve, table.sums
-        none, mine, theirs, both = v(sums), v(sums + x), v(sums + table.rival), v(sums + (x + table.rival))
+        none = v(sums)
+        mine = v(sums + x)
+        theirs = v(sums + table.rival)
+        both = v(sums + (x + table.rival))
         own = weighted_sum(mine - none, table.before) + weighted_sum(both - theirs, table.between)
         rival = weighted_sum(theirs - none, table.before) + weighted_sum(both - mine, table.between)
         return np.stack([own, rival])
@@ -191,7 +196,9 @@ def _coalitions(others: Array) -> Coalitions:
         return Coalitions(0.0, np.zeros(1), np.ones(1), np.zeros(1))
     # Owners without data change nobody's Shapley value.
     rest = others[:-1][others[:-1] > 0]
-    sums, sizes, ways = np.zeros(1), np.zeros(1), np.zeros(1)
+    sums = np.zeros(1)
+    sizes = np.zeros(1)
+    ways = np.zeros(1)
     for level, count in zip(*np.unique(rest, return_counts=True), strict=True):
         inside = np.arange(count + 1.0)
         sums = np.add.outer(sums, level * inside).ravel()

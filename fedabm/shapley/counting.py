@@ -81,7 +81,9 @@ def _totals(levels: Array, counts: NDArray[np.intp]) -> tuple[Array, Array]:
     """Totals of random coalitions of the others, and the chance of each."""
     levels, counts = levels[levels > 0], counts[levels > 0]
     table = _log_factorials(int(counts.sum()) + 1)
-    total, size, chance = np.zeros(1), np.zeros(1, dtype=np.intp), np.zeros(1, dtype=np.longdouble)
+    total = np.zeros(1)
+    size = np.zeros(1, dtype=np.intp)
+    chance = np.zeros(1, dtype=np.longdouble)
     for level, count in zip(levels, counts, strict=True):
         k = np.arange(count + 1)
         total = np.add.outer(total, level * k).ravel()

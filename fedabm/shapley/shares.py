@@ -26,7 +26,9 @@ class Shares(np.ndarray):
         cls, values: Array, method: str, standard_errors: Array | None = None, permutations: int | None = None
     ) -> Shares:
         shares = np.asarray(values, dtype=float).view(cls)
-        shares.method, shares.standard_errors, shares.permutations = method, standard_errors, permutations
+        shares.method = method
+        shares.standard_errors = standard_errors
+        shares.permutations = permutations
         return shares
 
     def __array_finalize__(self, source: Any) -> None:

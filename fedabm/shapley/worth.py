@@ -29,5 +29,7 @@ def difference(function: Callable[[Array], Array], x: Array) -> Array:
     step = 1e-5 * np.maximum(1.0, np.abs(x))
     inside = x >= step
     low = np.where(inside, x - step, x)
-    first, middle, last = function(low), function(low + step), function(low + 2 * step)
+    first = function(low)
+    middle = function(low + step)
+    last = function(low + 2 * step)
     return np.where(inside, last - first, 4 * middle - 3 * first - last) / (2 * step)

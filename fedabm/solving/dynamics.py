@@ -102,7 +102,9 @@ def sequential_best_response(game: Game, start: Array) -> Iterator[Array]:
 
 def replies(game: Game, profile: Array, rows: Rows) -> Array:
     """Exact best replies of the owners in `rows`; an owner stays where it is if moving gains nothing."""
-    offers, cost, capacity = game.offers(profile).take(rows), game.costs.take(rows), game.capacities[rows]
+    offers = game.offers(profile).take(rows)
+    cost = game.costs.take(rows)
+    capacity = game.capacities[rows]
     here = profile[rows]
     best = maximise(offers, cost, capacity)
     stays = offers.benefit.value(here) - cost.value(here)

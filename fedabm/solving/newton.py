@@ -89,7 +89,10 @@ def _active_set_step(game: Game, model: LinearModel, profile: Array, slope: Arra
         pinned = slope + model.apply(move)
         move[free] = model.solve(free, _DAMPING * model.diagonal[free], pinned[free])
         wish = move + (slope + model.apply(move)) / model.diagonal
-        was_low, was_high, at_low, at_high = at_low, at_high, wish <= low, wish >= high
+        was_low = at_low
+        was_high = at_high
+        at_low = wish <= low
+        at_high = wish >= high
         if np.array_equal(was_low, at_low) and np.array_equal(was_high, at_high):
             break
     return np.clip(move, low, high)
@@ -103,7 +106,10 @@ def interior_point(game: Game, start: Array, *, limit: int = 80, precision: floa
     typical = 0.1 * float(np.mean(np.abs(slope))) + 1e-12
     at_low, at_high = np.maximum(-slope, 0.0) + typical, np.maximum(slope, 0.0) + typical
     # What is left to the capacity is tracked on its own: top - profile would round to zero.
-    room, everyone, turn, size = top - profile, np.arange(game.owners), 0, np.inf
+    room = top - profile
+    everyone = np.arange(game.owners)
+    turn = 0
+    size = np.inf
     while turn < limit:
         turn += 1
         size = float(np.mean(profile * at_low + room * at_high))
@@ -120,6 +126,8 @@ def interior_point(game: Game, start: Array, *, limit: int = 80, precision: floa
         ahead = game.slopes(profile + length * move)
         if not np.all(np.isfinite(ahead)):
             break
-        profile, room, slope = profile + length * move, room - length * move, ahead
+        profile = profile + length * move
+        room = room - length * move
+        slope = ahead
         at_low, at_high = at_low + length * more_low, at_high + length * more_high
     return Newton(np.clip(profile, 0.0, top), turn, size)

@@ -64,5 +64,7 @@ def _settled(game: Game, profile: Array, limit: int = 60) -> Array:
         closer = np.max(np.abs(further - reply))
         if not closer < 0.9 * size:
             break
-        profile, reply, size = reply, further, closer
+        profile = reply
+        reply = further
+        size = closer
     return profile

@@ -130,7 +130,9 @@ def damped(game: Game, start: Array, limit: int = 300, precision: float = 1e-13)
 
     It gives up where the distance to the best replies has not halved for 40 moves.
     """
-    profile, everyone, damping = start, np.arange(game.owners), 1.0
+    profile = start
+    everyone = np.arange(game.owners)
+    damping = 1.0
     before = least = np.inf
     turn = record = 0
     while turn < min(limit, record + 40):

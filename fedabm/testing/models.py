@@ -91,5 +91,7 @@ class StandingModels(Accuracy):
     def sent(self, rows: Rows, reports: Reports, *, with_losses: bool = False) -> PlainModels:
         everyone = plain_models(Reports(np.ones(self.owners), np.ones(self.owners)))
         who = np.asarray(rows)
-        sound, models, start = everyone.sound[who], everyone.models[who], everyone.start[who]
+        sound = everyone.sound[who]
+        models = everyone.models[who]
+        start = everyone.start[who]
         return PlainModels(reports, sound, models, start, everyone.initial, everyone.best[who])

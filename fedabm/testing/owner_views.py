@@ -28,7 +28,9 @@ def view_of(
 ) -> OwnerView:
     """A cohort's view with random public past, and secrets that may be given; a strategy remembers three steps."""
     rng = np.random.default_rng(seed)
-    capacity, rate, exponent = rng.uniform(1, 20, n), rng.uniform(0.001, 0.3, n), rng.choice([1.0, 1.5, 2.0], n)
+    capacity = rng.uniform(1, 20, n)
+    rate = rng.uniform(0.001, 0.3, n)
+    exponent = rng.choice([1.0, 1.5, 2.0], n)
     claimed, last = rng.uniform(0, 2, n), rng.uniform(0, 1, n)
     capacity, rate = secrets.get("capacity", capacity), secrets.get("rate", rate)
     cost = PowerCost(rate, secrets.get("exponent", exponent), np.zeros(n))
@@ -99,7 +101,9 @@ def _seen_by(n: int, rng: np.random.Generator) -> Neighbours | None:
         return None
     offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 5, n))])
     size = rng.choice([0.0, 5.0, 20.0], offsets[-1])
-    contribution, accuracy, payment = size * rng.uniform(size=len(size)), rng.uniform(size=len(size)), size - 8.0
+    contribution = size * rng.uniform(size=len(size))
+    accuracy = rng.uniform(size=len(size))
+    payment = size - 8.0
     return Neighbours(offsets, rng.integers(0, n, len(size)), contribution, size, accuracy, payment)
 
 

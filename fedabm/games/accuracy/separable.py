@@ -50,7 +50,9 @@ class Separable(Accuracy):
     def curves(self, profile: Array) -> Curve:
         """g_i along the own contribution, above what the others bring."""
         profile = np.asarray(profile, dtype=float)
-        part, rows, kinks = Custom(self.own, self.owners), np.arange(len(profile)), self.kinks(profile)
+        part = Custom(self.own, self.owners)
+        rows = np.arange(len(profile))
+        kinks = self.kinks(profile)
         own = Probed(part, profile, rows, kinks)
         if self.own_slope is not None:
             own = Sloped(part, profile, rows, kinks, self._own_slopes)

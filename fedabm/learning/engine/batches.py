@@ -80,7 +80,10 @@ def mini_batches(
     """Draw the orders of some owners: `counts` samples each, whose rows begin at `starts`."""
     lengths = plan.lengths(counts)
     places = np.argsort(-lengths, kind="stable")
-    owners, counts, starts, lengths = owners[places], counts[places], starts[places], lengths[places]
+    owners = owners[places]
+    counts = counts[places]
+    starts = starts[places]
+    lengths = lengths[places]
     steps = int(lengths.max(initial=0))
     samples = np.full((len(owners), steps, plan.batch), -1, dtype=np.int64)
     keys = np.zeros((len(owners), steps), dtype=np.int64) if keyed else None

@@ -49,7 +49,9 @@ class _Search:
     """How much each owner imports so far, and whether it is still searching."""
 
     def __init__(self, owners: int, stops: bool) -> None:
-        self.imported, self.searching, self.stops = np.zeros(owners), np.ones(owners, dtype=bool), stops
+        self.imported = np.zeros(owners)
+        self.searching = np.ones(owners, dtype=bool)
+        self.stops = stops
 
     def over(self, threshold: Array) -> bool:
         """Nobody accepts a model of this threshold or any later one: imports have reached it."""

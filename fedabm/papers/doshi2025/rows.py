@@ -120,7 +120,9 @@ def lemma_1(budget: Budget) -> Finding:
     """Slopes at random profiles, with accuracies that may fall in the own contribution at a rate up to tau."""
 
     def lack(rng: np.random.Generator) -> float:
-        owners, tau, zeta = int(rng.integers(2, 7)), rng.uniform(0.0, 1.0), rng.uniform(0.01, 1.0)
+        owners = int(rng.integers(2, 7))
+        tau = rng.uniform(0.0, 1.0)
+        zeta = rng.uniform(0.01, 1.0)
         beta = (tau + zeta) * rng.uniform(1.01, 2.0)
         accuracy = Custom(lambda s: np.log1p(s.sum(axis=1, keepdims=True)) - tau * s)
         game = Game(accuracy, rng.uniform(0, zeta, owners), 10.0, ContributionSubsidy(beta))
@@ -174,7 +176,9 @@ def _phases(
     lack: Callable[[Coupled], float],
 ) -> tuple[Federation, float, float]:
     """2P-UPBReD on a coupled instance for kappa + T_0 steps; the run, the precision and the largest unbalanced sum."""
-    model, precision, gamma = draw(rng, 0.3, 0.3), 1e-4, rng.uniform(0.05, 0.5)
+    model = draw(rng, 0.3, 0.3)
+    precision = 1e-4
+    gamma = rng.uniform(0.05, 0.5)
     n, curvature = model.owners, np.linalg.eigvalsh(model.mean_bend)
     capacity, costs = rng.uniform(1.0, 5.0, n), rng.uniform(0.01, 0.5, n)
     start = capacity * rng.uniform(0, 1, n)

@@ -93,7 +93,9 @@ def _gap(rule: Proportional, accuracy: Value, cost: float, n: int, each: float) 
 )
 def theorem_vi(budget: Budget) -> Finding:
     """Common contributions from m*/n on, certified for all three rules, and where utility is largest."""
-    n, cost, accuracy = 4, 0.1, PowerLaw()
+    n = 4
+    cost = 0.1
+    accuracy = PowerLaw()
     least = individual_optimum(accuracy, Linear(np.array([cost])), np.array([20.0]))[0][0] / n
     factors = (1.0, 1.1, 1.5, 2.0, 3.0)
     gaps = [_gap(rule(p), accuracy, cost, n, f * least) for rule in _RULES for p in (0.6, 1.0) for f in factors]
@@ -204,11 +206,9 @@ def theorem_viii(budget: Budget) -> Finding:
 
     def error(rng: np.random.Generator) -> float:
         rule, accuracy, told = _situation(rng)
-        offers, menu, rent = (
-            rule.offers(accuracy, told),
-            rule.menu(accuracy, told),
-            rule.information_rent(accuracy, told),
-        )
+        offers = rule.offers(accuracy, told)
+        menu = rule.menu(accuracy, told)
+        rent = rule.information_rent(accuracy, told)
         gains = []
         for cost, corner in ((rule.high, menu.up), (rule.low, menu.down)):
             utility = individual_optimum(accuracy, Linear(np.full(2, cost)), told.size)[1]

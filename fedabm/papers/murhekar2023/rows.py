@@ -90,7 +90,10 @@ def lemma_1(budget: Budget) -> Finding:
 
     def error(rng: np.random.Generator) -> float:
         costs = 10.0 ** rng.uniform(-3, 3, int(rng.integers(2, 9)))
-        beta, n, total, harmonic = optimal_rate(costs), len(costs), costs.sum(), 1 / np.sum(1 / costs)
+        beta = optimal_rate(costs)
+        n = len(costs)
+        total = costs.sum()
+        harmonic = 1 / np.sum(1 / costs)
         terms = total * beta**2, -(harmonic * n * (n - 2) + total) * beta, harmonic * (n - 1) ** 2
         return max(abs(sum(terms)) / abs(terms[1]), -beta, beta - (1 - 1 / n))
 
@@ -182,7 +185,9 @@ def theorem_a1(budget: Budget) -> Finding:
 
     def gap(rng: np.random.Generator) -> float:
         owners = int(rng.integers(2, 5))
-        middle, steep, pull = rng.uniform(0.2, 1.0, owners), rng.uniform(1.0, 9.0, owners), rng.uniform(-1, 1)
+        middle = rng.uniform(0.2, 1.0, owners)
+        steep = rng.uniform(1.0, 9.0, owners)
+        pull = rng.uniform(-1, 1)
         payoff = Separable(
             own=lambda s: 1.0 / (1.0 + np.exp(-steep * (s - middle))),
             others=lambda s: pull * np.sin(s.sum(axis=1, keepdims=True)) + 0 * s,

@@ -233,7 +233,9 @@ def theorem_4_8(budget: Budget) -> Finding:
 
 def _gains(rng: np.random.Generator) -> tuple[float, float]:
     """By how much the two bounds of Theorem 4.9 are missed where capacities do not bind."""
-    owners, scale, power = int(rng.integers(2, 7)), rng.uniform(0.2, 1.0), rng.uniform(0.2, 1.0)
+    owners = int(rng.integers(2, 7))
+    scale = rng.uniform(0.2, 1.0)
+    power = rng.uniform(0.2, 1.0)
     costs, accuracy = rng.uniform(0.1, 0.9, owners) * scale * power, PowerLaw(scale=scale, exponent=power)
     before, after = (solve(Game(accuracy, costs, 1e6, mechanism)) for mechanism in (NoPayments(), ShapleyShare()))
     share = power / (power + 1)

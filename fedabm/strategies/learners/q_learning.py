@@ -49,7 +49,9 @@ class QLearning(Strategy):
 
     def act(self, view: OwnerView) -> Action:
         """The best level in this situation or, for a chance, any."""
-        now, worth, rows = self.situation(view), view.memory["worth"].copy(), rewarded(view)
+        now = self.situation(view)
+        worth = view.memory["worth"].copy()
+        rows = rewarded(view)
         spots = rows, view.memory["situation"][rows], view.memory["arm"][rows]
         later = worth[rows, now[rows]].max(axis=1)
         worth[spots] += self.rate * (view.last.utility[rows] + self.discount * later - worth[spots])
