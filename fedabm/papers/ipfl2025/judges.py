@@ -1,7 +1,9 @@
 """iPFL 2025: what the figures and tables claim, as criteria on the tables of our studies.
 
 What a run can do for a claim: "nothing" (too small for what is claimed), "confirm" it, but not refute it (the quick
-runs where the claim is about the rule of the market), or "decide" it, either way.
+runs where the claim is about the rule of the market), or "decide" it, either way.  A recorded run that is short decides
+either way who trades, pays and earns, and what an attack changes; that models are good at the end of training it can
+show, but not refute.
 """
 
 from __future__ import annotations
@@ -30,13 +32,17 @@ class Evidence:
     command: str
     note: str = ""
 
-    def verdict(self, ours: str, claim: bool, criterion: str) -> Finding:
-        """What follows if the claim holds in the run, or does not."""
+    def verdict(self, ours: str, claim: bool, criterion: str, *, in_the_end: bool = True) -> Finding:
+        """What follows if the claim holds in the run, or does not; `in_the_end` is its part on trained models."""
         note = "; ".join(filter(None, (criterion, self.note)))
         if self.can == "nothing":
             return undecided(ours, "a small part of the set and a small network do not decide", self.command)
         if self.can == "confirm":
-            return judged(ours, claim, note, self.command)
+            return judged(ours, claim and in_the_end, note, self.command)
+        if claim and not in_the_end:
+            return undecided(
+                ours, f"the claim on accuracy does not show so early, the others hold ({note})", self.command
+            )
         return Finding(ours, "reproduced" if claim else "not reproducible", note)
 
 
@@ -60,7 +66,7 @@ def best_of_all(found: Tables, evidence: Evidence, part: str, owners: int) -> Fi
         f"utility is {'' if richest else 'not '}highest, accuracy {behind:+.1f} points behind the best other "
         f"(up to {_COMPARABLE:g} counts as comparable)"
     )
-    return evidence.verdict(ours, richest and bool(behind <= _COMPARABLE), criterion)
+    return evidence.verdict(ours, richest, criterion, in_the_end=bool(behind <= _COMPARABLE))
 
 
 def _spread(row: pd.Series, column: str, factor: float = 1.0) -> str:
@@ -143,10 +149,10 @@ def inclusive(found: Tables, evidence: Evidence) -> Finding:
         f"{_spread(buyer, 'points')} points, sellers earn {seller['payment']:.4g}, traders get "
         f"{_spread(trader, 'points')} points; the attacker sells {sold:.2g} models a round; least utility {least:.3g}"
     )
-    better = buyer["points"] > 0 and trader["points"] > 0
-    claim = bool(buyer["payment"] < 0 < seller["payment"] and better and sold == 0 and least >= -1e-9)
+    better = bool(buyer["points"] > 0 and trader["points"] > 0)
+    claim = bool(buyer["payment"] < 0 < seller["payment"] and sold == 0 and least >= -1e-9)
     criterion = (
         "criterion, in means by role: buyers pay and get better, sellers earn, traders get better; nobody loses, and "
         "nobody buys from the attacker, which sends random parameters as in the paper"
     )
-    return evidence.verdict(ours, claim, criterion)
+    return evidence.verdict(ours, claim, criterion, in_the_end=better)
