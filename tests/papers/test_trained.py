@@ -209,10 +209,11 @@ def doshi_tables(gap: float, width: float, full: float) -> dict[str, pd.DataFram
     gaps["2P-UPBReD", "FedAvgStrategic"] = (gap, width)
     rows = [(*pair, *both, order_verdict(*both)) for pair, both in gaps.items()]
     order = pd.DataFrame(rows, columns=["better", "worse", "ours", "+-", "verdict"])
-    summary = pd.DataFrame({"protocol": ["FedAvg", "UPBReD", "FedAvgStrategic", "2P-UPBReD", "2P-UPBReD"]})
-    summary["subsidy"] = [float("nan")] * 3 + [0.5, 1.0]
-    columns = {"welfare": [9.0, 9.0 - gap, 1.0, 5.0, 9.0], "all contribute all": [True, False, False, False, full == 1]}
-    return {"order": order.assign(seeds=4), "summary": summary.assign(**columns, **{"data used %": 50.0})}
+    names = ["FedAvg", "UPBReD", "FedAvgStrategic", "FedAvgStrategic as printed", "2P-UPBReD", "2P-UPBReD"]
+    columns = {"protocol": names, "subsidy": [float("nan")] * 4 + [0.5, 1.0]}
+    columns |= {"welfare": [9.0, 9.0 - gap, 1.0, 9.0 - gap, 5.0, 9.0], "all contribute all": [False] * 5 + [full == 1]}
+    columns |= {"less FedAvg": -gap, "gap +-": width, "data used %": 50.0, "seeds": 4}
+    return {"order": order.assign(seeds=4), "summary": pd.DataFrame(columns)}
 
 
 @pytest.mark.parametrize(

@@ -361,6 +361,43 @@ def test_what_is_printed_stands_beside_ours(data, last):
     assert float(table["p = 1"].iloc[-1]) == last
 
 
+def test_one_seed_never_holds_and_several_must_agree():
+    assert p_mean_table._verdict(np.array([0.5])) == "one seed decides nothing"
+    assert p_mean_table._verdict(np.array([0.5, 0.51, 0.52])) == "holds"
+    assert p_mean_table._verdict(np.array([0.9, 0.0, 0.1])) == "holds on average, within the spread over seeds"
+    assert p_mean_table._verdict(np.array([-0.5, -0.51, -0.52])) == "does not hold"
+
+
+def test_owners_are_the_presets_the_papers_or_as_many_as_asked_for():
+    size = p_mean_table._PRESETS["paper"].size
+    assert p_mean_table._size(size, "paper", "cifar10", 0) == replace(size, owners=100, network="vgg11")
+    assert p_mean_table._size(size, "paper", "mnist", 0) == size
+    assert p_mean_table._size(size, "paper", "cifar10", 7).owners == 7
+    assert p_mean_table._size(p_mean_table._PRESETS["quick"].size, "quick", "cifar10", 0).network == "logistic"
+
+
+def test_the_public_curve_is_raw_unless_the_envelope_is_asked_for(tmp_path):
+    curves = {}
+    for envelope in ("false", "true"):
+        words = [
+            "--set",
+            "data=digits",
+            "--set",
+            "seeds=1",
+            "--set",
+            f"envelope={envelope}",
+            "--out",
+            str(tmp_path / envelope),
+        ]
+        assert main(["run", "p_mean_table", "--steps", "3", "--quiet", *words]) == 0
+        table = pd.read_csv(tmp_path / envelope / "rounds.csv")
+        curves[envelope] = table[table["label"] == "public curve"]
+    raw = curves["false"]
+    assert raw["step"].tolist()[:4] == [0, 25, 50, 75]
+    slopes = np.diff(curves["true"]["accuracy"]) / np.diff(curves["true"]["step"])
+    assert np.all(np.diff(slopes) <= 1e-12)
+
+
 WRITTEN = {
     "welfare_by_owners": ["owners=3"],
     "welfare_by_subsidy": ["subsidies=2"],
