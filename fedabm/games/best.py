@@ -44,6 +44,7 @@ class Best:
     bound: Array
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def best_response(
     offers: Offers, cost: Cost, capacity: Array, *, certify: Limits | None = None, beside: Array | None = None
 ) -> Best:
@@ -80,7 +81,8 @@ def best_response(
     whole = offers.shape == "monotone" and not cost.kinks(len(capacity)).shape[1]
     inside = (low, high) if whole else just_inside(low, high)
     found = (best.contribution, best.utility)
-    return Best(*prove(offers.benefit, cost, *inside, found, certify, concave=offers.shape == "concave"))
+    concave = offers.shape == "concave"
+    return Best(*prove(offers.benefit, cost, *inside, found, certify, concave=concave, caps=offers.caps))
 
 
 def concave_rows(offers: Offers, cost: Cost, owners: int) -> NDArray[np.bool_]:
@@ -137,9 +139,8 @@ def _climb(offers: Offers, cost: Cost, low: Array, high: Array) -> tuple[Array, 
         for ends, sharpened in zip(brackets, found, strict=True):
             ends[inner] = sharpened
     value_left, value_right = utility(left), utility(right)
-    bound = np.minimum(
-        value_left + np.abs(steep_left) * (right - left), value_right + np.abs(steep_right) * (right - left)
-    )
+    reach = right - left
+    bound = np.minimum(value_left + _rise(steep_left, reach), value_right + _rise(steep_right, reach))
     bound = np.maximum(np.maximum(value_left, value_right), bound)
     # A maximum at an end of the piece lies within the tiny margin outside the bracket.
     margin = outside * np.maximum(np.abs(steep_left), np.abs(steep_right))
@@ -147,6 +148,11 @@ def _climb(offers: Offers, cost: Cost, low: Array, high: Array) -> tuple[Array, 
     ends = np.concatenate([low, high, left, right], axis=1)
     values = np.concatenate([utility(low), utility(high), value_left, value_right], axis=1)
     return ends, values, np.concatenate([values[:, : 2 * low.shape[1]], bound], axis=1)
+
+
+def _rise(slope: Array, width: Array) -> Array:
+    """How far a line of this slope gets on a width; nowhere on none, however steep it is."""
+    return np.where(width > 0, np.abs(slope) * width, 0.0)
 
 
 def _slope(offers: Offers, cost: Cost) -> Callable[[Array], Array]:

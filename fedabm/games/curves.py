@@ -17,7 +17,7 @@ import numpy as np
 from fedabm.common.arrays import Array, Flags, Rows
 from fedabm.common.rowwise import sum_last
 
-__all__ = ["Along", "AlongEach", "Array", "Curve", "Flags", "Line", "Rows", "beside", "is_affine", "leaves"]
+__all__ = ["Along", "AlongEach", "Array", "Cap", "Curve", "Flags", "Line", "Rows", "beside", "is_affine", "leaves"]
 
 
 def beside(rows: Any, x: Array) -> Any:
@@ -69,6 +69,24 @@ class Line(Curve):
 
     def take(self, rows: Rows) -> Line:
         return Line(self.intercept[rows], self.gradient[rows])
+
+
+@dataclass(frozen=True)
+class Cap(Curve):
+    """A straight line from `start` on, infinity before: what another curve never exceeds."""
+
+    line: Line
+    start: Array
+    closed = True
+
+    def value(self, x: Array) -> Array:
+        return np.where(x >= beside(self.start, x), self.line.value(x), np.inf)
+
+    def slope(self, x: Array) -> Array:
+        return self.line.slope(x)
+
+    def take(self, rows: Rows) -> Cap:
+        return Cap(self.line.take(rows), self.start[rows])
 
 
 @dataclass(frozen=True)

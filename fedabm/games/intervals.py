@@ -2,7 +2,9 @@
 
 A cost never falls, so on [a, b] the utility is at most most(a, b) - c(a), where most(a, b) bounds the benefit: its
 value at b if it never falls; its tangent at b if it is concave; chords through points beside the interval if it is
-concave and its slope is not beyond doubt.  Intervals that could still win are split until none can (branch and bound).
+concave and its slope is not beyond doubt.  Where the benefit never exceeds a straight line, the utility is also at most
+that line less a tangent of the cost, if that is convex.  Intervals that could still win are split until none can
+(branch and bound).
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedabm.games.costs import Cost
-from fedabm.games.curves import Array, Curve
+from fedabm.games.curves import Array, Cap, Curve
 
 __all__ = ["Limits", "prove"]
 
@@ -60,7 +62,15 @@ class Intervals:
 
 
 def prove(
-    benefit: Curve, cost: Cost, low: Array, high: Array, found: tuple[Array, Array], limits: Limits, *, concave: bool
+    benefit: Curve,
+    cost: Cost,
+    low: Array,
+    high: Array,
+    found: tuple[Array, Array],
+    limits: Limits,
+    *,
+    concave: bool,
+    caps: tuple[Cap, ...] = (),
 ) -> tuple[Array, Array, Array]:
     """The best contributions and their utilities, and a bound on the utility anywhere in the pieces (n, p).
 
@@ -73,6 +83,8 @@ def prove(
     open_ = _whole(benefit, cost, low, high)
     while True:
         upper = most(benefit, open_) - open_.spent_a
+        for cap in caps:
+            upper = np.minimum(upper, _under(cap, cost, open_))
         upper = np.where(np.isnan(upper), np.inf, upper)
         _improve(x, utility, open_)
         target = utility[open_.rows] + limits.tolerance
@@ -118,6 +130,17 @@ def _by_chords(benefit: Curve, open_: Intervals) -> Array:
     from_left = np.where(left < open_.a, open_.gain_a + np.maximum(rises, 0.0) * width, np.inf)
     from_right = np.where(right > open_.b, open_.gain_b + np.maximum(falls, 0.0) * width, np.inf)
     return np.minimum(from_left, from_right)
+
+
+def _under(cap: Cap, cost: Cost, open_: Intervals) -> Array:
+    """The most that a straight line less a convex cost can be, by tangents of the cost at both ends; else infinite."""
+    line, own = cap.take(open_.rows), cost.take(open_.rows)
+    width = open_.b - open_.a
+    rises, falls = line.slope(open_.a) - own.slope(open_.a), own.slope(open_.b) - line.slope(open_.b)
+    from_a = line.value(open_.a) - open_.spent_a + np.maximum(rises, 0.0) * width
+    from_b = line.value(open_.b) - open_.spent_b + np.maximum(falls, 0.0) * width
+    below = np.isfinite(line.value(open_.a)) & own.convex & own.closed
+    return np.where(below, np.minimum(from_a, from_b), np.inf)
 
 
 def _parts(open_: Intervals, upper: Array, target: Array) -> NDArray[np.intp]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost
-from fedabm.games.curves import Array, Curve, Line, Rows, is_affine
+from fedabm.games.curves import Array, Cap, Curve, Line, Rows, is_affine
 
 Shape = Literal["concave", "monotone", "unknown"]
 
@@ -35,7 +35,8 @@ class Offers:
     "monotone" (it never falls, at kinks neither) or "unknown".  At a kink it may jump; a kink at 0 means that it does.
     The certified gap relies on the shape and looks whether it holds (`check_promises`); of an unknown shape nothing is
     proven.  Where a payment refunds part of a cost, `refund` is that part, its kinks are among the `kinks`, and the
-    benefit without it is concave between them.
+    benefit without it is concave between them.  The benefit never exceeds any of the `caps`, which start at kinks:
+    where it follows one, that is a much shorter proof than its growth.
     """
 
     accuracy: Curve
@@ -44,6 +45,7 @@ class Offers:
     kinks: Array
     shape: Shape
     refund: Cost | None = None
+    caps: tuple[Cap, ...] = ()
 
     @property
     def benefit(self) -> Curve:
@@ -54,7 +56,8 @@ class Offers:
         """What some owners are offered."""
         accuracy, received, payment = (part.take(rows) for part in (self.accuracy, self.received, self.payment))
         refund = None if self.refund is None else self.refund.take(rows)
-        return Offers(accuracy, received, payment, self.kinks[rows], self.shape, refund)
+        caps = tuple(cap.take(rows) for cap in self.caps)
+        return Offers(accuracy, received, payment, self.kinks[rows], self.shape, refund, caps)
 
 
 def all_kinks(offers: Offers, cost: Cost) -> Array:

@@ -49,6 +49,8 @@ def check_promises(offers: Offers, capacity: Array) -> None:
     low, high = pieces(offers.kinks, capacity)
     if offers.shape == "monotone":
         _check_growth(offers.benefit, low, high, rows)
+    for cap in offers.caps:
+        _check_cap(offers.benefit, cap, low, high, rows)
     if offers.shape == "concave":
         _check_concave(offers.benefit, low, high, rows)
     if offers.refund is not None:
@@ -84,6 +86,16 @@ def _check_growth(curve: Curve, low: Array, high: Array, rows: Members) -> None:
             f"{who} is promised never to fall in the own contribution, but that of owner {rows[owner]} falls between "
             f"{between[0]:g} and {between[2]:g}; promise shape 'unknown'"
         )
+
+
+def _check_cap(curve: Curve, cap: Curve, low: Array, high: Array, rows: Members) -> None:
+    x = _points(low, high)
+    value, size = _values(curve, x)
+    above = value > cap.value(x.reshape(len(x), -1)).reshape(x.shape) + _ROUNDING * size
+    if np.any(above):
+        owner, piece, point = np.argwhere(above)[0]
+        where = x[owner, piece, point]
+        raise InputError(f"owner {rows[owner]} gets more at {where:g} than its offer's cap; mend the cap")
 
 
 def _check_concave(curve: Curve, low: Array, high: Array, rows: Members) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from fedabm.common.errors import InputError, check_positive, check_range
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import PowerCost
-from fedabm.games.curves import Array, Curve, Line
+from fedabm.games.curves import Array, Cap, Curve, Line
 from fedabm.games.individual import individual_optimum
 from fedabm.games.offers import Offers, full_access, nothing
 from fedabm.games.roots import falling_root, just_inside
@@ -76,9 +76,11 @@ class Screening(Mechanism):
         menu = self.menu(accuracy, reports)
         steep = self._gradient(self.low, len(nobody))
         line = Line(full.accuracy.value(menu.down) - steep * menu.down, steep)
-        received = Lowest((full.accuracy, self._ramp(accuracy, self.high, menu.high_alone), line))
+        ramp = self._ramp(accuracy, self.high, menu.high_alone)
+        received = Lowest((full.accuracy, ramp, line))
         corners = [bends(corner) for corner in (menu.high_alone, menu.up, menu.down)]
-        return replace(full, received=received, kinks=np.column_stack([full.kinks, accuracy.kinks(nobody), *corners]))
+        kinks = np.column_stack([full.kinks, accuracy.kinks(nobody), *corners])
+        return replace(full, received=received, kinks=kinks, caps=(ramp.cap, Cap(line, nobody)))
 
     def terms(self, accuracy: Accuracy, types: Reports) -> Array:
         """What owners of high and of low cost would contribute alone, by reported sizes, (2, n)."""

@@ -10,7 +10,7 @@ import numpy as np
 from fedabm.common.errors import InputError, check_positive
 from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.costs import Cost, PowerCost
-from fedabm.games.curves import Array, Curve, Rows, beside
+from fedabm.games.curves import Array, Cap, Curve, Line, Rows, beside
 from fedabm.games.individual import individual_optimum
 from fedabm.games.offers import Offers, full_access, nothing
 from fedabm.games.roots import falling_root, just_inside
@@ -36,6 +36,12 @@ class Ramp(Curve):
     def closed(self) -> Any:
         """If the curve is."""
         return self.curve.closed
+
+    @property
+    def cap(self) -> Cap:
+        """The straight line, which nobody gets beyond."""
+        height = self.curve.value(self.start) - self.gradient * self.start
+        return Cap(Line(height, self.gradient), self.start)
 
     def value(self, x: Array) -> Array:
         start = beside(self.start, x)
@@ -130,7 +136,7 @@ class ValueShaping(Mechanism):
         ramp = Ramp(accuracy.curves(nobody), alone, (1.0 + TILT) * cost.unit(claimed) + self.slack)
         most = last_crossing(full, ramp, np.maximum(reports.size, claimed))
         kinks = np.column_stack([full.kinks, accuracy.kinks(nobody), bends(alone), bends(most)])
-        return replace(full, received=Lowest((full.accuracy, ramp)), kinks=kinks)
+        return replace(full, received=Lowest((full.accuracy, ramp)), kinks=kinks, caps=(ramp.cap,))
 
 
 def shaped_equilibrium(accuracy: Exposure, cost: Cost, capacity: Array | None = None) -> Array:

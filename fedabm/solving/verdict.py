@@ -74,12 +74,17 @@ def certify(
     found: Path | Equilibrium,
     tolerance: float,
     budget: int = 2**20,
-    aim: float = 0.1,
+    aim: float | None = None,
 ) -> Equilibrium:
-    """Evaluate a candidate and prove its gap, tight to the share `aim` of the tolerance if budget and time allow."""
+    """Evaluate a candidate and prove its gap, tight to the share `aim` of the tolerance if budget and time allow.
+
+    By default that is a tenth where offers are concave, and half where a proof takes so much longer the tighter it is.
+    """
     # A look at the candidate is always granted, the proof only while there is time.
     until = getattr(game, "until", math.inf)
     profile, offers = found.profile, Game.offers(game, found.profile)
+    if aim is None:
+        aim = 0.1 if offers.shape == "concave" else 0.5
     gains = weigh(offers, game.costs, game.capacities, profile, Limits(aim * tolerance, budget, until))
     gap, gain = (float(np.max(part, initial=0.0)) for part in (gains.bound, gains.found))
     verdict: Verdict = "certified" if gap <= tolerance else "found" if gain <= tolerance else "open"

@@ -17,8 +17,9 @@ from fedabm.games.accuracy import (
     Separable,
 )
 from fedabm.games.accuracy.base import sum_of_others
+from fedabm.games.certificate import certified_gains
 from fedabm.games.costs import Linear
-from fedabm.games.curves import Along, Line
+from fedabm.games.curves import Along, Cap, Line
 from fedabm.games.offers import full_access
 from fedabm.mechanisms import (
     BanzhafShare,
@@ -224,3 +225,24 @@ def test_extreme_scales_warn_nobody(mechanism, size):
         for accuracy in (PowerLaw(offset=size), JointQuadratic(least=size), RandomDiscovery([[1.0], [0.5]])):
             found = solve(Game(accuracy, [1.0 / size, 0.5], size, mechanism), time_limit=5)
             assert found.verdict in ("certified", "found", "open", "cycle")
+
+
+# Caps
+
+
+def test_a_ramp_is_proven_by_its_own_line_however_the_accuracy_bends():
+    """Along a ramp all contributions are worth the same: growth alone would need 1e8 intervals to prove it."""
+
+    def sigmoid(s):
+        return np.broadcast_to(1.0 / (1.0 + np.exp(-0.1 * (s.sum(axis=1, keepdims=True) - 40.0))), s.shape)
+
+    for mechanism in (ValueShaping(), Screening(0.004, 0.009, 0.5)):
+        found = solve(Game(Custom(sigmoid, monotone=True), [0.005, 0.008], 100, mechanism))
+        assert found.verdict == "certified"
+
+
+def test_a_cap_that_is_exceeded_is_noticed():
+    game = Game(PowerLaw(), [0.1, 0.25], 10, NoPayments())
+    offers = replace(game.offers(np.ones(2)), caps=(Cap(Line(np.full(2, 0.5), np.zeros(2)), np.zeros(2)),))
+    with pytest.raises(InputError, match=r"more at .* than its offer's cap"):
+        certified_gains(offers, game.costs, game.capacities, np.ones(2))
