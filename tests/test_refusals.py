@@ -3,17 +3,27 @@
 import numpy as np
 import pytest
 
-from fedabm import Federation, Game, InputError, OwnerProfile, Scenario, population, solve
+from fedabm import Federation, Game, InputError, OwnerProfile, Scenario, load, population, save, solve
+from fedabm.data.federated import from_partition
+from fedabm.data.partitions import IID
 from fedabm.games.accuracy import Announced, PacBound, Phased, PowerLaw
 from fedabm.games.costs import Linear, Power, stack
 from fedabm.games.individual import smallest_federation
+from fedabm.games.offers import full_access
+from fedabm.learning.engine.optimisers import SGD, Adam
+from fedabm.learning.engine.training import Proximal
+from fedabm.learning.rules import FedAvg
 from fedabm.mechanisms import BanzhafShare, ContributionSubsidy, MultiplicativeWeights, NoPayments, ShapleyShare
 from fedabm.mechanisms.cost_sharing import optimal_rate
+from fedabm.mechanisms.personalised.ditto import Ditto
+from fedabm.mechanisms.personalised.fed_prox import FedProx
 from fedabm.shapley import shapley
 from fedabm.solving import metrics
+from fedabm.solving.dynamics import best_response
 from fedabm.solving.rates import full_contribution_steps
 from fedabm.solving.several import equilibria
-from fedabm.strategies import GradientResponse
+from fedabm.strategies import BestResponse, GradientResponse
+from fedabm.sweep import Grid, Sweep
 
 LAW, RULE = PowerLaw(), NoPayments()
 GAME = Game(LAW, [0.1, 0.25], 100, RULE)
@@ -67,6 +77,24 @@ GAME = Game(LAW, [0.1, 0.25], 100, RULE)
         (lambda: metrics.welfare_optimum(LAW, [0.1], 1, starts=0), "starts must be a whole number"),
         (lambda: metrics.p_mean_welfare([1, 1], "a"), "p must be at most 1, got 'a'"),
         (lambda: smallest_federation(PacBound(), -1.0), "unit cost must be a positive number"),
+        (lambda: load(3), "the folder of results must be a path, got 3; give a text or a Path"),
+        (lambda: load(b"x"), "must be a path"),
+        (lambda: save(3, "nowhere"), "frames must be a Frames"),
+        (lambda: Sweep("free_riding", 3), "a design must be a Design or a list of them, got 3"),
+        (lambda: Sweep("free_riding", Grid(rate=[0.1])).run(3), "the folder of a sweep must be a path, got 3"),
+        (lambda: next(best_response(GAME, [0, 0], "half")), "damping must be a number, got 'half'"),
+        (lambda: next(best_response(GAME, [0, 0], 1.5)), "damping must be above 0 and at most 1"),
+        (lambda: BestResponse("half"), "must be a number"),
+        (lambda: IID("a"), "owners must be a whole number"),
+        (lambda: IID(2).split(np.arange(4), 5), "rng must be a Generator, got 5"),
+        (lambda: from_partition(3, IID(2)), "dataset must be a Dataset, got 3"),
+        (lambda: full_access(LAW, np.ones(2), np.ones(2)), "payment of offers must be a curve, got ndarray"),
+        (lambda: SGD(1e300), "rate must be a single number up to 1e\\+06, got 1e\\+300"),
+        (lambda: Adam(1e38), "rate must be a single number up to"),
+        (lambda: FedAvg(rate=1e38), "rate must be a single number up to"),
+        (lambda: FedProx(1e300), "mu must be a single number up to"),
+        (lambda: Ditto(1e300), "strength must be a single number up to"),
+        (lambda: Proximal(1e300, None), "the proximal weight must be a single number up to"),
     ],
 )
 def test_bad_input_gets_one_line(make, message):

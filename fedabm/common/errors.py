@@ -26,6 +26,8 @@ __all__ = [
 
 #: larger numbers are refused where their sums and products must stay finite
 MOST = 1e100
+#: larger rates and weights make the 32-bit numbers of training overflow
+LARGEST_RATE = 1e6
 
 
 class InputError(ValueError):
@@ -90,11 +92,11 @@ def check_positive(what: str, value: Any, *, zero: bool = False) -> None:
         raise InputError(f"{what} must be {wanted}, got {bad:g}; give {wanted}")
 
 
-def check_number(what: str, value: Any, *, zero: bool = False) -> None:
-    """Raise unless `value` is a single number, positive (or zero, if allowed) and at most `MOST`."""
+def check_number(what: str, value: Any, *, zero: bool = False, most: float = MOST) -> None:
+    """Raise unless `value` is a single number, positive (or zero, if allowed) and not larger than `most`."""
     check_positive(what, value, zero=zero)
-    if np.ndim(value) or value > MOST:
-        raise InputError(f"{what} must be a single number up to {MOST:g}, got {value}; give such a number")
+    if np.ndim(value) or value > most:
+        raise InputError(f"{what} must be a single number up to {most:g}, got {value}; give such a number")
 
 
 def check_range(what: str, value: float, low: float, high: float) -> None:

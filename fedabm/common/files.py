@@ -13,18 +13,26 @@ import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import filelock
 
-from fedabm.common.errors import InputError
+from fedabm.common.errors import InputError, shown
 
-__all__ = ["DRAFT", "check_no_link", "clear_drafts", "draft", "locked", "unwritable", "write"]
+__all__ = ["DRAFT", "as_path", "check_no_link", "clear_drafts", "draft", "locked", "unwritable", "write"]
 
 #: how the names of drafts end
 DRAFT = ".part"
 _OUR_DRAFT = re.compile(rf"\..+\.[0-9a-f]{{8}}{re.escape(DRAFT)}")
 #: what to do about a disk that takes no more
 _REMEDY = "free some space and try again"
+
+
+def as_path(what: str, value: Any) -> Path:
+    """A path, or an error."""
+    if not isinstance(value, str | Path) or "\0" in str(value):
+        raise InputError(f"{what} must be a path, got {shown(value)}; give a text or a Path")
+    return Path(value)
 
 
 @contextlib.contextmanager

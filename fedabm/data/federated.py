@@ -140,6 +140,7 @@ def from_partition(
     >>> data.capacities.tolist(), data.test_sizes.tolist()
     ([539, 539, 539], [60, 60, 60])
     """
+    check_kind("dataset", dataset, Dataset)
     check_kind("partition", partition, Partition)
     check_seed(seed)
     if test_share is not None:

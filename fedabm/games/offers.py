@@ -18,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 
+from fedabm.common.errors import InputError
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array, Cap, Curve, Line, Rows, is_affine
@@ -46,6 +47,12 @@ class Offers:
     shape: Shape
     refund: Cost | None = None
     caps: tuple[Cap, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("accuracy", "received", "payment"):
+            if not isinstance(getattr(self, name), Curve):
+                got = type(getattr(self, name)).__name__
+                raise InputError(f"{name} of offers must be a curve, got {got}; for instance Line(numbers, slopes)")
 
     @property
     def benefit(self) -> Curve:

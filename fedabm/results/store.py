@@ -14,8 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from fedabm.common.errors import InputError
-from fedabm.common.files import clear_drafts, draft, unwritable, write
+from fedabm.common.errors import InputError, check_kind
+from fedabm.common.files import as_path, clear_drafts, draft, unwritable, write
 from fedabm.results.design import SWEEP
 from fedabm.results.frames import COLUMNS, Frames
 from fedabm.results.selection import select
@@ -37,7 +37,7 @@ Writer = Callable[[Path], Any]
 
 def claim(folder: str | Path) -> Path:
     """Make sure that a folder can take a new run, before any work is done; return it."""
-    folder = Path(folder)
+    folder = as_path("the folder of a run", folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         taken = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
@@ -64,6 +64,7 @@ def save(
 
     `others` are further files, by name, each with a function that writes it to a path.
     """
+    check_kind("frames", frames, Frames)
     folder = claim(folder)
     writers = {f"{name}.parquet": _parquet(getattr(frames, name)) for name in COLUMNS} | (others or {})
     names = [*writers, MANIFEST]
@@ -132,7 +133,7 @@ def load(
     `columns` are the names of those wanted, in any frame, or a table of such names by frame (None: all of that frame);
     `runs` are the numbers of those wanted, or a condition on the columns of `runs` such as "rate > 0.1".
     """
-    folder = Path(folder)
+    folder = as_path("the folder of results", folder)
     if (folder / SWEEP).exists():
         return load_sweep(folder, columns, runs)
     if not (folder / MANIFEST).exists():

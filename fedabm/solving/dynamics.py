@@ -83,7 +83,8 @@ def stochastic_gradient(game: Game, start: Array, step: Step, active: int, rng: 
 def best_response(game: Game, start: Array, damping: float = 1.0) -> Iterator[Array]:
     """Everyone moves at once to its exact best reply, or by the fraction `damping` of the way."""
     profile = game.profile(start)
-    if not 0 < damping <= 1:
+    check_positive("damping", damping)
+    if damping > 1:
         raise InputError(f"damping must be above 0 and at most 1, got {damping}; 1 is the full best response")
     while True:
         yield profile.copy()

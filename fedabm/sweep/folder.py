@@ -33,7 +33,7 @@ _OWN = ("parts", "running", "lock", LISTS)
 
 def claim(folder: str | Path) -> Path:
     """Make sure that a folder can take a sweep: it is new, empty, or holds a sweep already, perhaps only begun."""
-    folder = Path(folder)
+    folder = files.as_path("the folder of a sweep", folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         taken = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))

@@ -50,6 +50,9 @@ class Sweep:
     def __post_init__(self) -> None:
         if self.steps is not None:
             check_whole("steps", self.steps)
+        several = isinstance(self.design, Sequence) and all(isinstance(one, Design) for one in self.design)
+        if not isinstance(self.design, Design) and not several:
+            raise InputError(f"a design must be a Design or a list of them, got {self.design!r}; give a Grid")
 
     @cached_property
     def what(self) -> Target:

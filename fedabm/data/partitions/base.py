@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from fedabm.common.errors import InputError, check_whole
+from fedabm.common.errors import InputError, check_kind, check_whole
 from fedabm.data.datasets.base import Dataset
 
 __all__ = ["Partition", "check_owners", "consecutive", "deal", "label_rows"]
@@ -20,6 +20,7 @@ class Partition(ABC):
     ) -> list[np.ndarray]:
         """The sorted positions of every owner's samples, for a dataset or for labels alone."""
         labels = data.y if isinstance(data, Dataset) else np.asarray(data)
+        check_kind("rng", rng, np.random.Generator)
         if users is None and isinstance(data, Dataset):
             users = data.users
         if labels.ndim != 1 or not len(labels):

@@ -18,6 +18,9 @@ class IID(Partition):
 
     owners: int
 
+    def __post_init__(self) -> None:
+        check_whole("owners", self.owners)
+
     def parts(self, labels: np.ndarray, users: np.ndarray | None, rng: np.random.Generator) -> list[np.ndarray]:
         check_owners(self.owners, len(labels))
         return np.array_split(rng.permutation(len(labels)), self.owners)

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from fedabm.common.errors import InputError, check_positive, check_range
+from fedabm.common.errors import LARGEST_RATE, InputError, check_number, check_positive, check_range
 
 __all__ = ["SGD", "Adam", "Optimiser", "State"]
 
@@ -45,9 +45,9 @@ class SGD(Optimiser):
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
-        check_positive("rate", self.rate)
+        check_number("rate", self.rate, most=LARGEST_RATE)
         check_range("momentum", self.momentum, 0.0, 1.0)
-        check_positive("weight_decay", self.weight_decay, zero=True)
+        check_number("weight_decay", self.weight_decay, zero=True, most=LARGEST_RATE)
 
     @property
     def fused_rate(self) -> float | None:
@@ -79,11 +79,11 @@ class Adam(Optimiser):
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
-        check_positive("rate", self.rate)
+        check_number("rate", self.rate, most=LARGEST_RATE)
         if len(self.betas) != 2 or not all(0.0 <= beta < 1.0 for beta in self.betas):
             raise InputError(f"betas must be two numbers in [0, 1), got {self.betas}; for instance (0.9, 0.999)")
         check_positive("epsilon", self.epsilon)
-        check_positive("weight_decay", self.weight_decay, zero=True)
+        check_number("weight_decay", self.weight_decay, zero=True, most=LARGEST_RATE)
 
     @property
     def fused_rate(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedabm.common.errors import check_positive
+from fedabm.common.errors import LARGEST_RATE, check_number
 from fedabm.learning.engine.augment import crop_and_flip
 from fedabm.learning.engine.batches import Batches
 from fedabm.learning.engine.flat import Layout
@@ -38,7 +38,7 @@ class Proximal:
     centre: Tensor
 
     def __post_init__(self) -> None:
-        check_positive("the proximal weight", self.weight, zero=True)
+        check_number("the proximal weight", self.weight, zero=True, most=LARGEST_RATE)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from fedabm.common.errors import InputError, check_positive
+from fedabm.common.errors import LARGEST_RATE, InputError, check_number
 from fedabm.games.curves import Array
 from fedabm.learning.rules.aggregate import aggregate
 from fedabm.learning.rules.base import Memory, Received, Rule, Step
@@ -28,7 +28,7 @@ class FedAvg(Rule):
     weighting: Literal["data", "equal"] = "data"
 
     def __post_init__(self) -> None:
-        check_positive("rate", self.rate)
+        check_number("rate", self.rate, most=LARGEST_RATE)
         if self.weighting not in ("data", "equal"):
             raise InputError(f"weighting must be data or equal, got {self.weighting!r}; choose one of them")
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from fedabm.common.errors import InputError, check_kind, check_positive
+from fedabm.common.errors import LARGEST_RATE, InputError, check_kind, check_number, check_positive
 from fedabm.learning.rules.base import Local, Memory, Received, Rule, Step
 from fedabm.learning.rules.fed_avg import FedAvg
 
@@ -39,7 +39,7 @@ class ServerOptimiser(Rule):
     inner: Rule = field(default_factory=FedAvg)
 
     def __post_init__(self) -> None:
-        check_positive("rate", self.rate)
+        check_number("rate", self.rate, most=LARGEST_RATE)
         if len(self.betas) != 2 or not all(0.0 <= beta < 1.0 for beta in self.betas):
             raise InputError(f"betas must be two numbers in [0, 1), got {self.betas}; for instance (0.9, 0.99)")
         check_positive("floor", self.floor)

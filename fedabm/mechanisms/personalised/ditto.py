@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedabm.common.errors import check_positive
+from fedabm.common.errors import LARGEST_RATE, check_number
 from fedabm.mechanisms.personalised.base import Personalised, average
 from fedabm.views import Exchange, LocalTask, Sent
 
@@ -23,7 +23,7 @@ class Ditto(Personalised):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive("strength", self.strength, zero=True)
+        check_number("strength", self.strength, zero=True, most=LARGEST_RATE)
 
     def exchange(self, sent: Sent) -> Exchange:
         """The mean to train and send, and the mean as the centre of the personal models."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.common.errors import check_positive, check_range
+from fedabm.common.errors import LARGEST_RATE, check_number, check_positive, check_range
 from fedabm.games.curves import Array
 from fedabm.mechanisms.personalised.base import Personalised
 from fedabm.views import Exchange, LocalTask, Sent
@@ -32,7 +32,7 @@ class FedAMP(Personalised):
     def __post_init__(self) -> None:
         check_range("self_weight", self.self_weight, 0.0, 1.0)
         check_positive("sharpness", self.sharpness, zero=True)
-        check_positive("strength", self.strength, zero=True)
+        check_number("strength", self.strength, zero=True, most=LARGEST_RATE)
 
     def exchange(self, sent: Sent) -> Exchange:
         """The cloud model as centre, from wherever the owner is."""

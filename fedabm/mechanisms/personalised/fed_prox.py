@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedabm.common.errors import check_positive
+from fedabm.common.errors import LARGEST_RATE, check_number
 from fedabm.mechanisms.personalised.base import Personalised, average
 from fedabm.views import Exchange, LocalTask, Sent
 
@@ -22,7 +22,7 @@ class FedProx(Personalised):
     mu: float = 0.01
 
     def __post_init__(self) -> None:
-        check_positive("mu", self.mu, zero=True)
+        check_number("mu", self.mu, zero=True, most=LARGEST_RATE)
 
     def exchange(self, sent: Sent) -> Exchange:
         """The mean, as start and as centre."""

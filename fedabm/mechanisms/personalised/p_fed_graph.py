@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.common.errors import check_positive, check_range
+from fedabm.common.errors import LARGEST_RATE, check_number, check_positive, check_range
 from fedabm.games.curves import Array
 from fedabm.mechanisms.personalised.base import Personalised
 from fedabm.views import Exchange, Flags, LocalTask, Sent
@@ -32,7 +32,7 @@ class PFedGraph(Personalised):
 
     def __post_init__(self) -> None:
         check_positive("alpha", self.alpha)
-        check_positive("strength", self.strength, zero=True)
+        check_number("strength", self.strength, zero=True, most=LARGEST_RATE)
         check_range("alike", self.alike, -1.0, 1.0)
 
     def exchange(self, sent: Sent) -> Exchange:
