@@ -152,11 +152,13 @@ def _away(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
     """Work alone."""
     inside = stage.honest.utility[owner] if stage.plays_a_game else stage.settled.utility[owner]
     gain = float(stage.outside[owner] - inside)
+    # What an owner has alone is exact where a concave function is climbed; elsewhere it is what a grid found.
+    sure = stage.accuracy.concave and bool(np.all(stage.costs.take([owner]).convex))
     if gain <= NOTHING:
-        return Tried("away", owner, 0.0, 0.0, max(gain, 0.0), f"owner {owner} stays")
+        return Tried("away", owner, 0.0, 0.0, 0.0 if sure else np.inf, f"owner {owner} stays")
     rest = stage.settle(stage.without(owner)).utility if stage.owners > 1 else np.zeros(0)
     loss = float(np.delete(stage.settled.utility, owner).sum() - rest.sum())
-    return Tried("away", owner, gain, loss, gain, f"owner {owner} works alone")
+    return Tried("away", owner, gain, loss, gain if sure else np.inf, f"owner {owner} works alone")
 
 
 def _leaving(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
