@@ -108,7 +108,7 @@ def _heat(ax: Axes, table: pd.DataFrame, title: str) -> None:
     ax.set_xticks(np.arange(values.shape[1]) + 0.5, table.columns, rotation=40, ha="right", fontsize=8)
     ax.set_yticks(np.arange(values.shape[0]) + 0.5, table.index, fontsize=8)
     ax.set_title(title, fontsize=10)
-    ax.invert_yaxis()
+    ax.set_ylim(values.shape[0], 0)
     for (row, column), value in np.ndenumerate(values):
         dark = np.isfinite(value) and abs(norm(value) - 0.5) > 0.35
         colour = "white" if dark else "black"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,7 @@ from fedabm.common.random import generator
 from fedabm.data.datasets import load
 from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import Dirichlet
-from fedabm.data.quality import FeatureNoise, LabelNoise
+from fedabm.data.quality import FeatureNoise, LabelNoise, Quality
 from fedabm.games.accuracy import Accuracy, PowerLaw
 from fedabm.games.costs import Linear
 from fedabm.games.curves import Array
@@ -89,10 +89,24 @@ def _change(before: Array, after: Array) -> dict[str, float]:
 
 def _data(seed: int, owners: int, *, spoilt: bool) -> FederatedData:
     """Digits in unequal classes, seen through noise; half of the deviator's labels are wrong if they are spoilt."""
-    quality: dict[int, Any] = {owner: FeatureNoise(0.5) for owner in range(owners)}
+    quality: dict[int, Quality] = {owner: FeatureNoise(0.5) for owner in range(owners)}
     if spoilt:
-        quality[0] = LabelNoise(0.5)
+        quality[0] = Both(FeatureNoise(0.5), LabelNoise(0.5))
     return from_partition(load("digits"), Dirichlet(owners, 0.5), seed, 0.5, quality, one_class="allow")
+
+
+@dataclass(frozen=True)
+class Both:
+    """Data with two defects, one after the other."""
+
+    first: Quality
+    then: Quality
+
+    def spoil(
+        self, x: np.ndarray, y: np.ndarray, rng: np.random.Generator, classes: int | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The samples after both."""
+        return self.then.spoil(*self.first.spoil(x, y, rng, classes), rng, classes)
 
 
 def _run(rule: Mechanism, data: FederatedData, costs: Array, deviator: Strategy, seed: int) -> Array:
