@@ -84,10 +84,10 @@ def fitted_at_length(found: Tables) -> Finding:
     alike = np.eye(len(ours), dtype=bool)
     reason = (
         f"weights grow with the length of training: with all 600 batches those of Appendix E mean an accuracy of "
-        f"{_full_corner(theirs):.2f}, far less than 100 epochs, as stated, would give; one epoch gives "
-        f"{_full_corner(ours):.2f}.  Own data are worth most to every group, as printed; weights between groups are "
-        f"{ratio[~alike].min():.2g} to {ratio[~alike].max():.2g} times the printed ones, own weights "
-        f"{ratio[alike].min():.2g} to {ratio[alike].max():.2g} times"
+        f"{_full_corner(theirs):.2f}, where 100 epochs are stated; ours mean {_full_corner(ours):.2f} after one.  Own "
+        f"data are worth most to every group, as printed; weights between groups are {ratio[~alike].min():.2g} to "
+        f"{ratio[~alike].max():.2g} times the printed ones, own weights {ratio[alike].min():.2g} to "
+        f"{ratio[alike].max():.2g} times"
     )
     if own and near:
         return corrected(text, as_corrected=True, reason=reason)
