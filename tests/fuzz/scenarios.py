@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import collections
-import random
 import sys
 import tempfile
 import time
@@ -130,11 +129,6 @@ def tried(case: Case) -> Verdict:
         if found.kind == "done" and not len(load(out).runs) and not list(out.glob("*.csv")):
             return Verdict("empty", "neither runs nor tables")
     return found
-
-
-def sample(names: Sequence[str], rng: random.Random) -> list[Case]:
-    """One extreme of every scenario, for the tests."""
-    return [Case(name, 0, tuple(rng.choice(EXTREMES[name]).split()), 1) for name in names]
 
 
 def main() -> int:
