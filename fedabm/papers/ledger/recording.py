@@ -38,6 +38,7 @@ _STEPS = 2
 _KEYS = ["label", "turn", "seed", "step"]
 _KEPT = ["contribution", "accuracy", "welfare"]
 _DIGITS = "%.9g"
+_REMEMBERED = "rounds that another study had left in FEDABM_TRAINED were not trained again and are not in the seconds"
 
 
 def make_record(
@@ -75,6 +76,8 @@ def make_record(
         "versions": {**versions(), "torch": version("torch")},
         "short": {"settings": given, "steps": steps},
     }
+    if study.scratch is not None:
+        manifest["remembered"] = _REMEMBERED
     _write(place, study, manifest)
     found = Record(place)
     try:

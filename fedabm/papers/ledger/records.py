@@ -72,7 +72,8 @@ class Record:
     def origin(self) -> str:
         """Command, commit and seconds in one line."""
         known = self.manifest
-        return f"recorded: {known['command']} (commit {known['commit'][:7]}, {known['seconds']:,.0f} s)"
+        shared = ", rounds of other studies remembered" if "remembered" in known else ""
+        return f"recorded: {known['command']} (commit {known['commit'][:7]}, {known['seconds']:,.0f} s{shared})"
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:

@@ -67,7 +67,7 @@ def seeds(table: pd.DataFrame | pd.Series) -> str:
 
 def undecided(ours: str, why: str, command: str) -> Finding:
     """The quick numbers, why they do not decide, and what would."""
-    return not_run(f"{why}; at the paper's size: {command}", ours)
+    return not_run(f"{why}; on a GPU, at the paper's size: {command}", ours)
 
 
 def judged(ours: str, claim: bool, note: str, command: str) -> Finding:
@@ -107,10 +107,20 @@ def trained(
         if absent:
             where = "`fedabm data list` says what to put where (FEDABM_DATA sets the folder)"
             return not_run(f"needs training on {', '.join(absent)}, not here: {where}, then: {command}")
-        return (decide or judge if chosen is decisive else judge)(*(tables(one) for one in chosen))
+        if chosen is decisive:
+            return (decide or judge)(*(tables(one) for one in chosen))
+        return _with_need(judge(*(tables(one) for one in chosen)), decisive)
 
     preset = shown[0].command if shown else command
     row(id, claim, published=published, preset=preset, kind="t", plays=plays, decisive=decisive)(check)
+
+
+def _with_need(finding: Finding, decisive: tuple[Play, ...]) -> Finding:
+    """What an undecided row needs besides a GPU: some processors and an hour or two, if a decisive size is defined."""
+    if finding.verdict != "not run here" or not decisive:
+        return finding
+    commands = ", ".join(one.command.replace("fedabm run", "fedabm record", 1) for one in decisive)
+    return replace(finding, reason=f"{finding.reason}; or an hour or two of one core: {commands}")
 
 
 def from_record(finding: Finding, known: Iterable[Record]) -> Finding:
