@@ -58,7 +58,7 @@ def reproduce_command(*words: str) -> int:
 @pytest.fixture
 def few(monkeypatch):
     """Only three fast rows, with few instances."""
-    chosen = [one for one in ledger() if one.id in ("R02", "K13", "P28")]
+    chosen = [one for one in ledger() if one.id in ("R02", "K13", "P28a")]
     monkeypatch.setattr(command, "ledger", lambda: chosen)
     monkeypatch.setitem(BUDGETS, "quick", TINY)
 
@@ -67,7 +67,7 @@ def test_json_is_a_list_of_objects_with_the_agreed_fields(few, capsys) -> None:
     assert reproduce_command("--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert [list(one) for one in found] == [FIELDS] * 3
-    assert [one["id"] for one in found] == ["R02", "K13", "P28"]
+    assert [one["id"] for one in found] == ["R02", "K13", "P28a"]
     assert all(isinstance(one["seconds"], float) for one in found)
 
 
@@ -80,7 +80,7 @@ def test_failed_rows_give_exit_code_1(few, capsys, monkeypatch) -> None:
 def test_the_page_is_written(few, capsys, tmp_path) -> None:
     assert reproduce_command("--write", str(tmp_path / "page.md")) == 0
     page = (tmp_path / "page.md").read_text()
-    assert all(f"| {id} |" in page for id in ("R02", "K13", "P28"))
+    assert all(f"| {id} |" in page for id in ("R02", "K13", "P28a"))
     assert "3 rows" in capsys.readouterr().out
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from fedabm.papers.doshi2025.order import order_verdict
 from fedabm.papers.doshi2025.trained_rows import decided, rising, settled, welfare
-from fedabm.papers.ipfl2025.judges import Evidence, attacked, best_of_all, inclusive, lying, rational
+from fedabm.papers.ipfl2025.judges import Evidence, attacked, best_of_all, improved, inclusive, lying, rational
 from fedabm.papers.ledger import training
 from fedabm.papers.ledger.records import records_of
 from fedabm.papers.ledger.rows import Budget, Play, Row
@@ -107,7 +107,7 @@ def comparison(utility: float, accuracy: float) -> dict[str, pd.DataFrame]:
         (2.0, 0.72, SMALL, "not run here"),
         (4.0, 0.72, TINY_SET, "not run here"),
         (4.0, 0.695, LARGE, "reproduced"),
-        (4.0, 0.68, LARGE, "not run here"),
+        (4.0, 0.68, LARGE, "not reproducible"),
         (2.0, 0.72, LARGE, "not reproducible"),
     ],
 )
@@ -169,16 +169,24 @@ def test_a_lie_that_pays_in_a_seed_is_not_called_reproduced() -> None:
     assert lying(lies(2.0, 3), LARGE, "cost", (2.0, 5.0)).verdict == "not reproducible"
 
 
-@pytest.mark.parametrize(("sold", "bought", "verdict"), [(0.0, 0.8, "reproduced"), (0.5, 0.8, "x"), (0.0, 0.6, "x")])
-def test_figure_5_needs_an_isolated_attacker_and_better_buyers(sold: float, bought: float, verdict: str) -> None:
-    names = ["role", "points", "points s.d.", "payment", "least utility", "exports a round"]
-    rows = [("buyer", 100 * (bought - 0.7), 1.0, -5.0, 1.0, 0.0), ("seller", 0.0, 0.5, 5.0, 5.0, 1.0)]
-    rows += [("trader", 5.0, 0.1, 0.0, 1.0, 1.0), ("attacker", -60.0, 2.0, 0.0, 0.0, sold)]
+@pytest.mark.parametrize(
+    ("sold", "points", "isolated", "better"),
+    [
+        (0.0, 10.0, "reproduced", "reproduced"),
+        (0.5, 10.0, "not reproducible", "reproduced"),
+        (0.0, -1.0, "reproduced", "not reproducible"),
+    ],
+)
+def test_figure_5_needs_an_isolated_attacker_and_better_buyers(
+    sold: float, points: float, isolated: str, better: str
+) -> None:
+    names = ["role", "points", "points s.d.", "payment", "least utility", "imports a round", "exports a round"]
+    rows = [("buyer", points, 1.0, -5.0, 1.0, 2.0, 0.0), ("seller", 0.0, 0.5, 5.0, 5.0, 0.0, 1.0)]
+    rows += [("trader", 5.0, 0.1, 0.0, 1.0, 1.0, 1.0), ("attacker", -60.0, 2.0, 0.0, 0.0, 0.0, sold)]
     table = {"summary": pd.DataFrame(rows, columns=names).assign(seeds=3)}
-    found = inclusive(table, SMALL)
-    decided = {(0.0, 0.8): "reproduced", (0.5, 0.8): "not reproducible", (0.0, 0.6): "not run here"}
-    assert inclusive(table, LARGE).verdict == decided[sold, bought]
-    assert found.verdict == ("reproduced" if verdict == "reproduced" else "not run here")
+    assert (inclusive(table, LARGE).verdict, improved(table, LARGE).verdict) == (isolated, better)
+    assert (inclusive(table, SMALL).verdict == "reproduced") == (sold == 0)
+    assert (improved(table, SMALL).verdict == "reproduced") == (points > 0)
 
 
 def test_the_order_of_protocols_must_exceed_the_spread() -> None:

@@ -1,9 +1,8 @@
 """iPFL 2025: what the figures and tables claim, as criteria on the tables of our studies.
 
-What a run can do for a claim: "nothing" (too small for what is claimed), "confirm" it, but not refute it (the quick
-runs where the claim is about the rule of the market), or "decide" it, either way.  A recorded run that is short decides
-either way who trades, pays and earns, and what an attack changes; that models are good at the end of training it can
-show, but not refute.
+What a run can do for a claim: "nothing" (too small for what is claimed), "confirm" it, but not refute it (where the
+claim is about the rule of the market), or "decide" it, either way.  The recorded runs have six rounds, in which trade
+has not settled and models are far from trained: they, too, can confirm, but not refute.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from fedabm.papers.ledger.rows import Finding
-from fedabm.papers.ledger.training import Tables, judged, seeds, undecided
+from fedabm.papers.ledger.training import Tables, seeds, undecided
 
-__all__ = ["Evidence", "attacked", "best_of_all", "inclusive", "lying", "rational"]
+__all__ = ["Evidence", "attacked", "best_of_all", "improved", "inclusive", "lying", "rational"]
 
 #: how many points of accuracy count as comparable
 _COMPARABLE = 1.0
@@ -32,16 +31,14 @@ class Evidence:
     command: str
     note: str = ""
 
-    def verdict(self, ours: str, claim: bool, criterion: str, *, in_the_end: bool = True) -> Finding:
-        """What follows if the claim holds in the run, or does not; `in_the_end` is its part on trained models."""
+    def verdict(self, ours: str, claim: bool, criterion: str) -> Finding:
+        """What follows if the claim holds in the run, or does not."""
         note = "; ".join(filter(None, (criterion, self.note)))
         if self.can == "nothing":
             return undecided(ours, "a small part of the set and a small network do not decide", self.command)
-        if self.can == "confirm":
-            return judged(ours, claim and in_the_end, note, self.command)
-        if claim and not in_the_end:
+        if self.can == "confirm" and not claim:
             return undecided(
-                ours, f"the claim on accuracy does not show so early, the others hold ({note})", self.command
+                ours, f"the claim does not hold in this run, which is too small to refute it ({note})", self.command
             )
         return Finding(ours, "reproduced" if claim else "not reproducible", note)
 
@@ -66,7 +63,7 @@ def best_of_all(found: Tables, evidence: Evidence, part: str, owners: int) -> Fi
         f"utility is {'' if richest else 'not '}highest, accuracy {behind:+.1f} points behind the best other "
         f"(up to {_COMPARABLE:g} counts as comparable)"
     )
-    return evidence.verdict(ours, richest, criterion, in_the_end=bool(behind <= _COMPARABLE))
+    return evidence.verdict(ours, richest and bool(behind <= _COMPARABLE), criterion)
 
 
 def _spread(row: pd.Series, column: str, factor: float = 1.0) -> str:
@@ -140,19 +137,28 @@ def lying(found: Tables, evidence: Evidence, lie: str, factors: tuple[float, ...
 
 
 def inclusive(found: Tables, evidence: Evidence) -> Finding:
-    """Figure 5: buyers pay and get better, sellers earn, nobody loses, and nobody buys from the attacker."""
+    """Figure 5: buyers pay, sellers earn, nobody loses, and nobody buys from the attacker."""
     roles = found["summary"].set_index("role")
-    buyer, seller, trader = (roles.loc[role] for role in ("buyer", "seller", "trader"))
+    paid, earned = -roles.loc["buyer", "payment"], roles.loc["seller", "payment"]
     sold, least = roles.loc["attacker", "exports a round"], roles["least utility"].min()
+    trader = roles.loc["trader"]
     ours = (
-        f"{evidence.what}, 12 owners, {seeds(roles)}: buyers pay {-buyer['payment']:.4g} for "
-        f"{_spread(buyer, 'points')} points, sellers earn {seller['payment']:.4g}, traders get "
-        f"{_spread(trader, 'points')} points; the attacker sells {sold:.2g} models a round; least utility {least:.3g}"
+        f"{evidence.what}, 12 owners, {seeds(roles)}: a buyer pays {paid:.4g}, a seller earns {earned:.4g}, a trader "
+        f"imports {trader['imports a round']:.2g} and exports {trader['exports a round']:.2g} models a round; the "
+        f"attacker sells {sold:.2g}; least utility {least:.3g}"
     )
-    better = bool(buyer["points"] > 0 and trader["points"] > 0)
-    claim = bool(buyer["payment"] < 0 < seller["payment"] and sold == 0 and least >= -1e-9)
     criterion = (
-        "criterion, in means by role: buyers pay and get better, sellers earn, traders get better; nobody loses, and "
-        "nobody buys from the attacker, which sends random parameters as in the paper"
+        "criterion, in means by role: buyers pay, sellers earn; nobody loses in any seed, and nobody buys from the "
+        "attacker, which sends random parameters as in the paper; accuracies: row P28b"
     )
-    return evidence.verdict(ours, claim, criterion, in_the_end=better)
+    return evidence.verdict(ours, bool(paid > 0 and earned > 0 and sold == 0 and least >= -1e-9), criterion)
+
+
+def improved(found: Tables, evidence: Evidence) -> Finding:
+    """Figure 5: who buys models, as buyer or as trader, gets a better one than by training alone."""
+    roles = found["summary"].set_index("role")
+    points = {role: _spread(roles.loc[role], "points") for role in ("buyer", "trader", "seller")}
+    told = ", ".join(f"{role} {change}" for role, change in points.items())
+    ours = f"{evidence.what}, 12 owners, {seeds(roles)}: points above training alone: {told}"
+    better = bool(roles.loc["buyer", "points"] > 0 and roles.loc["trader", "points"] > 0)
+    return evidence.verdict(ours, better, "criterion: buyers and traders get better on average")

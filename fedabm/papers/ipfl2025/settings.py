@@ -6,9 +6,9 @@ quick     handwritten digits (or a small part of a larger set), few samples per 
           strokes, on which nothing is learned in ten large steps: there owners take 50 of 0.01, the paper's for FEMNIST
 paper     the whole set, 50 rounds of 200 steps with batches of 64, SGD 0.01 with momentum 0.9, K = 5e5, c = 1; CIFAR-10
           with mean 0 and deviation 1, Fashion-MNIST cropped and mirrored at random
-decisive  the paper's in everything but the length: 6 rounds of 20 steps, judged after the last.  Who trades with whom
-          hangs on sizes and on the angles between models, and does not change any more from the sixth round on (on
-          CIFAR-10 in clusters, of ten); accuracies are those of an early stage, and rows of the ledger say so
+decisive  the paper's in everything but the length: 6 rounds of 20 steps, judged after the last.  In that time trade has
+          not settled (on CIFAR-10 in clusters it still changes in the sixth round), and accuracies are those of an
+          early stage: it can confirm a claim, not refute it, and rows of the ledger say so
 """
 
 from __future__ import annotations
