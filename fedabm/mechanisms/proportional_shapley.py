@@ -10,6 +10,7 @@ from scipy.special import gammaln
 
 from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.accuracy.random_coverage import RandomCoverage
 from fedabm.games.curves import Array, Rows
 from fedabm.mechanisms.mixed_merits import mixed_merits
 from fedabm.mechanisms.proportional import Merits, Proportional, best_other
@@ -53,7 +54,9 @@ class ProportionalShapley(Proportional):
         profile = np.asarray(reports.contribution, dtype=float)
         levels, group = np.unique(profile, return_inverse=True)
         kinks = best_other(profile)[:, None]
-        smooth = is_mixture(accuracy) and len(profile) > _FEW
+        # Random coverage has no more terms than instances, so that it is faster that way for few owners, too.
+        few = 1 if isinstance(accuracy, RandomCoverage) else _FEW
+        smooth = is_mixture(accuracy) and len(profile) > few
         if is_total(accuracy) and (tables := _tables(profile, levels, _SHORT if smooth else _TABLE)):
             return Counted(accuracy, tables, group), kinks
         if smooth and (mixed := mixed_merits(accuracy, profile, np.maximum(profile, reports.size))):
