@@ -166,7 +166,8 @@ def settled(found: Tables, command: str) -> Finding:
         f"({rest['data used %']:.2g} %)"
     )
     note = (
-        "the threshold zeta + tau exceeds zeta = 1, the largest cost, as soon as more data can hurt anybody (tau > 0)"
+        "tau was not measured: zeta + tau exceeds zeta = 1, the largest cost, if more data can hurt anybody; judged by "
+        "strategic owners as printed, a criterion chosen after this run, in which settled owners decide nothing"
     )
     verdict = order_verdict(-printed["less FedAvg"], printed["gap +-"])
     if verdict == "undecided":
