@@ -67,7 +67,9 @@ def run(
         )
     accuracy = value_of_tokens(exponent, worth, tokens)
     people = population([cost] * companies, worth / cost, starts=worth / cost)
-    study.simulate(Scenario(people, accuracy, ValueShaping(), steps=500, record=None), f"{companies} companies")
+    cent = 1e-9 * worth  # amounts are so large that nobody moves for less
+    scenario = Scenario(people, accuracy, ValueShaping(), steps=500, record=None, gap_tolerance=cent)
+    study.simulate(scenario, f"{companies} companies")
     oracles = [accuracy, *([] if exponent == _PRINTED else [value_of_tokens(_PRINTED, worth, tokens)])]
     study.table(_summary(oracles, cost, companies), f"Companies that share their data (c = {cost:g} USD per token)")
     data, expected = study.frames.owners["contribution"].sum(), shaped_total(accuracy, cost, companies)

@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fedabm.data.datasets import status
 from fedabm.specs.hints import parameters_of
 from fedabm.specs.kinds import choices
 from fedabm.specs.words import text_of
@@ -59,6 +58,8 @@ def _rows(family: str) -> tuple[str, list[tuple[str, str]]]:
     if family == "scenarios":
         return "question", [(name, question(name)) for name in names()]
     if family == "datasets":
+        from fedabm.data.datasets import status  # imports pandas
+
         return "what", [(row.name, f"{row.state}: {row.detail}") for row in status()]
     found = choices(pkgutil.resolve_name(KINDS[family]))
     return "what", [(name, _what(name, found[name])) for name in sorted(found)]

@@ -80,7 +80,11 @@ class Mechanism(ABC):
         payments = balanced(self, offers.payment.value(claimed), full, view.oracle) - self.forfeits(view)
         access = np.divide(received, full, out=np.ones_like(full), where=full > 0)
         transfers = Transfers.central(payments, reason=type(self).__name__)
-        return Outcome(np.clip(access, 0.0, 1.0), payments, transfers, offers)
+        return Outcome(np.clip(access, 0.0, 1.0), payments, transfers, offers, memory=self.remembered(view))
+
+    def remembered(self, view: ServerView) -> Any:
+        """What to have in mind in the next round; by default nothing."""
+        return None
 
 
 def balanced(mechanism: Mechanism, payments: Array, accuracies: Array, oracle: Accuracy) -> Array:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from fedabm.games.offers import Offers, Shape
 from fedabm.mechanisms.base import Mechanism
 from fedabm.shapley import METHODS, choose_method, shapley_curves, shapley_jacobian
 from fedabm.shapley.mixture import is_mixture
-from fedabm.views import Outcome, Reports, ServerView
+from fedabm.views import Reports, ServerView
 
 __all__ = ["ShapleyBased", "ShapleyShare", "kinks_of_shares", "shape_of_shares"]
 
@@ -56,10 +56,9 @@ class ShapleyBased(Mechanism):
             accuracy, reports.contribution, self.method, reach=reports.size, permutations=self.permutations, rng=rng
         )
 
-    def settle(self, view: ServerView) -> Outcome:
-        """Evaluate the offers at the reports; if orders are to be fresh, remember how many rounds there were."""
-        outcome = super().settle(view)
-        return replace(outcome, memory={"rounds": self._turn(view.reports) + 1}) if self.fresh else outcome
+    def remembered(self, view: ServerView) -> Any:
+        """If orders are to be fresh, how many rounds there were."""
+        return {"rounds": self._turn(view.reports) + 1} if self.fresh else None
 
     @staticmethod
     def _turn(reports: Reports) -> int:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -293,6 +294,7 @@ sys.exit(main(["run", "free_riding", "--set", "owners=300", "--steps", "100000",
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"},
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # ignored in the background of some shells
     )
     assert running.stdout is not None
     running.stdout.readline()
@@ -322,7 +324,7 @@ def test_a_run_killed_at_any_operation_on_files_goes_on_by_the_same_command(bad_
         with watched(folder, allowed):
             go(folder)
         complete = (folder / "manifest.json").exists()
-        assert go(folder) == (2 if complete else 0)
+        assert go(folder) in ((0, 2) if complete else (0,))  # what was killed while it tidied up is done
         assert_equal_frames(load(folder), load(tmp_path / "whole"))
 
 

@@ -35,10 +35,11 @@ from fedabm.strategies import (
     Strategy,
     Wrapper,
 )
+from fedabm.testing.privacy import parts
 from fedabm.views import Action, OwnerView
 from tests.conftest import STRATEGIES, assert_equal_frames, run
 from tests.mechanisms.test_mechanisms import PROMISING
-from tests.simulation.test_privacy import Spy, parts
+from tests.simulation.test_privacy import Spy
 
 CURVE = Curve([0, 20, 60, 150, 400], [0.1, 0.5, 0.7, 0.8, 0.85])
 

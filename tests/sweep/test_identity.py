@@ -78,7 +78,7 @@ SUBSIDY = "fedabm.mechanisms.contribution_subsidy"
         ("tests.sweep.targets", ("A small market whose", "A market whose")),
         ("fedabm.report.page", ("_TRACEBACKS = 10", "_TRACEBACKS = 20")),
         ("fedabm.sweep.runner", ("DEATHS = 3", "DEATHS = 4")),
-        ("fedabm.cli.run", ("Written:", "Here:")),
+        ("fedabm.cli.run", ("Written to", "Here:")),
         ("fedabm.learning.engine.engine", COMMENT),
     ],
 )
