@@ -6,7 +6,7 @@ from fedabm.papers.ledger.rows import Budget, Result
 from fedabm.papers.ledger.runner import ledger, reproduce
 
 TINY = Budget("quick", 4, trains=False)
-#: how many artefacts each paper has; ids run from 01, and those in SPLIT have two rows: who earns, and how accurate models are
+#: how many artefacts each paper has; ids run from 01, and those in SPLIT have two rows: earnings, and accuracies
 ARTEFACTS = {"D": 20, "M": 13, "R": 24, "K": 22, "P": 28}
 SPLIT = ("P17", "P18", "P28")
 NUMBERS = [f"{letter}{number:02d}" for letter, count in ARTEFACTS.items() for number in range(1, count + 1)]
