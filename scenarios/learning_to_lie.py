@@ -69,7 +69,8 @@ def run(
 def learn(env: OwnerEnv, rounds: int, tries: int, rng: np.random.Generator) -> tuple[np.ndarray, list[float]]:
     """The cross-entropy method: the mean of the last elite, and the mean reward of each round's elite."""
     width = env.action_space.shape[0]
-    centre, spread, rewards = np.full(width, 0.5), np.full(width, 0.4), []
+    centre, spread = np.full(width, 0.5), np.full(width, 0.4)
+    rewards: list[float] = []
     for _ in range(rounds):
         actions = np.clip(rng.normal(centre, spread, (tries, width)), 0.0, 1.0)
         earned = np.array([_earned(env, action) for action in actions])

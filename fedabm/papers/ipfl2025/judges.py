@@ -2,7 +2,7 @@
 
 What a run can do for a claim: "nothing" (too small for what is claimed), "confirm" it, but not refute it (where the
 claim is about the rule of the market), or "decide" it, either way.  The recorded runs have six rounds, in which trade
-has not settled and models are far from trained: they, too, can confirm, but not refute.
+has not settled and models are far from trained: they decide nothing, neither way, and rows show what came out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Evidence:
         """What follows if the claim holds in the run, or does not."""
         note = "; ".join(filter(None, (criterion, self.note)))
         if self.can == "nothing":
-            return undecided(ours, "a small part of the set and a small network do not decide", self.command)
+            small = self.note or "a small part of the set and a small network do not decide"
+            return undecided(ours, f"{small} (here the claim {'holds' if claim else 'does not hold'})", self.command)
         if self.can == "confirm" and not claim:
             return undecided(
                 ours, f"the claim does not hold in this run, which is too small to refute it ({note})", self.command
