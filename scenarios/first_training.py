@@ -54,7 +54,7 @@ def run(
     check_positive("highest_cost", highest_cost)
     data = from_partition(load("digits"), Dirichlet(owners, alpha), seed=study.seed, test_share=0.2)
     engine, recipe = Engine(network, data), Recipe(rule=rule)
-    measured, curve = _public_curve(Trained(engine, rounds, recipe, seed=study.seed), interval)
+    measured, curve = _public_curve(study, Trained(engine, rounds, recipe, seed=study.seed), interval)
     costs = np.sort(generator(study.seed, "population").uniform(0.1, 1.0, owners)) * highest_cost
     base = Scenario(
         population(costs, data.capacities), Learning(engine, recipe, announced=curve), activation=Sequential(), steps=20
@@ -72,10 +72,10 @@ def run(
     study.picture(_figure(study.frames, measured, curve), "first_training")
 
 
-def _public_curve(oracle: Trained, interval: int) -> tuple[Curve, Curve]:
+def _public_curve(study: Study, oracle: Trained, interval: int) -> tuple[Curve, Curve]:
     """The curve as measured and its least concave majorant, which is announced."""
     total = int(oracle.engine.data.capacities.sum())
-    measured = Curve.measure(oracle, np.unique([*range(0, total, interval), total]))
+    measured = Curve.measure(oracle, np.unique([*range(0, total, interval), total]), track=study.track)
     return measured, Curve(measured.totals, measured.accuracies, concave=True)
 
 

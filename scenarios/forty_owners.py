@@ -43,7 +43,7 @@ def run(study: Study, owners: int = 40, rounds: int = 60, rate: float = 0.004, o
     check_whole("owners", owners, 5)
     data = from_partition(load("digits"), SizeSkew(owners, sigma=0.5), seed=study.seed, test_share=0.2)
     engine = Engine("logistic", data)
-    curve = _curve(Trained(engine, 10, Recipe(), seed=study.seed))
+    curve = _curve(study, Trained(engine, 10, Recipe(), seed=study.seed))
     costs = np.sort(generator(study.seed, "population").uniform(0.0005, 0.006, owners))
     people = population(costs, data.capacities, _strategies(owners, overstatement))
     base = Scenario(people, Learning(engine, Recipe(), announced=curve), steps=rounds)
@@ -90,10 +90,10 @@ def _strategies(owners: int, overstatement: float) -> list[Strategy]:
     return chosen
 
 
-def _curve(oracle: Trained) -> Curve:
+def _curve(study: Study, oracle: Trained) -> Curve:
     """The public curve: what models trained on more and more of the data are worth, made concave."""
     total = int(oracle.engine.data.capacities.sum())
-    measured = Curve.measure(oracle, np.linspace(0, total, 9).round())
+    measured = Curve.measure(oracle, np.linspace(0, total, 9).round(), track=study.track)
     return Curve(measured.totals, measured.accuracies, concave=True)
 
 

@@ -31,7 +31,6 @@ from fedabm.common.random import generator
 from fedabm.games.accuracy import Announced
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Curve, Learning, Trained
-from fedabm.learning.oracles.curve import proportional
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.papers.murhekar2023.protocols import fed_br, fed_br_bg
 from fedabm.papers.presets import Preset, Size, Sizes, choose, engine_for, spread
@@ -163,9 +162,7 @@ def _public_curve(study: Study, oracle: Trained, interval: int, *, concave: bool
     capacities = oracle.engine.data.capacities
     wanted = range(0, int(capacities.sum()), interval)
     totals = np.unique([*wanted[: None if study.steps is None else study.steps + 1], capacities.sum()])
-    for total in study.track(totals, "public curve"):
-        oracle.values(proportional(total, capacities)[None])  # which it remembers
-    return Curve.measure(oracle, totals, concave=concave)
+    return Curve.measure(oracle, totals, concave=concave, track=study.track)
 
 
 def _rounds(frames: Frames, curve: Curve, seed: int) -> pd.DataFrame:

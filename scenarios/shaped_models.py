@@ -51,7 +51,7 @@ def run(
     check_range("power", power, 0.0, 1.0)
     data = from_partition(load("digits"), IID(owners), seed=study.seed, test_share=0.3)
     engine, recipe = Engine(network, data), Recipe()
-    curve = _public_curve(Trained(engine, rounds, recipe, seed=study.seed), interval)
+    curve = _public_curve(study, Trained(engine, rounds, recipe, seed=study.seed), interval)
     costs = np.sort(generator(study.seed, "population").uniform(0.1, 1.0, owners)) * highest_cost
     base = Scenario(
         population(costs, data.capacities),
@@ -74,10 +74,11 @@ def run(
     study.picture(_figure(table), "shaped_models")
 
 
-def _public_curve(oracle: Trained, interval: int) -> Curve:
+def _public_curve(study: Study, oracle: Trained, interval: int) -> Curve:
     """The least concave curve above what was measured."""
     total = int(oracle.engine.data.capacities.sum())
-    return Curve.measure(oracle, np.unique([*range(0, total, interval), total]), concave=True)
+    totals = np.unique([*range(0, total, interval), total])
+    return Curve.measure(oracle, totals, concave=True, track=study.track)
 
 
 def _promised(made: Federation, label: str) -> pd.DataFrame:

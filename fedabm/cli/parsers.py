@@ -73,7 +73,18 @@ def _run(commands: Any) -> None:
     parser.add_argument(
         "--checkpoint", type=float, default=60.0, metavar="SECONDS", help="how often to save a long run (default 60)"
     )
+    _watch(parser)
     parser.set_defaults(command="fedabm.cli.run:run_scenario")
+
+
+def _watch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--watch",
+        action="append",
+        default=[],
+        choices=("csv", "jsonl", "tensorboard", "mlflow", "wandb"),
+        help="write every step while it runs, into DIR/watch; repeatable",
+    )
 
 
 def _tournament(commands: Any) -> None:
@@ -89,6 +100,7 @@ def _tournament(commands: Any) -> None:
     parser.add_argument(
         "--format", action="append", default=[], choices=("pdf", "svg"), help="pictures in this format too; repeatable"
     )
+    _watch(parser)
     parser.set_defaults(command="fedabm.cli.tournament:tournament")
 
 
@@ -109,6 +121,7 @@ def _compare(commands: Any) -> None:
     parser.add_argument("--steps", type=int, help="at most this many steps per run")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: a new folder in results/)")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    _watch(parser)
     parser.set_defaults(command="fedabm.cli.compare:compare")
 
 

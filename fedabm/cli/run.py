@@ -17,7 +17,8 @@ import pandas as pd
 
 from fedabm.common.errors import InputError, Interrupted
 from fedabm.common.timing import profiled
-from fedabm.results.store import claim
+from fedabm.results.store import WATCHED, claim
+from fedabm.simulation.trackers import watcher
 from fedabm.study import resume
 from fedabm.study.library import Script, find
 from fedabm.study.study import Study
@@ -40,6 +41,7 @@ def run_scenario(options: argparse.Namespace) -> None:
     resume.make_room(folder, command)
     unfinished = resume.unfinished(folder, command, study, options.checkpoint)
     with _claimed(folder), unfinished, profiled(active=options.profile) as profile:
+        study.watchers += [watcher(kind, folder / WATCHED / kind) for kind in dict.fromkeys(options.watch)]
         try:
             script.run(study, **parameters)
         except InputError as error:
@@ -62,6 +64,8 @@ def run_scenario(options: argparse.Namespace) -> None:
     others = ", ".join(path.name for path in paths if path not in pictures)
     study.note(f"\nWritten to {folder}: {others}")
     study.note(f"All on one page: {command_word()} report {shlex.quote(str(folder))}")
+    if options.watch:
+        study.note(f"Watched: {folder / WATCHED}")
     for path in pictures:
         study.note(f"Picture: {path}")
 

@@ -21,11 +21,13 @@ from fedabm.results.frames import COLUMNS, Frames
 from fedabm.results.selection import select
 from fedabm.results.sweeps import load_sweep
 
-__all__ = ["MANIFEST", "claim", "is_complete", "load", "repeats", "save", "take_back"]
+__all__ = ["MANIFEST", "WATCHED", "claim", "is_complete", "load", "repeats", "save", "take_back"]
 
 MANIFEST = "manifest.json"
 #: how the files are arranged; other numbers come from other versions
 FORMAT = 1
+#: the folder beside them in which watchers write while a run goes on
+WATCHED = "watch"
 
 #: the names of the files that are being saved
 _NOTE = ".saving.json"
@@ -40,7 +42,7 @@ def claim(folder: str | Path) -> Path:
     folder = as_path("the folder of a run", folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        taken = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+        taken = sorted(entry.name for entry in folder.iterdir() if not _expected(entry))
         if taken:
             what = "a run" if MANIFEST in taken else "files"
             raise InputError(
@@ -52,6 +54,11 @@ def claim(folder: str | Path) -> Path:
     except OSError as error:
         raise unwritable(folder, error, "choose a writable --out") from None
     return folder
+
+
+def _expected(entry: Path) -> bool:
+    """Hidden files, and what watchers have written."""
+    return entry.name.startswith(".") or (entry.name == WATCHED and entry.is_dir())
 
 
 def save(

@@ -23,6 +23,7 @@ from fedabm.simulation.recorder import Recorder
 from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.stopping import Progress
 from fedabm.simulation.treasury import balances
+from fedabm.simulation.watching import RunBegun, Watcher, watched
 from fedabm.views import Evidence, Outcome, OwnerView, ServerView, Transfers
 
 __all__ = ["Federation"]
@@ -72,10 +73,14 @@ class Federation(Measured):
         self.watch(acted, self.population.moved(stance))
         self.collect()
 
-    def run(self) -> Federation:
-        """Step until the run ends by itself."""
-        while self.running:
-            self.step()
+    def run(self, *watchers: Watcher) -> Federation:
+        """Step until the run ends by itself; watchers are told of every step."""
+        facts = {"mechanism": self.scenario.mechanism, "accuracy": self.scenario.accuracy}
+        begun = RunBegun(type(self.scenario.mechanism).__name__, self.seed, done=self.steps, facts=facts)
+        with watched(watchers, begun) as tell:
+            while self.running:
+                self.step()
+                tell(self.recorder.values)
         return self
 
     # The phases of a round

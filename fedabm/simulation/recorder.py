@@ -37,6 +37,11 @@ class Recorder:
         return self._last.step if self._last else 0
 
     @property
+    def values(self) -> dict[str, Any]:
+        """The columns of the last complete step, the scenario's own among them."""
+        return dict(self._last.values) if self._last else {}
+
+    @property
     def latest(self) -> tuple[int, Transfers]:
         """The last complete step and its transfers."""
         return (self._last.step, self._last.transfers) if self._last else (0, Transfers.central(np.zeros(0), ""))

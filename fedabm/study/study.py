@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,9 +15,9 @@ import networkx as nx
 import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from fedabm.common.errors import InputError, Interrupted
+from fedabm.common.progress import following, track
 from fedabm.common.random import check_seed
 from fedabm.common.timing import timed
 from fedabm.results.frames import Frames, versions
@@ -26,6 +27,7 @@ from fedabm.simulation.checkpoint import Keeper
 from fedabm.simulation.ledger import write_graphml
 from fedabm.simulation.model import Federation
 from fedabm.simulation.scenario import Scenario
+from fedabm.simulation.watching import RunBegun, Watcher, watched
 from fedabm.solving.game import Game
 from fedabm.study.equilibria import equilibrium_frames
 from fedabm.study.tables import shown_table
@@ -62,6 +64,8 @@ class Study:
         self.save_every: float | None = None
         #: where trained oracles may keep their results while the study goes on; FEDABM_TRAINED: for all studies
         self.scratch: Path | None = Path(os.environ["FEDABM_TRAINED"]) if "FEDABM_TRAINED" in os.environ else None
+        #: who is told of every step of every run
+        self.watchers: list[Watcher] = []
         self._begun = 0
         self._frames: list[Frames] = []
         self._tables: dict[str, pd.DataFrame] = {}
@@ -73,23 +77,24 @@ class Study:
         self.formats: tuple[str, ...] = ("png",)
 
     def simulate(self, scenario: Scenario, label: str = "", seed: int | None = None) -> Federation:
-        """Run a scenario to its end, with a progress bar, and keep its frames."""
+        """Run a scenario to its end, with a progress bar, tell the watchers, and keep its frames."""
         steps = self.steps or scenario.steps
         scenario = replace(scenario, name=self.name, steps=steps)
+        self._begun += 1
         keeper = self._keeper()
         model = (keeper.found(scenario) if keeper else None) or Federation(
             scenario, self.seed if seed is None else seed
         )
         label = label or type(scenario.mechanism).__name__
+        begun = self._run_begun(model, label)
         try:
-            with self._progress() as bar:
-                task = bar.add_task(label, total=steps, completed=model.steps)
+            with self._following(label, steps, model.steps) as advance, watched(self.watchers, begun) as tell:
                 while model.running:
                     model.step()
-                    bar.advance(task)
+                    tell(model.recorder.values)
+                    advance()
                     if keeper:
                         keeper.keep(model)
-                bar.update(task, completed=steps)
         except KeyboardInterrupt:
             self.add(model.frames(label, self.parameters))
             raise Interrupted from None
@@ -105,7 +110,6 @@ class Study:
         """Where the next run is kept while it goes on: beside `saved`, with a number of its own."""
         if self.saved is None or self.save_every is None:
             return None
-        self._begun += 1
         path = self.saved.with_name(f"{self.saved.stem}-{self._begun}{self.saved.suffix}")
         identity = json.dumps([self.name, self.parameters, self.seed, self.steps, self._begun])
         return Keeper(path, self.save_every, identity)
@@ -119,15 +123,16 @@ class Study:
         self.add(equilibrium_frames(game, found, label, self.name, self.parameters, self.seed))
         return found
 
-    def _progress(self) -> Progress:
-        hidden = self.quiet or not self.console.is_terminal  # in a file every bar would leave an empty line
-        columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        return Progress(*columns, console=self.console, transient=True, disable=hidden)
+    def _run_begun(self, model: Federation, label: str) -> RunBegun:
+        facts = {"study": self.name, "mechanism": model.scenario.mechanism, **self.parameters}
+        return RunBegun(label, model.seed, self._begun, model.steps, facts)
+
+    def _following(self, label: str, total: int, done: int) -> AbstractContextManager[Callable[[], None]]:
+        return following(label, total, done, console=self.console, quiet=self.quiet)
 
     def track(self, items: Sequence[Item], label: str) -> Iterator[Item]:
-        """Go through the items of a long piece of work, with a progress bar."""
-        with self._progress() as bar:
-            yield from bar.track(items, description=label)
+        """Go through the items of a long piece of work, with a progress bar, or lines where there is no terminal."""
+        return track(items, label, console=self.console, quiet=self.quiet)
 
     def add(self, frames: Frames) -> None:
         """Keep the frames of a run."""

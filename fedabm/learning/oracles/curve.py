@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fedabm.common.errors import InputError, check_whole, finite_vector
+from fedabm.common.progress import track
 from fedabm.common.table import Table
 from fedabm.games.accuracy.base import Exposure
 from fedabm.games.curves import Array
 from fedabm.learning.oracles.trained import Trained
 
 __all__ = ["Curve", "proportional"]
+
+#: goes through pieces of work under a label, and shows how far it has come
+Track = Callable[[list, str], Iterable]
 
 
 @dataclass(frozen=True)
@@ -69,14 +74,20 @@ class Curve(Exposure):
         return self.meeting(profile, self.totals.array[1:])
 
     @classmethod
-    def measure(cls, oracle: Trained, totals: Any, repeats: int = 1, concave: bool = False) -> Curve:
-        """Train on each of these totals, shared in proportion to capacities; means over owners and `repeats` seeds."""
+    def measure(
+        cls, oracle: Trained, totals: Any, repeats: int = 1, concave: bool = False, track: Track = track
+    ) -> Curve:
+        """Train on each of these totals, shared in proportion to capacities; means over owners and `repeats` seeds.
+
+        `track` shows how far it has come; within a study it is `study.track`.
+        """
         check_whole("repeats", repeats)
         totals = finite_vector("totals", totals)
         profiles = np.array([proportional(total, oracle.engine.data.capacities) for total in totals])
         oracles = [replace(oracle, seed=oracle.seed + repeat) if repeat else oracle for repeat in range(repeats)]
-        heights = np.mean([one.values(profiles).mean(axis=1) for one in oracles], axis=0)
-        return cls(totals, heights, concave)
+        trainings = [(one, profile) for one in oracles for profile in profiles]
+        found = [one.values(profile[None]).mean() for one, profile in track(trainings, "public curve")]
+        return cls(totals, np.reshape(found, (repeats, len(totals))).mean(axis=0), concave)
 
 
 def proportional(total: float, capacities: Any) -> Array:
