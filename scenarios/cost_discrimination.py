@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from fedabm import Scenario, population
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels
 from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_range, check_whole
+from fedabm.common.errors import InputError, check_count, check_range
 from fedabm.games.accuracy import PacBound
 from fedabm.games.best import best_response
 from fedabm.games.costs import Linear, PowerCost
@@ -58,8 +58,8 @@ def run(
         raise InputError(f"costs must be 0 < low < high, got {low:g} and {high:g}; raise high")
     if not fractions:
         raise InputError("fractions need values, got an empty list; give at least one")
-    check_whole("owners", owners, 2)
-    check_whole("simulated", simulated, 2)
+    check_count("owners", owners, 2)
+    check_count("simulated", simulated, 2)
     for share in fractions:
         check_range("fraction of low-cost owners", share, 0.0, 1.0)
     fractions = tuple(dict.fromkeys(fractions))

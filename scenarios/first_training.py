@@ -20,7 +20,7 @@ from fedabm import Frames, Scenario, population
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
 from fedabm.analysis.figures import last_step
 from fedabm.cli import run_script
-from fedabm.common.errors import check_positive, check_range, check_whole
+from fedabm.common.errors import check_count, check_positive, check_range, check_whole
 from fedabm.common.random import generator
 from fedabm.data.datasets import load
 from fedabm.data.federated import from_partition
@@ -48,9 +48,10 @@ def run(
     rule: Rule = FedAvg(),  # noqa: B008  (frozen)
 ) -> None:
     """Measure the curve, train the four federations and draw them."""
-    check_whole("owners", owners)
+    check_count("owners", owners)
     check_range("free_riders", free_riders, 0, owners)
     check_whole("interval", interval)
+    check_count("rounds", rounds)
     check_positive("highest_cost", highest_cost)
     data = from_partition(load("digits"), Dirichlet(owners, alpha), seed=study.seed, test_share=0.2)
     engine, recipe = Engine(network, data), Recipe(rule=rule)

@@ -25,7 +25,7 @@ from fedabm.audit.deviations import Limits
 from fedabm.audit.search import Effort, Finding, best_lies
 from fedabm.audit.stage import Stage
 from fedabm.cli import run_script
-from fedabm.common.errors import check_whole
+from fedabm.common.errors import check_count
 from fedabm.common.random import generator
 from fedabm.data.datasets import load
 from fedabm.data.federated import from_partition
@@ -40,7 +40,8 @@ from fedabm.study.study import Study
 
 def run(study: Study, owners: int = 40, rounds: int = 60, rate: float = 0.004, overstatement: float = 2.0) -> None:
     """Train under all four rules, and draw what happens."""
-    check_whole("owners", owners, 5)
+    check_count("owners", owners, 5)
+    check_count("rounds", rounds)
     data = from_partition(load("digits"), SizeSkew(owners, sigma=0.5), seed=study.seed, test_share=0.2)
     engine = Engine("logistic", data)
     curve = _curve(study, Trained(engine, 10, Recipe(), seed=study.seed))

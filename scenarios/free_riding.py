@@ -15,7 +15,7 @@ import pandas as pd
 from fedabm import Frames, Scenario, population
 from fedabm.analysis.figures import last_step, owner_bars
 from fedabm.cli import run_script
-from fedabm.common.errors import check_whole
+from fedabm.common.errors import check_count, check_range
 from fedabm.common.random import generator
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
@@ -33,7 +33,9 @@ def run(
     rate: float = 0.012,
 ) -> None:
     """Simulate both mechanisms on the same owners and draw them side by side."""
-    check_whole("owners", owners)
+    check_count("owners", owners)
+    check_range("free_riders", free_riders, 0, owners)
+    check_range("liars", liars, 0, owners)
     rng = generator(study.seed, "population")
     costs, capacities = np.sort(rng.uniform(0.002, 0.02, owners)), rng.uniform(20.0, 100.0, owners)
     people = population(costs, capacities, _strategies(owners, free_riders, liars, overstatement))

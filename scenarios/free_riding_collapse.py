@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from fedabm import Federation, Scenario, population
 from fedabm.analysis.curves import COLOURS, dress, panels
 from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_positive, check_whole
+from fedabm.common.errors import InputError, check_count, check_positive
 from fedabm.games.accuracy import PacBound
 from fedabm.games.costs import Linear
 from fedabm.games.curves import Array
@@ -43,7 +43,7 @@ def run(
         raise InputError(f"costs must be 0 < lowest < highest, got {lowest:g} and {highest:g}; raise highest")
     check_positive("too_high", too_high)
     for size in (*sizes, owners):
-        check_whole("number of owners", size)
+        check_count("number of owners", size)
     accuracy, rows = PacBound(ceiling, complexity), []
     runs: dict[tuple[int, float], Federation] = {}
     for factor, name in ((1.0, "costs an owner can bear"), (too_high, "costs too high alone")):

@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 from fedabm import Scenario, population
 from fedabm.analysis.curves import COLOURS, dress, mark, panels, powers
 from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_range, check_whole
+from fedabm.common.errors import MOST_COUNTED, InputError, check_count, check_range
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
 from fedabm.games.curves import Array
@@ -37,8 +37,6 @@ from fedabm.study.study import Study
 #: what GPT-3 was trained on, in tokens (Brown et al. 2020, as cited in the paper)
 _TOKENS = 5e11
 _PRINTED = 0.95
-#: no table is made for more companies than this
-_MOST = 10**7
 
 
 def run(
@@ -55,8 +53,8 @@ def run(
     check_range("exponent", exponent, 1e-3, 10.0)
     for name, value in (("worth", worth), ("cost", cost), ("tokens", tokens)):
         check_range(name, value, 1e-30, 1e30)
-    check_whole("companies", companies)
-    check_whole("points", points, 2)
+    check_count("companies", companies)
+    check_count("points", points, 2)
     if not exponent * np.log10(tokens) + np.log10(worth) < 100:
         raise InputError(f"exponent {exponent:g} is too large for {tokens:g} tokens; give one below 1")
     known = _read(losses) if losses else None
@@ -66,11 +64,13 @@ def run(
             f"Fitted to {len(known)} losses: ({tokens:.3g} / m)^{exponent:.4g}, R^2 of the logarithms {quality:.4f}"
         )
     accuracy = value_of_tokens(exponent, worth, tokens)
+    oracles = [accuracy, *([] if exponent == _PRINTED else [value_of_tokens(_PRINTED, worth, tokens)])]
+    for oracle in oracles:
+        _check_size(oracle, cost)
     people = population([cost] * companies, worth / cost, starts=worth / cost)
     cent = 1e-9 * worth  # amounts are so large that nobody moves for less
     scenario = Scenario(people, accuracy, ValueShaping(), steps=500, record=None, gap_tolerance=cent)
     study.simulate(scenario, f"{companies} companies")
-    oracles = [accuracy, *([] if exponent == _PRINTED else [value_of_tokens(_PRINTED, worth, tokens)])]
     study.table(_summary(oracles, cost, companies), f"Companies that share their data (c = {cost:g} USD per token)")
     data, expected = study.frames.owners["contribution"].sum(), shaped_total(accuracy, cost, companies)
     study.note(f"The simulated companies end with {data:.6g} tokens; the equilibrium has {expected:.6g}.")
@@ -88,12 +88,18 @@ def _read(file: str) -> pd.DataFrame:
     return found
 
 
+def _check_size(oracle: PowerLaw, cost: float) -> None:
+    """Refuse costs at which more companies would have to begin than can be computed."""
+    needed = smallest_federation(oracle, cost)
+    if needed > MOST_COUNTED:
+        most = f"more than {MOST_COUNTED:,}"
+        raise InputError(f"{needed:,} companies would have to begin together, {most}; raise worth or lower cost")
+
+
 def _summary(oracles: Sequence[PowerLaw], cost: float, companies: int) -> pd.DataFrame:
     rows = []
     for oracle in oracles:
         needed = smallest_federation(oracle, cost)
-        if needed > _MOST:
-            raise InputError(f"{needed:.3g} companies would have to begin together; raise worth or lower cost")
         begin, grown = shaped_total(oracle, cost, needed), shaped_total(oracle, cost, companies)
         rows.append((oracle.exponent, viability_cost(oracle), needed, begin, companies, grown))
     names = ["exponent", "viability cost (USD)", "smallest n", "tokens at smallest n", "n", "tokens at n"]

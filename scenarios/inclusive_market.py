@@ -19,7 +19,7 @@ from fedabm.analysis.curves import dress, panels, shared_legend
 from fedabm.analysis.market import money_picture, role_colours, role_markers
 from fedabm.analysis.market_runs import banded, counted, owner_sums, spread_words
 from fedabm.cli import run_script
-from fedabm.common.errors import check_whole
+from fedabm.common.errors import check_count
 from fedabm.common.random import generator
 from fedabm.mechanisms import Local
 from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, market_setting
@@ -34,7 +34,7 @@ def run(
     study: Study, preset: Preset = "quick", data: Data = "auto", attack: str = "random_model", seeds: int = 3
 ) -> None:
     """Train in the market and alone; who pays whom, who earns, and whose model gets better."""
-    check_whole("seeds", seeds)
+    check_count("seeds", seeds)
     setting = _setting(market_setting(preset, data, len(INCLUSIVE_MARKET), "cluster", rounds=20))
     markets = [_one_seed(study, setting, attack, seed) for seed in range(study.seed, study.seed + seeds)]
     market = markets[0]

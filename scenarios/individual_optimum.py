@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from fedabm import Scenario, population
 from fedabm.analysis.curves import COLOURS, LINES, dress, mark, panels, powers, shared_legend
 from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_positive, check_whole
+from fedabm.common.errors import InputError, check_count, check_positive
 from fedabm.games.accuracy import PacBound
 from fedabm.games.individual import viability_cost
 from fedabm.papers.karimireddy2022.shaping import optima_alone
@@ -37,7 +37,7 @@ def run(
     if not costs or not complexities:
         raise InputError("costs and complexities need values, got an empty list; give at least one of each")
     check_positive("costs", costs)
-    check_whole("points", points, 2)
+    check_count("points", points, 2)
     accuracy = PacBound(ceiling, complexity)
     for name, cost in zip(_names(costs), costs, strict=True):
         study.simulate(Scenario(population([cost], ceiling / cost), accuracy), f"{name} cost {cost:g}, alone")

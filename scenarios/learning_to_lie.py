@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 from fedabm import Federation, Scenario, population
 from fedabm.cli import run_script
-from fedabm.common.errors import check_whole
+from fedabm.common.errors import check_count
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import Clarke, ContributionSubsidy, Mechanism, NoPayments, Verification
 from fedabm.strategies import FixedShare
@@ -48,8 +48,9 @@ def run(
     """Learn without and with lies under every mechanism; table and curves."""
     from fedabm.environment import OwnerEnv  # Gymnasium is an extra
 
-    check_whole("rounds", rounds)
-    check_whole("tries", tries, 10)
+    check_count("rounds", rounds)
+    check_count("tries", tries, 10)
+    check_count("owners", owners)
     rows, curves = [], {}
     for mechanism in mechanisms:
         name = type(mechanism).__name__

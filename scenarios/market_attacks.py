@@ -23,7 +23,7 @@ from fedabm.analysis.curves import panels
 from fedabm.analysis.looks import styled
 from fedabm.analysis.market_runs import counted, owner_sums, rule_looks, spread_words
 from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_positive, check_range, check_whole, nearest
+from fedabm.common.errors import InputError, check_count, check_positive, check_range, nearest
 from fedabm.games.costs import Linear
 from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, honest_owners, market_rules, market_setting
 from fedabm.simulation.scenario import OwnerProfile
@@ -58,7 +58,7 @@ def run(
 
     A `scale` of 0 stands for that of the attack, a `similarity_weight` or `unit_cost` of 0 for that of the preset.
     """
-    check_whole("seeds", seeds)
+    check_count("seeds", seeds)
     setting = _setting(market_setting(preset, data, 9, "cluster"), similarity_weight, unit_cost)
     check_range("attacker", attacker, 0, setting.owners - 1)
     _check(attacks, ATTACKS, "attack")

@@ -17,7 +17,7 @@ from fedabm import Frames
 from fedabm.analysis.curves import LINES, dress, panels
 from fedabm.analysis.market_runs import banded, rule_looks, run_summary, spread_words
 from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_range, check_whole, nearest
+from fedabm.common.errors import InputError, check_count, check_range, check_whole, nearest
 from fedabm.papers.ipfl2025.settings import Data, Preset, Split, honest_owners, market_rules, market_setting
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Honest, Quitter
@@ -37,7 +37,7 @@ def run(
     seeds: int = 3,
 ) -> None:
     """Every rule with strict and with hesitant quitters; the last owner of each group joins late."""
-    check_whole("seeds", seeds)
+    check_count("seeds", seeds)
     check_whole("joins", joins)
     setting = market_setting(preset, data, 12, split)
     check_range("newcomers", newcomers, 0, setting.owners)

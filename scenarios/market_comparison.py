@@ -21,7 +21,7 @@ from fedabm.analysis.market_runs import (
     utility_spread,
 )
 from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_whole, nearest
+from fedabm.common.errors import InputError, check_count, nearest
 from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, honest_owners, market_rules, market_setting
 from fedabm.study.study import Study
 
@@ -37,7 +37,7 @@ def run(
     seeds: int = 3,
 ) -> None:
     """Run every rule on every partition with every seed."""
-    check_whole("seeds", seeds)
+    check_count("seeds", seeds)
     tables = []
     used = []
     sizes = []

@@ -19,7 +19,7 @@ from fedabm.analysis.curves import LINES, dress, panels
 from fedabm.analysis.looks import strategy_looks
 from fedabm.analysis.market_runs import counted, owner_sums, spread_words
 from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_positive, check_whole
+from fedabm.common.errors import InputError, check_count, check_positive
 from fedabm.data.federated import split_owner
 from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, Split, honest_owners, market_setting
 from fedabm.simulation.lies import Sybil
@@ -52,7 +52,7 @@ def run(
 
     A single factor of 0 stands for those of the preset.
     """
-    check_whole("seeds", seeds)
+    check_count("seeds", seeds)
     told = PRESETS[preset] if factors == (0.0,) else dict.fromkeys(PRESETS[preset], factors)
     for some in told.values():
         check_positive("factors", some)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fedabm.analysis.market_runs import counted, owner_sums, utility_picture, utility_spread
 from fedabm.cli import run_script
-from fedabm.common.errors import check_whole
+from fedabm.common.errors import check_count
 from fedabm.papers.ipfl2025.settings import Data, Preset, Split, honest_owners, market_rules, market_setting
 from fedabm.study.study import Study
 
@@ -22,7 +22,7 @@ def run(
     seeds: int = 3,
 ) -> None:
     """Run every rule with every seed and show all owners."""
-    check_whole("seeds", seeds)
+    check_count("seeds", seeds)
     setting = market_setting(preset, data, owners, split)
     for seed in range(study.seed, study.seed + seeds):
         owned = setting.federated(seed)

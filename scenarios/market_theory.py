@@ -12,7 +12,7 @@ import pandas as pd
 
 from fedabm.analysis.market import lie_lines, money_picture
 from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_positive, check_range, check_whole
+from fedabm.common.errors import InputError, check_count, check_positive, check_range
 from fedabm.common.random import generator
 from fedabm.games.curves import Array
 from fedabm.mechanisms import ModelMarket
@@ -46,7 +46,7 @@ def run(
     factors: tuple[float, ...] = (0.1, 0.2, 0.5, 0.8, 1.0, 1.25, 2.0, 5.0, 10.0),
 ) -> None:
     """Settle the market, measure its graph, and let everyone lie in turn."""
-    check_whole("rounds", rounds)
+    check_count("rounds", rounds)
     check_range("within", within, 0.0, 2.0)
     check_range("between", between, 0.0, 2.0)
     check_positive("factors", factors)

@@ -40,7 +40,7 @@ from matplotlib.figure import Figure
 
 from fedabm import Scenario, load, population
 from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_range, check_whole, nearest
+from fedabm.common.errors import InputError, check_count, check_range, nearest
 from fedabm.common.random import generator
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import (
@@ -73,6 +73,9 @@ MECHANISMS: tuple[Mechanism, ...] = (
 )
 SLOW: tuple[Mechanism, ...] = (ProportionalShapley(1.0), Screening(0.0065, 0.0155, 0.5))
 
+#: Shapley shares of more owners than this take too long for a study of many runs
+_LARGEST = 100
+
 
 def market(
     seed: int,
@@ -83,7 +86,7 @@ def market(
     steps: int = 20,
 ) -> Scenario:
     """Best responders with costs drawn by the seed; a share of them free-ride, or claim twice what they give."""
-    check_whole("owners", owners)
+    check_count("owners", owners)
     check_range("share", share, 0.0, 1.0)
     if odd not in ("free_rider", "liar"):
         raise InputError(f"odd cannot be {odd!r}; {nearest(odd, ('free_rider', 'liar'))}")
@@ -108,10 +111,17 @@ def run(
     folder: str = "",
 ) -> None:
     """Sweep over mechanisms and populations, tabulate and draw heat maps."""
+    for share in shares:
+        check_range("share", share, 0.0, 1.0)
+    for count in owners:
+        check_count("owners", count, high=_LARGEST)
+    check_count("steps", steps)
     sweep = study_of(owners, shares, seeds, study.steps or steps, slow, study.seed)
     with contextlib.nullcontext(folder) if folder else tempfile.TemporaryDirectory() as place:
         sweep.run(place, "local" if folder else "serial", quiet=study.quiet)
         results = load(place)
+    if len(results.failed) == len(results.runs):
+        raise InputError(f"every run failed, the first by {results.failed['error'].iloc[0]}; change the parameters")
     for frames in split(results):
         study.add(frames)
     table = summary(results)
@@ -143,7 +153,7 @@ def summary(results: Results) -> pd.DataFrame:
 
 def heat_maps(table: pd.DataFrame, column: str) -> Figure:
     """One map per kind of odd owner: mechanisms by number of owners and share of odd ones."""
-    kinds = [kind for kind in table["odd"].unique() if kind != "nobody"]
+    kinds = [kind for kind in table["odd"].unique() if kind != "nobody"] or ["nobody"]
     grids = [_grid(table, kind, column) for kind in kinds]
     rows, wide = len(grids[0]), grids[0].shape[1]
     sns.set_theme(style="white", context="paper")
@@ -192,7 +202,7 @@ def _dress(panel: Axes, grid: pd.DataFrame, kind: str) -> None:
         )
         if places[0]:
             panel.axvline(places[0], color="white", linewidth=3)
-    panel.set_title(f"share of {kind.replace('_', '-')}s")
+    panel.set_title("nobody is odd" if kind == "nobody" else f"share of {kind.replace('_', '-')}s")
     panel.set_xlabel("\n")
     panel.set_ylabel("")
     panel.tick_params(length=0)

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 
 from fedabm import Scenario, population
 from fedabm.cli import run_script
+from fedabm.common.errors import check_count
 from fedabm.games.curves import Array
 from fedabm.mechanisms import NoPayments
 from fedabm.papers.murhekar2023.ring import ring
@@ -32,6 +33,7 @@ _COLOURS = sns.color_palette("colorblind")
 
 def run(study: Study, epsilon: float = 1 / 32, rounds: int = 12) -> None:
     """Let the owners respond in turn, and ask the solver for an equilibrium."""
+    check_count("rounds", rounds)
     game = Game(ring(epsilon), [0.25] * 3, 1.0, NoPayments())
     people = population([0.25] * 3, 1.0)
     study.simulate(Scenario(people, game.accuracy, activation=Sequential(), steps=rounds), "in turn")

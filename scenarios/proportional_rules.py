@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from fedabm import Scenario, population
 from fedabm.analysis.curves import COLOURS, LINES, dress, panels, thousands
 from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_positive, check_range, check_whole
+from fedabm.common.errors import InputError, check_count, check_positive, check_range
 from fedabm.games.accuracy import PacBound
 from fedabm.games.costs import Linear
 from fedabm.mechanisms.proportional import Proportional, ProportionalData, ProportionalValue
@@ -52,8 +52,8 @@ def run(
     for power in powers:
         check_range("powers", power, 0.0, 1.0)
     check_positive("cost", cost)
-    check_whole("owners", owners, 2)
-    check_whole("simulated", simulated, 2)
+    check_count("owners", owners, 2)
+    check_count("simulated", simulated, 2)
     market = Market(PacBound(ceiling, complexity), cost, owners, outside)
     rows = [row for name in _RULES for row in _sweep(market, name, powers, deviations)]
     shaped = float(shaped_equilibrium(market.accuracy, Linear(np.full(owners, cost))).sum())

@@ -29,7 +29,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm.cli import run_script
-from fedabm.common.errors import check_positive, check_whole
+from fedabm.common.errors import check_count, check_positive
 from fedabm.common.random import generator
 from fedabm.games.accuracy import GroupWeighted
 from fedabm.mechanisms import CostSharing, Mechanism, NoPayments, ShapleyShare
@@ -65,7 +65,7 @@ def run(
     """Play or solve the three mechanisms on each dataset, `seeds` times with new costs, beside the printed table."""
     check_positive("active", active)
     check_positive("cost", cost)
-    check_whole("seeds", seeds)
+    check_count("seeds", seeds)
     rows = []
     for number, (name, data) in enumerate(_SETS.items()):
         if dataset in ("all", name):

@@ -34,7 +34,7 @@ from fedabm import Scenario, population
 from fedabm.analysis.curves import COLOURS, dress, panels, shared_legend
 from fedabm.analysis.figures import last_step
 from fedabm.cli import run_script
-from fedabm.common.errors import check_positive, check_whole
+from fedabm.common.errors import check_count, check_positive
 from fedabm.common.random import generator
 from fedabm.data.datasets import Dataset, load, status
 from fedabm.games.curves import Array
@@ -71,7 +71,7 @@ def run(
     `data` = all takes what is there; `cost` (the highest, of a batch), `rounds` and `seeds` = 0 take the preset's.
     """
     check_positive("cost", cost, zero=True)
-    check_whole("rounds", rounds, 0)
+    check_count("rounds", rounds, 0)
     chosen = replace(GROUP_PRESETS[preset], rounds=rounds or GROUP_PRESETS[preset].rounds)
     rows = []
     weights = []

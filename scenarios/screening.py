@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from fedabm import Scenario, population
 from fedabm.analysis.curves import COLOURS, dress, mark, offer_curves, panels
 from fedabm.cli import run_script
-from fedabm.common.errors import check_positive, check_whole
+from fedabm.common.errors import check_count, check_positive
 from fedabm.games.accuracy import PacBound
 from fedabm.mechanisms.screening import Menu, Screening
 from fedabm.papers.karimireddy2022.menus import one_owner, over_chances
@@ -39,8 +39,8 @@ def run(
     points: int = 61,
 ) -> None:
     """Simulate the corrected and the printed menu, then follow both over the probability of low cost."""
-    check_whole("owners", owners)
-    check_whole("points", points, 2)
+    check_count("owners", owners)
+    check_count("points", points, 2)
     check_positive("others", others, zero=True)
     accuracy = PacBound(ceiling, complexity)
     rule = Screening(low, high, probability)

@@ -21,7 +21,7 @@ from fedabm import Federation, Scenario, population
 from fedabm.analysis.curves import COLOURS, dress, panels, shared_legend
 from fedabm.analysis.figures import last_step
 from fedabm.cli import run_script
-from fedabm.common.errors import check_positive, check_range, check_whole
+from fedabm.common.errors import check_count, check_positive, check_range, check_whole
 from fedabm.common.random import generator
 from fedabm.data.datasets import load
 from fedabm.data.federated import from_partition
@@ -44,9 +44,9 @@ def run(
     power: float = 0.5,
 ) -> None:
     """Measure the curve, train under four rules, and compare what was promised with what was handed out."""
-    check_whole("owners", owners, 2)
+    check_count("owners", owners, 2)
     check_whole("interval", interval)
-    check_whole("rounds", rounds)
+    check_count("rounds", rounds)
     check_positive("highest_cost", highest_cost)
     check_range("power", power, 0.0, 1.0)
     data = from_partition(load("digits"), IID(owners), seed=study.seed, test_share=0.3)

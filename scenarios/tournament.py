@@ -19,7 +19,7 @@ import pandas as pd
 from fedabm import OwnerProfile, Scenario, population
 from fedabm.analysis.simplex import simplex_flow
 from fedabm.cli import run_script
-from fedabm.common.errors import check_positive, check_range, check_whole
+from fedabm.common.errors import check_count, check_positive, check_range
 from fedabm.games.accuracy import Accuracy, PowerLaw
 from fedabm.mechanisms import (
     Clarke,
@@ -67,6 +67,9 @@ MECHANISMS: tuple[Mechanism, ...] = (
 )
 STRATEGIES: tuple[Strategy, ...] = (FreeRider(), FixedShare(0.5), Honest())
 
+#: federations of more owners have too many mixtures of strategies
+_LARGEST = 30
+
 
 def run(
     study: Study,
@@ -82,7 +85,10 @@ def run(
     population_size: int = 50,
 ) -> None:
     """Play all mixtures under all mechanisms, and say what survives."""
-    check_whole("owners", owners, 2)
+    check_count("owners", owners, 2, _LARGEST)
+    check_count("seeds", seeds)
+    check_count("steps", steps)
+    check_count("population_size", population_size, owners, 1000)
     check_positive("cost", cost)
     check_range("spread", spread, 0.0, 1.0)
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from fedabm import Federation, Scenario, population
 from fedabm.analysis.curves import COLOURS, dress, mark, offer_curves, panels, powers
 from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_positive, check_whole
+from fedabm.common.errors import MOST_COUNTED, InputError, check_count, check_positive
 from fedabm.games.accuracy import PacBound
 from fedabm.games.costs import Linear
 from fedabm.games.curves import Array
@@ -43,11 +43,11 @@ def run(
         raise InputError("complexities need values, got an empty list; give at least one")
     check_positive("costs", (cost, shown_cost))
     for name, number, least in (("owners", owners, 1), ("shown_owners", shown_owners, 1), ("points", points, 2)):
-        check_whole(name, number, least)
+        check_count(name, number, least)
     easy = PacBound(ceiling, 1.0)
     played = study.simulate(_scenario(easy, shown_cost, shown_owners), f"{shown_owners} owners, cost {shown_cost:g}")
     few = 2 * smallest_federation(easy, cost)
-    if few > 10**5:
+    if few > MOST_COUNTED:
         raise InputError(f"{few:.3g} owners would be needed to begin; raise ceiling or lower cost")
     for start, label in ((0.0, "starting from nothing"), (1.0, "starting from all their data")):
         study.simulate(_scenario(easy, cost, few, start), f"{few} owners, cost {cost:g}, {label}")

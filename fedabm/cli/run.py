@@ -35,8 +35,8 @@ def run_scenario(options: argparse.Namespace) -> None:
     study.formats = tuple(dict.fromkeys(["png", *options.format]))
     command = _command(script, options)
     folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}", command)
-    if resume.finished(folder, command):
-        study.note(f"{folder} holds this run already, complete")
+    if resume.finished(folder, command, script.where):
+        study.note(f"{folder} holds this run already, complete; to make it anew choose another --out")
         return
     resume.make_room(folder, command)
     unfinished = resume.unfinished(folder, command, study, options.checkpoint)
@@ -115,4 +115,5 @@ def _command(script: Script, options: argparse.Namespace) -> str:
     words = ["fedabm", "run", script.where, "--seed", str(options.seed)]
     words += ["--steps", str(options.steps)] if options.steps else []
     words += [word for setting in options.set for word in ("--set", setting)]
+    words += [word for kind in options.format for word in ("--format", kind)]
     return shlex.join(words)

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "MOST_COUNTED",
     "InputError",
     "Interrupted",
     "as_numbers",
+    "check_count",
     "check_kind",
     "check_number",
     "check_positive",
@@ -26,6 +28,8 @@ __all__ = [
 
 #: larger numbers are refused where their sums and products must stay finite
 MOST = 1e100
+#: more owners, seeds, rounds or points than this no scenario takes: it would neither end nor fit into memory
+MOST_COUNTED = 100_000
 #: larger rates and weights make the 32-bit numbers of training overflow
 LARGEST_RATE = 1e6
 
@@ -116,6 +120,16 @@ def check_whole(what: str, value: Any, low: int = 1, high: int | None = None) ->
         raise InputError(
             f"{what} must be a whole number from {low} {reach}, got {shown(value)}; for instance {low + 9}"
         )
+
+
+def check_count(what: str, value: Any, low: int = 1, high: int = MOST_COUNTED) -> None:
+    """Raise unless `value` is a whole number from `low` on of things that a scenario goes through one by one.
+
+    >>> check_count("rounds", 10**12)
+    Traceback (most recent call last):
+    fedabm.common.errors.InputError: rounds must be a whole number from 1 to 100000, got 1000000000000; for instance 10
+    """
+    check_whole(what, value, low, high)
 
 
 def as_numbers(what: str, value: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from fedabm.common.errors import check_whole
+from fedabm.common.errors import check_count, check_whole
 from fedabm.common.random import generator
 from fedabm.data.datasets import Dataset, load, status
 from fedabm.data.federated import from_partition
@@ -72,7 +72,7 @@ class Preset:
 
     def series(self, first: int, seeds: int) -> range:
         """As many seeds as asked for, from the first one on; 0: as many as the preset has."""
-        check_whole("seeds", seeds, 0)
+        check_count("seeds", seeds, 0)
         return range(first, first + (seeds or self.seeds))
 
     def shortened(self, steps: int | None) -> int:

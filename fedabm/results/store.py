@@ -17,11 +17,11 @@ import pandas as pd
 from fedabm.common.errors import InputError, check_kind
 from fedabm.common.files import as_path, clear_drafts, draft, unwritable, write
 from fedabm.results.design import SWEEP
-from fedabm.results.frames import COLUMNS, Frames
+from fedabm.results.frames import COLUMNS, Frames, versions
 from fedabm.results.selection import select
 from fedabm.results.sweeps import load_sweep
 
-__all__ = ["MANIFEST", "WATCHED", "claim", "is_complete", "load", "repeats", "save", "take_back"]
+__all__ = ["MANIFEST", "WATCHED", "claim", "is_complete", "load", "made_by", "save", "take_back"]
 
 MANIFEST = "manifest.json"
 #: how the files are arranged; other numbers come from other versions
@@ -116,10 +116,10 @@ def is_complete(folder: Path) -> bool:
     return (folder / MANIFEST).exists() and not cut
 
 
-def repeats(folder: Path) -> str | None:
-    """The command that makes the run of a folder again, if its manifest says so."""
+def made_by(folder: Path, command: str) -> bool:
+    """Whether a folder holds what this command makes, with the versions of today."""
     found = _json(folder / MANIFEST)
-    return found.get("repeat") if isinstance(found, dict) else None
+    return isinstance(found, dict) and found.get("repeat") == command and found.get("versions") == versions()
 
 
 def _json(path: Path) -> Any:

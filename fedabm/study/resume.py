@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fedabm.common.errors import InputError, check_positive
 from fedabm.common.files import check_no_link, locked, unwritable, write
-from fedabm.results.store import is_complete, repeats, take_back
+from fedabm.results.store import MANIFEST, is_complete, made_by, take_back
 from fedabm.study.study import Study
 
 __all__ = ["finished", "left", "make_room", "unfinished", "worth"]
@@ -37,15 +37,27 @@ def left(folder: Path) -> str | None:
         return None
 
 
-def finished(folder: Path, command: str) -> bool:
-    """Whether the same command was killed here after all was saved; then nothing is left to do but to tidy up."""
-    place = folder / _PLACE
-    if not place.is_dir() or not is_complete(folder) or repeats(folder) != command:
+def finished(folder: Path, command: str, script: str) -> bool:
+    """Whether a folder holds all of what this command makes, so that nothing is left to do but to tidy up.
+
+    What another version has made, or what was made before a script of the user's own was last changed, is another run.
+    """
+    if not is_complete(folder) or not made_by(folder, command) or _changed_since(folder, Path(script)):
         return False
-    with _held(place):
-        take_back(folder)
-        shutil.rmtree(place, ignore_errors=True)
+    place = folder / _PLACE
+    if place.is_dir():
+        with _held(place):
+            take_back(folder)
+            shutil.rmtree(place, ignore_errors=True)
     return True
+
+
+def _changed_since(folder: Path, script: Path) -> bool:
+    """Whether a script, if it is a file, is newer than the run."""
+    try:
+        return script.is_file() and script.stat().st_mtime > (folder / MANIFEST).stat().st_mtime
+    except OSError:
+        return False
 
 
 def make_room(folder: Path, command: str) -> None:

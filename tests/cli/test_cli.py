@@ -185,6 +185,23 @@ def test_a_folder_that_holds_another_run_is_left_alone(tmp_path, capsys):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def test_a_complete_run_is_not_made_twice_and_its_command_ends_well(tmp_path, capsys):
+    """Until its script changes, or somebody asks for something else."""
+    script = tmp_path / "own.py"
+    script.write_text(SCRIPT)
+    arguments = ["run", str(script), "--steps", "1", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    capsys.readouterr()
+    assert main(arguments) == 0
+    assert "holds this run already, complete" in capsys.readouterr().out
+    assert "already holds a run" in refused([*arguments, "--format", "svg"], capsys)
+    later = time.time() + 10
+    os.utime(script, (later, later))
+    assert "already holds a run" in refused(arguments, capsys)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+
+
 def test_an_empty_folder_of_the_user_survives_bad_input(tmp_path, capsys):
     refused(["run", "free_riding", "--set", "rate=-1", "--out", str(tmp_path)], capsys)
     assert tmp_path.is_dir()

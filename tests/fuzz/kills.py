@@ -24,7 +24,6 @@ import pytest
 
 from fedabm.cli import main as fedabm
 from fedabm.results import parts
-from fedabm.results.store import is_complete
 from fedabm.sweep import Grid, Sweep, executors, runner
 from tests.fuzz.injector import NEVER, Injector, in_child
 from tests.sweep.helpers import assert_same_frames
@@ -105,9 +104,7 @@ class Victim:
         """What is wrong after the same command was given again; nothing if all is well."""
         if code is None or code > 0 or (self.workers and code != 0):
             return f"it ended with {code}"
-        # A study that was killed after its very last operation is there whole, and is not made again in its folder.
-        whole = is_complete(folder) and not (folder / ".running").exists()
-        again = 0 if whole else in_child(lambda: self.work(folder), None, PATIENCE)
+        again = in_child(lambda: self.work(folder), None, PATIENCE)
         if again != 0:
             return f"the same command ended with {again}"
         try:

@@ -235,6 +235,31 @@ class Steep(Cost):
         return self.rate * x + self.permit * (x > 2.0)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("cost", "capacity", "message"),
+    [
+        (lambda: Power(0.01, 1e48), 20.0, "cost exponent must be at most 1000, got 1e+48; .* lower the capacity"),
+        (lambda: Power(0.01, 300.0), 20.0, "all 20 units of an owner cost inf, more than 1e.100; lower"),
+        (lambda: Power(1e60, 2.0), 1e30, "all 1e.30 units of an owner cost 1e.120"),
+    ],
+)
+def test_costs_beyond_all_numbers_are_refused_without_a_warning(cost, capacity, message):
+    with pytest.raises(InputError, match=message.replace("1e+", "1e.")):
+        Game(PowerLaw(), [cost(), Linear(0.1)], capacity, NoPayments())
+    with pytest.raises(InputError, match=message.replace("1e+", "1e.")):
+        OwnerProfile(cost(), capacity)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_steepest_cost_is_a_wall_and_no_warning():
+    """(x / 1)^1000 is nothing below 1 and everything above."""
+    found = solve(Game(PowerLaw(), [Power(0.01, 1000.0), Linear(0.1)], 1.2, NoPayments()))
+    assert found.converged
+    assert found.profile[0] == pytest.approx(1.0, abs=0.01)
+    assert np.isinf(Power(0.01, 1000.0).value(np.array([100.0])))
+
+
 def test_an_owner_is_charged_by_its_own_function_everywhere():
     at, own = 2.16, float(Steep().value(np.array(2.16)))
     assert own == pytest.approx(11.72)

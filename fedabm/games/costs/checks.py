@@ -17,11 +17,23 @@ _POINTS, _LEAST = 1024, 16
 
 
 def check_costs(cost: Cost, capacity: Array) -> None:
-    """Raise unless every cost that is not of a closed family keeps its promises up to the capacity of its owners."""
+    """Raise unless all data of every owner have a cost, and costs that are not of a closed family keep their promises."""
+    if not cost.linear:
+        _check_all_data(cost, capacity)
     if not np.all(cost.closed):
         for rows, part in groups(cost, len(capacity)):
             if not np.all(part.closed):
                 _check(part, float(np.max(capacity[rows])))
+
+
+def _check_all_data(cost: Cost, capacity: Array) -> None:
+    """A cost never falls, so that the last unit tells whether all of them can be added up."""
+    spent = np.broadcast_to(cost.value(capacity), capacity.shape)
+    large = ~(spent <= MOST)
+    if np.any(large):
+        owner = int(np.argmax(large))
+        told = f"all {capacity[owner]:g} units of an owner cost {spent[owner]:g}, more than {MOST:g}"
+        raise InputError(f"{told}; lower its capacity, or the exponent or rate of its cost")
 
 
 def _check(cost: Cost, top: float) -> None:

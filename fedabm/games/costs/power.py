@@ -22,6 +22,9 @@ from fedabm.games.curves import Array, Rows, beside
 
 __all__ = ["Affine", "Linear", "Power", "PowerCost", "Quadratic"]
 
+#: larger exponents are a wall and no cost
+_STEEPEST = 1000.0
+
 
 @final
 @dataclass(frozen=True)
@@ -42,10 +45,15 @@ class PowerCost(Cost):
         exponent = as_numbers("cost exponent", self.exponent)
         if not np.all(np.isfinite(exponent) & (exponent >= 1)):
             raise InputError(f"cost exponent must be at least 1, got {self.exponent}; smaller ones are not convex")
+        if np.any(exponent > _STEEPEST):
+            worst = f"must be at most {_STEEPEST:g}, got {np.max(exponent):g}"
+            raise InputError(f"cost exponent {worst}; to forbid more than so much data lower the capacity instead")
 
     @property
     def linear(self) -> bool:  # type: ignore[override]
         """Whether every owner's cost grows at a constant rate."""
+        if type(self.exponent) is float:
+            return self.exponent == 1.0  # without NumPy, as this is asked of every owner
         return bool(np.all(np.asarray(self.exponent) == 1))
 
     @property
@@ -53,11 +61,13 @@ class PowerCost(Cost):
         """Whose cost grows at a constant rate."""
         return (np.asarray(self.exponent) == 1) | (np.asarray(self.rate) == 0)
 
+    @np.errstate(over="ignore")
     def value(self, x: Array) -> Array:
-        """c(x)."""
+        """c(x); far above the capacity it may be infinite, and so may its slope."""
         grown = x if self.linear else power(x, beside(self.exponent, x))
         return beside(self.fixed, x) + beside(self.rate, x) * grown
 
+    @np.errstate(over="ignore")
     def slope(self, x: Array) -> Array:
         """c'(x)."""
         if self.linear:
@@ -70,7 +80,7 @@ class PowerCost(Cost):
         if self.linear:
             return np.zeros(x.shape)
         exponent = beside(self.exponent, x)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             bend = beside(self.rate, x) * exponent * (exponent - 1) * power(x, exponent - 2)
         return np.where(np.isnan(bend), 0.0, bend)
 
