@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import sys
 import tempfile
 import time
+import typing
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fedabm import load
+from fedabm.specs.hints import hints_of
 from fedabm.study import library, study
 from tests.fuzz.trying import Verdict, attempt
 
@@ -36,19 +40,22 @@ SMALL = {
 }
 #: one owner, nobody left, all attackers or liars, no data, nothing to gain: all of it must end well
 EXTREMES: dict[str, tuple[str, ...]] = {
+    "best_lie": ("costs=0.02", "costs=0,0", "costs=1000,1000", "capacity=1e-6", "largest_claim=1"),
     "cost_discrimination": ("owners=2", "low=0.0002", "fractions=1", "fractions=0.001", "simulated=1"),
     "first_training": (
         *("owners=1 free_riders=0", "free_riders=10", "free_riders=0", "highest_cost=0", "highest_cost=1e6"),
         "rounds=1",
     ),
+    "forty_owners": ("owners=5", "rounds=1", "rate=0", "rate=1000", "overstatement=1", "overstatement=1000"),
     "free_riding": (
         *("owners=2 free_riders=0 liars=0", "free_riders=0 liars=0", "free_riders=11", "free_riders=0 liars=11"),
         *("rate=0", "rate=1000", "overstatement=1", "overstatement=1000"),
     ),
     "free_riding_collapse": ("owners=1", "sizes=1", "lowest=0.002", "highest=1000", "complexity=1000"),
-    "gpt3": ("companies=1", "points=2", "cost=1"),
+    "gpt3": ("companies=1", "points=2", "cost=0.05"),
     "inclusive_market": ("attack=sign_flip", "attack=nan"),
     "individual_optimum": ("costs=1000", "costs=1e-9", "points=2", "complexities=1"),
+    "learning_to_lie": ("owners=1", "rounds=1", "tries=10"),
     "market_attacks": ("full=true", "attacker=1", "attacks=nan", "rules=iPFL", "unit_cost=1e9", "scale=1e6"),
     "market_churn": ("newcomers=0", "newcomers=12", "newcomers=12 joins=1000", "joins=1", "joins=1000", "rules=CFL"),
     "market_comparison": ("owners=2", "splits=niid"),
@@ -64,8 +71,10 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "reciprocity_table": ("cost=0", "cost=1000", "active=1"),
     "reciprocity_table_trained": ("cost=1000", "rounds=1"),
     "screening": ("owners=1", "others=0", "probability=0", "probability=1", "low=0.001", "points=2"),
+    "shaped_models": ("owners=2", "rounds=1", "interval=100000", "highest_cost=1e6", "power=0", "power=1"),
     "stage_payments": ("cost=0", "cost=1000", "start=0"),
     "step_size_region": ("owners=1", "cross=0", "bound=1e6"),
+    "tournament": ("owners=2", "spread=0", "spread=1", "cost=1000", "cost=1e-9", "capacity=1e-6", "population_size=4"),
     "two_phase": ("costs=0,0", "costs=1000,1000 subsidy=1001", "start=0", "costs=0.1"),
     "value_shaping": ("owners=2", "shown_owners=2", "shown_cost=1000", "complexities=1", "points=2"),
     "welfare_by_owners": ("owners=1", "owners=2", "subsidy=0", "subsidy=1e6"),
@@ -73,7 +82,8 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "welfare_by_time": ("subsidy=0", "subsidy=1e6"),
     "welfare_two_owners": ("costs=0,0", "costs=1000,1000", "capacity=1e-6"),
 }
-#: numbers for parameters that nobody thought of
+#: numbers for parameters that nobody thought of, whole or not
+ODD_WHOLE = ("0", "1", "-1", "1000000000000")
 ODD = ("0", "1", "-1", "1e-9", "1e12")
 
 
@@ -89,7 +99,9 @@ class Case:
 
     def words(self, out: Path) -> list[str]:
         """The command."""
-        quick = ["preset=quick"] if "preset" in library.find(self.name).defaults else []
+        quick = (
+            ["preset=quick"] if "quick" in typing.get_args(hints_of(library.find(self.name).run).get("preset")) else []
+        )
         given = [setting.partition("=")[0] for setting in self.settings]
         small = [setting for setting in small_of(self.name) if setting.partition("=")[0] not in given]
         steps = [] if self.steps is None else ["--steps", str(self.steps)]
@@ -113,9 +125,17 @@ def at_extremes(names: Sequence[str], steps: int | None = 3) -> Iterator[Case]:
         for setting in EXTREMES.get(name, ()):
             yield Case(name, 0, tuple(setting.split()), steps)
         for key, usual in library.find(name).defaults.items():
-            number = isinstance(usual, int | float) and not isinstance(usual, bool)
-            for value in ODD if number and key != "seeds" else ():
+            for value in odd_values(key, usual):
                 yield Case(name, 0, (f"{key}={value}",), 1, meant=False)
+
+
+def odd_values(key: str, usual: Any) -> Sequence[str]:
+    """Numbers that make little sense for a parameter, if it takes one; many seeds would only be the same again."""
+    if isinstance(usual, bool) or not isinstance(usual, int | float):
+        return ()
+    if key == "seeds":
+        return ("-1", "1000000000000")
+    return ODD_WHOLE if isinstance(usual, int) else ODD
 
 
 def tried(case: Case) -> Verdict:
@@ -139,18 +159,31 @@ def main() -> int:
     parser.add_argument("--part", choices=("seeds", "extremes", "all"), default="all")
     options = parser.parse_args()
     parts = {"seeds": on_seeds(options.only, options.seeds), "extremes": at_extremes(options.only)}
-    began, kinds, bad = time.perf_counter(), collections.Counter[str](), 0
-    for part, cases in parts.items():
-        for case in cases if options.part in (part, "all") else ():
-            found = tried(case)
-            kinds[part, found.kind] += 1
-            if not found.good:
-                bad += 1
-                print(f"--- {found.kind}: {' '.join(case.words(Path('out')))}\n{found.said[-2500:]}", flush=True)
+    began, kinds, seconds = time.perf_counter(), collections.Counter[tuple[str, str]](), collections.Counter[str]()
+    bad = 0
+    with remembered_training():
+        for part, cases in parts.items():
+            for case in cases if options.part in (part, "all") else ():
+                before = time.process_time()
+                found = tried(case)
+                seconds[case.name] += time.process_time() - before
+                kinds[part, found.kind] += 1
+                if not found.good:
+                    bad += 1
+                    print(f"--- {found.kind}: {' '.join(case.words(Path('out')))}\n{found.said[-2500:]}", flush=True)
+    print("most time:", ", ".join(f"{name} {spent:.0f} s" for name, spent in seconds.most_common(8)))
     told = ", ".join(f"{number} {part} {kind}" for (part, kind), number in sorted(kinds.items()))
     scenarios = f"{len(options.only)} scenarios, {options.seeds} seeds"
     print(f"{scenarios}: {sum(kinds.values())} runs in {time.perf_counter() - began:.0f} s, {bad} bad ({told})")
     return 1 if bad else 0
+
+
+@contextlib.contextmanager
+def remembered_training() -> Iterator[None]:
+    """What is trained once is not trained again for another setting of the same study."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setenv("FEDABM_TRAINED", folder)
+        yield
 
 
 if __name__ == "__main__":

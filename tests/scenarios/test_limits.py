@@ -41,5 +41,5 @@ def test_a_study_in_which_every_run_fails_says_why(monkeypatch):
         raise InputError("no costs today; come tomorrow")
 
     monkeypatch.setattr(script.module, "population", nothing)
-    with pytest.raises(InputError, match="every run failed, the first by .*no costs today"):
+    with pytest.raises(InputError, match=r"every run failed, the first by .*no costs today"):
         script.run(Study("mechanism_by_population", steps=1, quiet=True), owners=(2,), seeds=1)

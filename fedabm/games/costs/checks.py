@@ -17,7 +17,7 @@ _POINTS, _LEAST = 1024, 16
 
 
 def check_costs(cost: Cost, capacity: Array) -> None:
-    """Raise unless all data of every owner have a cost, and costs that are not of a closed family keep their promises."""
+    """Raise unless all data of every owner have a cost, and costs of users' own keep their promises."""
     if not cost.linear:
         _check_all_data(cost, capacity)
     if not np.all(cost.closed):
