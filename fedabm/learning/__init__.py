@@ -15,7 +15,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fedabm.learning.engine.adapt import adapt
     from fedabm.learning.engine.engine import Engine
+    from fedabm.learning.engine.networks import NETWORKS
     from fedabm.learning.engine.optimisers import SGD, Adam
     from fedabm.learning.oracles.coalition import Coalition
     from fedabm.learning.oracles.curve import Curve
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from fedabm.learning.rules.recipe import Recipe
 
 __all__ = [
+    "NETWORKS",
     "SGD",
     "Adam",
     "Coalition",
@@ -39,12 +42,15 @@ __all__ = [
     "Recipe",
     "Rounds",
     "Trained",
+    "adapt",
     "fit_groups",
     "measure_groups",
 ]
 
 _MODULES = {
+    "engine.adapt": ("adapt",),
     "engine.engine": ("Engine",),
+    "engine.networks": ("NETWORKS",),
     "engine.optimisers": ("SGD", "Adam"),
     "oracles.coalition": ("Coalition",),
     "oracles.curve": ("Curve",),

@@ -82,25 +82,16 @@ def test_running_statistics_and_wrong_heads_are_refused() -> None:
         check_fit(nn.Linear(3, 2), (3,), 4, torch.float32)
 
 
-class Own(nn.Module):
-    """A module that does not say how its parameters are drawn."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(6, 3))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x @ self.weight
-
-
 @pytest.mark.parametrize(
     ("network", "message"),
     [
         (nn.Sequential(nn.Linear(6, 5), nn.BatchNorm1d(5, track_running_stats=False), nn.Linear(5, 3)), "statistics"),
         (nn.Sequential(nn.Linear(6, 5), nn.Linear(5, 3).requires_grad_(False)), "frozen"),
         (nn.Flatten(), "no parameters"),
-        (Own(), "Own has parameters but no reset_parameters"),
-        (nn.Sequential(nn.Linear(6, 5), nn.Dropout(0.5), nn.Linear(5, 3)), "^the network draws .*; use blocks.Seeded"),
+        (
+            nn.Sequential(nn.Linear(6, 5), nn.Dropout(0.5), nn.Linear(5, 3)),
+            "^the network draws .*; fedabm.learning.adapt",
+        ),
         ("mlp", "network must be a Module, got 'mlp'"),
     ],
 )

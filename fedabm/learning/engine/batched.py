@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.dropout import _DropoutNd
 
 from fedabm.learning.engine import layers as batched
 from fedabm.learning.engine.blocks import Quadratic, Residual, SeededDropout
@@ -89,7 +90,7 @@ def compile_network(network: nn.Module) -> Network | None:
     """The network as batched layers, or None if it has a module that is not known here, or the same one twice."""
     if not isinstance(network, nn.Sequential):
         return None
-    counters = {"parameters": 0, "dropouts": 0}
+    counters = {"parameters": 0, "dropouts": 0, "images": 0}
     layers = _sequence(network, counters)
     firsts = [layer for layer in layers or () if hasattr(layer, "index")]
     if layers is None or not firsts or counters["parameters"] != len(list(network.parameters())):
@@ -100,6 +101,8 @@ def compile_network(network: nn.Module) -> Network | None:
 def _sequence(modules: nn.Sequential, counters: dict[str, int]) -> tuple[batched.Layer, ...] | None:
     layers = []
     for module in modules:
+        if isinstance(module, nn.Identity) or (isinstance(module, _DropoutNd) and not module.training):
+            continue
         maker = _MAKERS.get(type(module))
         layer = None if maker is None else maker(module, counters)
         if layer is None:
@@ -130,12 +133,13 @@ def _convolution(module: nn.Conv2d, counters: dict[str, int]) -> batched.Layer |
     if module.padding_mode != "zeros" or isinstance(module.padding, str):
         return None
     bias = module.bias is not None
+    counters["images"] = 1
     geometry = (tuple(module.stride), tuple(module.padding), tuple(module.dilation), module.groups)
     return batched.Convolution(_next(counters, "parameters", 1 + bias), bias, *geometry)
 
 
 def _group_norm(module: nn.GroupNorm, counters: dict[str, int]) -> batched.Layer | None:
-    if not module.affine:
+    if not module.affine or not counters["images"]:  # of rows of numbers it is not written by hand
         return None
     return batched.GroupNorm(_next(counters, "parameters", 2), module.num_groups, module.eps)
 
@@ -157,6 +161,7 @@ def _residual(module: Residual, counters: dict[str, int]) -> batched.Layer | Non
 
 
 def _flatten(module: nn.Flatten, counters: dict[str, int]) -> batched.Layer | None:
+    counters["images"] = 0
     return batched.Flatten() if (module.start_dim, module.end_dim) == (1, -1) else None
 
 

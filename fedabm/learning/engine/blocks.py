@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-__all__ = ["LastState", "Quadratic", "Residual", "SeededDropout", "convolution", "keep"]
+__all__ = ["LastState", "Quadratic", "Residual", "SeededDropout", "convolution", "group_norm", "keep"]
 
 _GROUP = 8
 
@@ -13,7 +13,19 @@ _GROUP = 8
 def convolution(inputs: int, outputs: int, kernel: int = 3, stride: int = 1) -> tuple[nn.Module, nn.Module]:
     """A convolution without bias that keeps the side, and group normalisation in groups of eight channels."""
     layer = nn.Conv2d(inputs, outputs, kernel, stride, padding=kernel // 2, bias=False)
-    return layer, nn.GroupNorm(max(outputs // _GROUP, 1), outputs)
+    return layer, group_norm(outputs)
+
+
+def group_norm(channels: int, eps: float = 1e-5, *, affine: bool = True) -> nn.GroupNorm:
+    """Group normalisation in groups of eight channels, or of as many more as divide them.
+
+    >>> [group_norm(channels).num_groups for channels in (64, 12, 20, 5)]
+    [8, 1, 2, 1]
+    """
+    groups = max(channels // _GROUP, 1)
+    while channels % groups:
+        groups -= 1
+    return nn.GroupNorm(groups, channels, eps, affine)
 
 
 class Residual(nn.Module):

@@ -67,15 +67,33 @@ class Layout:
 
 
 def initial_row(network: nn.Module, seed: int) -> Tensor:
-    """PyTorch's own initialisation of every layer, drawn on the CPU from a generator of its own; (size,)."""
+    """PyTorch's own initialisation of every layer, drawn on the CPU from a generator of its own; (size,).
+
+    Parameters of a module that does not say how to draw them (`reset_parameters`) begin as they are in the network.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         fresh = _empty_copy(network)
-        for module in fresh.modules():
+        for module, given in zip(fresh.modules(), network.modules(), strict=True):
             reset = getattr(module, "reset_parameters", None)
             if callable(reset):
                 reset()
+            else:
+                _begin_as(given, module)
     return torch.cat([parameter.detach().flatten() for parameter in fresh.parameters()])
+
+
+def _begin_as(given: nn.Module, fresh: nn.Module) -> None:
+    """Copy the parameters that a module has by itself; on the device "meta", which knows shapes only, none have values.
+
+    >>> given, fresh = (nn.ParameterList([torch.full((2,), value)]) for value in (1.5, 0.0))
+    >>> _begin_as(given, fresh)
+    >>> fresh[0].tolist()
+    [1.5, 1.5]
+    """
+    pairs = zip(given.parameters(recurse=False), fresh.parameters(recurse=False), strict=True)
+    for value, place in pairs:
+        place.data.copy_(torch.zeros_like(place) if value.is_meta else value.detach())
 
 
 def _empty_copy(network: nn.Module) -> nn.Module:

@@ -31,7 +31,7 @@ class Mapped:
     """Any network without dropout, mapped over the owners."""
 
     def __init__(self, network: nn.Module) -> None:
-        if any(isinstance(module, SeededDropout | nn.Dropout) for module in network.modules()):
+        if any(isinstance(module, SeededDropout) for module in network.modules()):
             raise InputError('dropout cannot be mapped owner by owner; use path="auto" or path="serial"')
         self._network = copy.deepcopy(network).to("meta")
         self._names = Layout.of(network).names

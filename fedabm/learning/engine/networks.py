@@ -217,16 +217,14 @@ def check_fit(network: nn.Module, shape: Shape, classes: int | None, dtype: torc
 
 
 def _check_modules(network: nn.Module) -> None:
-    """Raise unless a row of parameters, drawn afresh and wholly trained, is all that there is to a model."""
+    """Raise unless a row of parameters, wholly trained, is all that there is to a model."""
     if any(True for _ in network.buffers()) or any(isinstance(part, _BatchNorm) for part in network.modules()):
         raise InputError(
-            "the network takes or keeps statistics of batches, which cannot be averaged; use group normalisation"
+            "the network takes or keeps statistics of batches, which cannot be averaged; "
+            "fedabm.learning.adapt(network) puts group normalisation in their place"
         )
     if not count(network) or not all(parameter.requires_grad for parameter in network.parameters()):
         raise InputError("the network has no parameters, or frozen ones; all are trained, so unfreeze or remove them")
-    for part in network.modules():
-        if list(part.parameters(recurse=False)) and not callable(getattr(part, "reset_parameters", None)):
-            raise InputError(f"{type(part).__name__} has parameters but no reset_parameters to draw them; write one")
 
 
 @torch.no_grad()
@@ -237,5 +235,8 @@ def try_out(network: nn.Module, shape: Shape, dtype: torch.dtype, samples: int =
         before = torch.random.get_rng_state()
         outputs = network(torch.zeros(samples, *shape, dtype=dtype, device=device))
         if not torch.equal(torch.random.get_rng_state(), before):
-            raise InputError("the network draws random numbers, also when it is judged; use blocks.SeededDropout")
+            raise InputError(
+                "the network draws random numbers, also when it is judged; fedabm.learning.adapt(network) gives it "
+                "dropout that draws from the owner's own stream, network.eval() none"
+            )
     return outputs
