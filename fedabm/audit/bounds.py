@@ -161,7 +161,7 @@ def _provable(stage: Stage, offers: Offers, worth: Worth, top: float) -> str:
     if offers.received is offers.accuracy:
         return "full access"
     payment = offers.payment
-    free = isinstance(payment, Line) and not np.any(payment.intercept) and not np.any(payment.gradient)
+    free = isinstance(payment, Line) and payment.zero
     # V grows with the access only if no model is worth less than nothing.
     sound = stage.accuracy.monotone and np.all(stage.accuracy.at_zero(stage.owners) >= 0)
     return "no money" if free and sound else ""

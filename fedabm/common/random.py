@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import InputError
+from fedabm.common.pcg64 import Bits, begun, spread, uniform
 
 __all__ = ["Streams", "check_seed", "generator", "owner_streams"]
 
@@ -36,49 +37,64 @@ def generator(seed: int, kind: str, *path: int) -> np.random.Generator:
 class Streams:
     """The generators of some owners; each draw gives one number per owner, from that owner's own generator.
 
+    All take a step in one array operation, and nobody can tell: who asks for a generator itself (`each`) gets what
+    `generator` gives, as far as it has been drawn from, and from then on it is that one that is drawn from.
     `drawn` says whether anybody has drawn since it was last set to False, also from streams that were taken from these:
     a run does not rest while owners throw dice.
     """
 
-    def __init__(self, generators: Iterable[np.random.Generator]) -> None:
-        self._dice = tuple(_Dice(one) for one in generators)
-        self._marks: tuple[_Mark, ...] = (_Mark(),)
+    def __init__(self, generators: Iterable[np.random.Generator] = ()) -> None:
+        whole = dict(enumerate(generators))
+        self._home = _Home(np.zeros((len(whole), 4), dtype=np.uint32), whole)
+        self._rows: NDArray[np.intp] | None = None
 
     def __len__(self) -> int:
-        return len(self._dice)
+        return len(self._home.words) if self._rows is None else len(self._rows)
 
     @property
     def drawn(self) -> bool:
         """Whether anybody has drawn."""
-        return self._marks[0].set
+        return self._home.drawn
 
     @drawn.setter
     def drawn(self, drawn: bool) -> None:
-        self._marks[0].set = drawn
+        self._home.drawn = drawn
 
     def take(self, rows: Sequence[int] | np.ndarray) -> Streams:
-        """The streams of some of the owners, in their present state; nobody else's can be reached from them."""
-        some = Streams(())
-        some._dice = tuple(self._dice[row] for row in rows)
-        some._marks = (_Mark(), *self._marks)
+        """The streams of some of the owners: who draws from these draws from those."""
+        some = Streams()
+        some._home = self._home
+        some._rows = np.arange(len(self))[rows] if self._rows is None else self._rows[rows]
         return some
 
-    def joined_by(self, newcomer: np.random.Generator) -> Streams:
-        """These and one more."""
-        more = Streams((newcomer,))
-        more._dice = (*self._dice, *more._dice)
-        return more
+    def lent(self, rows: Sequence[int] | np.ndarray) -> Streams:
+        """Streams of some of the owners from which nobody else's can be reached; they are to be `returned`."""
+        some = Streams()
+        some._home = self._home.part(self.take(rows)._places)
+        return some
+
+    def returned(self, rows: Sequence[int] | np.ndarray, lent: Streams) -> None:
+        """Take back what was lent, as far as it has been drawn from."""
+        if lent.drawn and lent._home is not self._home:
+            self._home.put(self.take(rows)._places, lent._home)
+
+    def joined_by(self, newcomers: Streams) -> Streams:
+        """These and some more."""
+        both = Streams()
+        both._home = self._home.part(self._places)
+        both._home.append(newcomers._home.part(newcomers._places))
+        return both
 
     def each(self) -> tuple[np.random.Generator, ...]:
         """One generator per owner."""
-        self._note()
-        return tuple(dice.whole() for dice in self._dice)
+        self.drawn = True
+        return tuple(self._home.generator(place) for place in self._places.tolist())
 
     def uniform(self, low: float = 0.0, high: float = 1.0, where: Flags | None = None) -> Array:
         """One uniform number per owner; only owners `where` draw, the others get nan and their streams stay put."""
         if where is None:
-            self._note()
-            return low + (high - low) * np.array([dice.left.pop() if dice.left else dice.roll() for dice in self._dice])
+            self.drawn = True
+            return low + (high - low) * self._home.uniform(self._rows)
         drawn = np.full(len(self), np.nan)
         rows = np.flatnonzero(where)
         if len(rows):
@@ -95,51 +111,76 @@ class Streams:
         spot = self.uniform() * edges[:, -1]
         return np.minimum((edges <= spot[:, None]).sum(axis=1), weights.shape[1] - 1)
 
-    def _note(self) -> None:
-        """Somebody draws."""
-        for mark in self._marks:
-            mark.set = True
+    @property
+    def _places(self) -> NDArray[np.intp]:
+        return np.arange(len(self)) if self._rows is None else self._rows
 
 
-class _Mark:
-    """A flag that streams share with those that were taken from them."""
+class _Home:
+    """The states of some generators as arrays, from the words that they begin with; some may be `whole` ones."""
 
-    def __init__(self) -> None:
-        self.set = False
+    def __init__(self, words: NDArray[np.uint32], whole: dict[int, np.random.Generator]) -> None:
+        self.words, self.whole = words, whole
+        #: None as long as nobody has drawn
+        self.bits: Bits | None = None
+        self.drawn = False
+
+    def part(self, rows: NDArray[np.intp]) -> _Home:
+        """Those in some rows, in arrays of their own."""
+        known = {place: self.whole[row] for place, row in enumerate(rows.tolist()) if row in self.whole}
+        some = _Home(self.words[rows], known if self.whole else {})
+        some.bits = None if self.bits is None else Bits(*(column[rows] for column in self.bits))
+        return some
+
+    def put(self, rows: NDArray[np.intp], part: _Home) -> None:
+        """Bring those in some rows up to date."""
+        if part.bits is not None:
+            for mine, theirs in zip(self.begin(), part.bits, strict=True):
+                mine[rows] = theirs
+        self.whole.update({int(rows[place]): one for place, one in part.whole.items()})
+
+    def append(self, more: _Home) -> None:
+        """Some more at the end."""
+        known = len(self.words)
+        if self.bits is not None or more.bits is not None:
+            pairs = zip(self.begin(), more.begin(), strict=True)
+            self.bits = Bits(*(np.concatenate(pair) for pair in pairs))
+        self.words = np.concatenate([self.words, more.words])
+        self.whole.update({known + row: one for row, one in more.whole.items()})
+
+    def begin(self) -> Bits:
+        """The states, made when they are first asked for."""
+        if self.bits is None:
+            self.bits = begun(self.words)
+        return self.bits
+
+    def uniform(self, rows: NDArray[np.intp] | None) -> Array:
+        """A number from [0, 1) from each of the generators in some rows (None: from all)."""
+        if not self.whole:
+            return uniform(self.begin(), rows)
+        places = np.arange(len(self.words)) if rows is None else rows
+        apart = np.array([row in self.whole for row in places.tolist()], dtype=bool)
+        drawn = np.empty(len(places))
+        drawn[~apart] = uniform(self.begin(), places[~apart])
+        drawn[apart] = [self.whole[row].random() for row in places[apart].tolist()]
+        return drawn
+
+    def generator(self, row: int) -> np.random.Generator:
+        """The generator in a row as an object of its own, which is drawn from ever after."""
+        if row not in self.whole:
+            made = self.whole[row] = np.random.default_rng(self.words[row])
+            if self.bits is not None:
+                high, low = int(self.bits.high[row]), int(self.bits.low[row])
+                state: Any = made.bit_generator.state
+                made.bit_generator.state = state | {"state": {**state["state"], "state": high << 64 | low}}
+        return self.whole[row]
 
 
-class _Dice:
-    """One owner's generator, with uniform numbers drawn ahead: one call of the generator serves many steps.
-
-    Nobody can tell: who asks for the generator itself gets it as if nothing had been drawn ahead.
-    """
-
-    #: how many numbers a generator is asked for at once
-    AHEAD = 32
-    __slots__ = ("generator", "left")
-
-    def __init__(self, generator: np.random.Generator) -> None:
-        self.generator = generator
-        #: numbers drawn ahead, the next one last
-        self.left: list[float] = []
-
-    def roll(self) -> float:
-        """Draw ahead, and give the first of the numbers."""
-        self.left = self.generator.random(self.AHEAD)[::-1].tolist()
-        return self.left.pop()
-
-    def whole(self) -> np.random.Generator:
-        """The generator, with the numbers that are left put back."""
-        if self.left:
-            bits: Any = self.generator.bit_generator
-            # `advance` alone would forget the half of a draw that a generator may keep for later.
-            kept = {name: bits.state[name] for name in ("has_uint32", "uinteger")}
-            bits.advance(-len(self.left))
-            bits.state = bits.state | kept
-            self.left = []
-        return self.generator
-
-
-def owner_streams(seed: int, owners: int) -> Streams:
-    """A stream for each of the owners of a run."""
-    return Streams(generator(seed, "owner", owner) for owner in range(owners))
+def owner_streams(seed: int, owners: int, first: int = 0) -> Streams:
+    """A stream for each of so many owners of a run from a `first` on: `generator(seed, "owner", owner)`."""
+    streams, numbers = Streams(), np.arange(first, first + owners, dtype=np.uint32)
+    # The words of `SeedSequence(seed, spawn_key=(kind, owner))`: a seed of two words, room for four, and the key.
+    common = (seed & 0xFFFFFFFF, seed >> 32, 0, 0, _KINDS["owner"])
+    words = spread([*(np.array([word], dtype=np.uint32) for word in common), numbers], 4)
+    streams._home = _Home(words, {})
+    return streams

@@ -171,7 +171,7 @@ def _bracket(
         # 1e-22 is far below rounding, but utilities are flat there: it leaves ten digits of the contribution.
         width = right - left
         open_ = (width > 4e-16 * right) & (width * np.minimum(np.abs(steep_left), np.abs(steep_right)) > 1e-22)
-        if not np.any(open_):
+        if not open_.any():
             break
         with np.errstate(divide="ignore", invalid="ignore"):
             trial = (left * weight_right - right * weight_left) / (weight_right - weight_left)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,11 +62,16 @@ class Line(Curve):
     gradient: Array
     closed = True
 
+    @cached_property
+    def zero(self) -> bool:
+        """Whether it is nothing but zero for everybody."""
+        return not (np.any(self.intercept) or np.any(self.gradient))
+
     def value(self, x: Array) -> Array:
         return beside(self.intercept, x) + beside(self.gradient, x) * x
 
     def slope(self, x: Array) -> Array:
-        return np.broadcast_to(beside(self.gradient, x), x.shape).astype(float)
+        return np.full(x.shape, beside(self.gradient, x), dtype=float)
 
     def take(self, rows: Rows) -> Line:
         return Line(self.intercept[rows], self.gradient[rows])

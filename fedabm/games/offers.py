@@ -57,7 +57,8 @@ class Offers:
     @property
     def benefit(self) -> Curve:
         """received + payment."""
-        return self.received + self.payment
+        free = isinstance(self.payment, Line) and self.payment.zero
+        return self.received if free else self.received + self.payment
 
     def take(self, rows: Rows) -> Offers:
         """What some owners are offered."""

@@ -76,11 +76,14 @@ class Mechanism(ABC):
         """Evaluate the offers at the reports, and take what is forfeited."""
         offers = self.offers(view.oracle, view.reports)
         claimed = view.reports.contribution
-        full, received = offers.accuracy.value(claimed), offers.received.value(claimed)
+        full = offers.accuracy.value(claimed)
+        access = np.ones(len(claimed))
+        if offers.received is not offers.accuracy:
+            np.divide(offers.received.value(claimed), full, out=access, where=full > 0)
+            np.clip(access, 0.0, 1.0, out=access)
         payments = balanced(self, offers.payment.value(claimed), full, view.oracle) - self.forfeits(view)
-        access = np.divide(received, full, out=np.ones_like(full), where=full > 0)
         transfers = Transfers.central(payments, reason=type(self).__name__)
-        return Outcome(np.clip(access, 0.0, 1.0), payments, transfers, offers, memory=self.remembered(view))
+        return Outcome(access, payments, transfers, offers, memory=self.remembered(view))
 
     def remembered(self, view: ServerView) -> Any:
         """What to have in mind in the next round; by default nothing."""

@@ -196,9 +196,10 @@ class Server(_Agent):
 
 
 def _same(one: Reports, other: Reports) -> bool:
-    if one.memory is not other.memory or not np.array_equal(one.contribution, other.contribution):
+    alike = one.contribution is other.contribution or np.array_equal(one.contribution, other.contribution)
+    if one.memory is not other.memory or not alike:
         return False
     numbered = one.owners is not None and other.owners is not None
-    if numbered and not np.array_equal(one.owners, other.owners):  # type: ignore[arg-type]
+    if numbered and one.owners is not other.owners and not np.array_equal(one.owners, other.owners):  # type: ignore[arg-type]
         return False
     return one.same_types(other)

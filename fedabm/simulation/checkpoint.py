@@ -26,7 +26,7 @@ from fedabm.simulation.scenario import Scenario
 
 __all__ = ["Keeper", "restore", "save"]
 
-FORMAT = 4
+FORMAT = 5
 _REMEDY = "free some space or save it elsewhere"
 #: what belongs to Mesa or points at the model and is made anew
 _ANEW = (

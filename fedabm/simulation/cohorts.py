@@ -15,7 +15,7 @@ from fedabm.games.costs import Cost
 from fedabm.games.offers import Offers
 from fedabm.simulation.activation import Members
 from fedabm.simulation.failures import told
-from fedabm.simulation.soundness import sound_cost
+from fedabm.simulation.soundness import sound, sound_cost
 from fedabm.strategies import Strategy
 from fedabm.views import Experience, Memory, Neighbours, OwnerView, Payoff
 from fedabm.views.memory import check_memory, held, put_rows, same_rows, take_rows
@@ -25,21 +25,20 @@ __all__ = ["Cohort", "Facts", "Turn", "grouped"]
 
 @dataclass(frozen=True)
 class Facts:
-    """What owners privately have, one row each: data, what they cost, how eager it is for others', random numbers."""
+    """What owners privately have, one row each: data, what they cost, how eager it is for others'."""
 
     capacity: Array
     cost: Cost
     eagerness: Array
-    rng: Streams
 
     @cached_property
     def sayable(self) -> Flags:
-        """Whose true cost could be reported as it is."""
-        return sound_cost(self.cost)
+        """Whose true size, cost and eagerness could be reported as they are."""
+        return sound(self.capacity) & sound_cost(self.cost) & sound(self.eagerness)
 
     def take(self, rows: Members) -> Facts:
         """The facts of some owners."""
-        return Facts(self.capacity[rows], self.cost.take(rows), self.eagerness[rows], self.rng.take(rows))
+        return Facts(self.capacity[rows], self.cost.take(rows), self.eagerness[rows])
 
     def freeze(self) -> Facts:
         """Strategies see these arrays, and cannot write to them."""
@@ -79,20 +78,20 @@ class Turn:
         self,
         step: int,
         offers: Offers,
+        rng: Streams,
         lately: tuple[Experience, Experience],
         neighbours: Neighbours | None,
         **public: Any,
     ) -> OwnerView:
-        """What they see; `offers` and `lately` (the last step and the one before) hold their rows only."""
+        """What they see; `offers`, `rng` and `lately` (the last step and the one before) hold their rows only."""
         facts = self.facts
-        facts.rng.drawn = False
         return OwnerView(
             step,
             facts.capacity,
             facts.cost,
             lately[0],
             Payoff(offers, facts.cost, facts.capacity),
-            facts.rng,
+            rng,
             facts.eagerness,
             lately[1],
             owner=self.members,
@@ -114,7 +113,7 @@ class Turn:
 
 
 def grouped(
-    strategies: Sequence[Strategy], alone: Iterable[int], facts: Facts, before: Sequence[Cohort]
+    strategies: Sequence[Strategy], alone: Iterable[int], facts: Facts, streams: Streams, before: Sequence[Cohort]
 ) -> list[Cohort]:
     """The owners by strategy, in order of first appearance; who was in a cohort `before` keeps what it remembers."""
     apart = set(alone)
@@ -131,7 +130,7 @@ def grouped(
         members = np.array(rows)
         mine = facts.take(members).freeze()
         new = np.array([place for place, row in enumerate(rows) if (strategy, row) not in known], dtype=np.intp)
-        memory = _begun(strategy, members, mine, new)
+        memory = _begun(strategy, members, streams, new)
         old = np.array([(place, *known[strategy, row]) for place, row in enumerate(rows) if (strategy, row) in known])
         for number in np.unique(old[:, 1]) if memory and len(old) else ():
             places, _, there = old[old[:, 1] == number].T
@@ -140,15 +139,16 @@ def grouped(
     return cohorts
 
 
-def _begun(strategy: Strategy, members: Members, facts: Facts, new: Members) -> dict[str, Any]:
-    """Room for what all of a cohort remember, with the beginning of those who are new to it."""
-    who, n = type(strategy).__name__, len(members)
+def _begun(strategy: Strategy, members: Members, streams: Streams, new: Members) -> dict[str, Any]:
+    """Room for what all of a cohort remember, with the beginning of those who are new to it.
+
+    Old members' streams stay put: the others' beginning is only room for what they remember already.
+    """
+    rng = streams.lent(members[new])
     with told(strategy, members, "at its beginning"):
-        if len(new) == n:
-            return held(strategy.begin(n, facts.rng), n, who)
-        # Old members' streams stay put: the others' beginning is only room for what they remember already.
-        begun = held(strategy.begin(len(new), facts.rng.take(new)), len(new), who)
-    return _spread(begun, new, n)
+        begun = held(strategy.begin(len(new), rng), len(new), type(strategy).__name__)
+    streams.returned(members[new], rng)
+    return begun if len(new) == len(members) else _spread(begun, new, len(members))
 
 
 def _spread(memory: dict[str, Any], places: Members, n: int) -> dict[str, Any]:

@@ -63,11 +63,12 @@ def sound_report(said: Reports, facts: Facts) -> Flags:
     The figures of a cost (rate and fixed part; how much steeper it gets; a factor) are the owner's secrets; its kind
     (the exponent; where pieces start; a function of its own) is not, and a report of another kind is no use.
     """
-    good = sound(said.contribution) & sound(said.size)
+    good = sound(said.contribution)
+    if said.cost is facts.cost and said.size is facts.capacity and said.eagerness is facts.eagerness:
+        return good & facts.sayable  # as most owners tell the truth in every step
+    good &= sound(said.size)
     if said.eagerness is not None:
         good &= sound(said.eagerness)
     if said.cost is None:
         return good
-    if said.cost is facts.cost:
-        return good & facts.sayable
     return good & sound_cost(said.cost) & of_one_kind(facts.cost, said.cost, len(good))

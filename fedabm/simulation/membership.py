@@ -67,7 +67,7 @@ class Membership(mesa.Model):
         row = self.population.add(profile, self.steps, alone=_minded(agent))
         self._seated.append(None)
         self.ledger.add()
-        self.treasury.add(self.population.money)
+        self.treasury.hold(self.population.money)
         if self.sight is not None:
             self.sight.add(sees)
         self._quiet = np.append(self._quiet, False)

@@ -66,10 +66,11 @@ class Federation(Measured):
         acted = self.decide()
         present = self.population.present
         self.learn(before)
-        outcome = self.settle(present, self.judge(present))
-        self.deliver(present, outcome)
+        worth = self.judge(present)
+        outcome = self.settle(present, worth)
+        worth = self.deliver(present, outcome, worth)
         self.record(present, outcome)
-        self.receive(present, outcome, self.judge(present))
+        self.receive(present, outcome, worth)
         self.watch(acted, self.population.moved(stance))
         self.collect()
 
@@ -92,19 +93,20 @@ class Federation(Measured):
             present = self.population.present
             if not len(present):
                 break
-            batch = batch[self.population.stayed[batch]]  # agents may remove each other
+            if len(present) < len(self.population):
+                batch = batch[self.population.stayed[batch]]  # agents may remove each other
             reports, oracle = self.announce(present)
             offers = self.server.announce(reports, oracle)
             public: dict[str, Any] = {"told": oracle.tells, "frozen": self.accuracy.frozen, "present": len(present)}
             public["total"] = float(reports.contribution.sum())
             quotas = self.scenario.mechanism.quotas(reports)
             for turn in self.population.turns(batch):
-                everyone = len(turn.members) == len(present)
-                rows = np.searchsorted(present, turn.members)
-                mine = offers if everyone else offers.take(rows)
-                public["quota"] = None if quotas is None else quotas[rows]
+                rows = present if len(turn.members) == len(present) else np.searchsorted(present, turn.members)
+                mine = offers if rows is present else offers.take(rows)
+                public["quota"] = quotas if quotas is None or rows is present else quotas[rows]
                 seen = None if self.sight is None else self.sight.view(turn.members)
-                view = turn.view(self.steps, mine, self.population.lately(turn.members), seen, **public)
+                rng, lately = self.population.streams(turn), self.population.lately(turn.members)
+                view = turn.view(self.steps, mine, rng, lately, seen, **public)
                 self._carry_out(turn, view)
             acted.append(batch)
         return np.concatenate(acted)
@@ -116,15 +118,17 @@ class Federation(Measured):
         if turn.cohort.alone and agent is None:
             return
         with told(agent or strategy, turn.members, f"in step {self.steps}"):
-            self.population.apply(turn, agent.decide(view) if agent else strategy.act(view))
+            self.population.apply(turn, agent.decide(view) if agent else strategy.act(view), view.rng)
 
     def learn(self, before: Effort) -> None:
         """One step of training."""
         people, known = self.population, self.accuracy
         seats = getattr(known, "owners", None) or len(people)
         measured = people.measures and not known.frozen
-        sending = Sending(before.padded(seats), people.effort().padded(seats), people.tampering(self.steps), measured)
+        tampering = people.tampering(self.steps)
+        sending = Sending(before.padded(seats), people.effort().padded(seats), tampering, measured)
         self.accuracy, dropped = known.train(sending)
+        people.tampered(tampering)
         people.dropped = dropped[: len(people)]
         seen = self.accuracy.progress if measured else None
         people.progress = np.zeros(len(people)) if seen is None else np.array(seen[: len(people)])
@@ -137,22 +141,24 @@ class Federation(Measured):
         reports, oracle = self.announce(present)
         rule = self.scenario.mechanism
         sent = self.accuracy.sent(present, reports, with_losses=rule.asks_losses)
-        evidence = Evidence(self.population.unusable[present], accuracy)
+        evidence = Evidence(self.population.unusable_of(present), accuracy)
         outcome = self.server.settle(ServerView(self.steps, reports, oracle, sent, evidence))
         if rule.budget_balanced:
             check_balanced(type(rule).__name__, outcome.payments, oracle)
         return outcome
 
-    def deliver(self, present: Members, outcome: Outcome) -> None:
-        """Where everyone has a model of its own: the server sends back what each is to train on next."""
-        if outcome.exchange is not None:
-            self.accuracy = self.accuracy.deliver(present, outcome.exchange)
+    def deliver(self, present: Members, outcome: Outcome, worth: Array) -> Array:
+        """Where everyone has a model of its own the server sends back what each is to train on next; its new worth."""
+        if outcome.exchange is None:
+            return worth
+        self.accuracy = self.accuracy.deliver(present, outcome.exchange)
+        return self.judge(present)
 
     def judge(self, present: Members) -> Array:
         """What each owner's model, or the one that all share, is worth to it on the true contributions."""
         if not len(present):
             return np.zeros(0)
-        return self.oracle(present).values(self.population.contribution[present][None])[0]
+        return self.oracle(present).values(self.population.given(present)[None])[0]
 
     def record(self, present: Members, outcome: Outcome) -> None:
         """Book the transfers, and who imports whose model."""
@@ -167,21 +173,17 @@ class Federation(Measured):
         )
         transfers = self.treasury.pay(debts)
         self.population.owed = balances(debts, len(self.population))
+        self.population.money = self.treasury.money
         self.ledger.record(self.steps, transfers, keep=self.recorder.wants(self.steps))
         self._transfers = transfers
 
     def receive(self, present: Members, outcome: Outcome, accuracy: Array) -> None:
         """Owners get their models and money, and bear their true costs."""
         imports = None if self._links is None else self._links.linked
-        deal, value = (
-            self.population.deal(present, self.hand_out(present, outcome, accuracy), imports),
-            self.scenario.valuation,
-        )
-        people, paid = self.population, balances(self._transfers, len(self.population))
-        people.payment = paid
-        people.utility = np.where(people.stayed, 0.0, paid)
+        people, value = self.population, self.scenario.valuation
+        deal = people.deal(present, self.hand_out(present, outcome, accuracy), imports)
         gain, cost = (value.gain(deal), value.cost(deal)) if len(present) else (np.zeros(0), np.zeros(0))
-        people.receive(present, deal.accuracy, paid[present], gain, cost)
+        people.receive(present, deal.accuracy, balances(self._transfers, len(people)), gain, cost)
         if self.sight is not None:
             self.sight.show(people.stayed, people.claimed, people.claimed_size, people.accuracy, people.payment)
 

@@ -1,6 +1,9 @@
 """The state of all owners as arrays, one row per owner, so that thousands cost no more than a few array operations.
 
 An `Owner` agent is a handle on one row.  Rows are private: only the model hands out views, row by row.
+
+Whoever is handed a whole column (a view, the frames, whoever compares with the step before) holds the column itself,
+which cannot be written to from then on: what changes is written to a copy, or is a new column.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from numpy.typing import NDArray
 
 from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import InputError, as_numbers, shown
-from fedabm.common.random import generator, owner_streams
+from fedabm.common.random import Streams, owner_streams
 from fedabm.games.costs import Cost, replaced, stack
 from fedabm.games.sending import Effort, Tamper, Tampering
 from fedabm.games.valuation import Deal
@@ -33,10 +36,13 @@ __all__ = ["Population"]
 _CODES = {name: code for code, name in enumerate(INFORMATION)}
 
 
+Columns = tuple[np.ndarray, ...]
+
+
 class Stance(NamedTuple):
     """What every owner does and says, and whether it stays: columns of numbers, and the costs that are claimed."""
 
-    columns: tuple[np.ndarray, ...]
+    columns: Columns
     cost: Cost
 
 
@@ -90,21 +96,27 @@ class Population:
         self._tampers: dict[int, Tamper] = {}
         self._streams = owner_streams(seed, n)
         self._alone = set(alone)
-        self._cohorts = grouped(self.strategies, self._alone, self._facts(), ())
+        self._cohorts = grouped(self.strategies, self._alone, self._facts(), self._streams, ())
         self._regroup = False
         self.labels: list[str] = []
         self.codes = np.zeros(n, dtype=np.intp)
         for cohort in self._cohorts:
             self.codes[cohort.members] = self._code(cohort.strategy)
         self.restless = False
+        self._present: Members | None = None
         self.arrive(1)
-        self._lately = (self.experience(np.arange(n)),) * 2
+        self._lately = (self.experience(self.everyone),) * 2
 
     def __len__(self) -> int:
         return len(self.capacity)
 
     def _facts(self) -> Facts:
-        return Facts(self.capacity, self.cost, self.eagerness, self._streams)
+        return Facts(self.capacity, self.cost, self.eagerness)
+
+    @property
+    def everyone(self) -> Members:
+        """All rows."""
+        return np.arange(len(self))
 
     def _person(self, profile: OwnerProfile, row: int) -> int:
         """One number per person: the row of its first account.  An owner without one is a person of its own."""
@@ -139,11 +151,12 @@ class Population:
         self.names.append(profile.name)
         self.strategies.append(profile.strategy)
         self.codes = np.append(self.codes, self._code(profile.strategy))
-        self._streams = self._streams.joined_by(generator(self.seed, "owner", row))
+        self._streams = self._streams.joined_by(owner_streams(self.seed, 1, first=row))
         first, second = self._lately
         self._lately = (first.with_newcomer(), second.with_newcomer())
         self._alone |= {row} if alone else set()
         self._regroup = True
+        self._present = None
         return row
 
     def change(
@@ -157,7 +170,7 @@ class Population:
         if capacity is not None:
             self.capacity = self.capacity.copy()
             self.capacity[row] = capacity
-            self.contribution[row] = min(self.contribution[row], capacity)
+            self._put("contribution", [row], min(self.contribution[row], capacity))
         if cost is not None:
             self.cost = replaced(self.cost, np.array([row]), cost)
             self._candid[row] = False
@@ -165,10 +178,14 @@ class Population:
 
     def arrive(self, step: int) -> None:
         """Let in who joins in this step; newcomers say what they have before anybody acts."""
-        new = (self.joins == step) & ~self.stayed
-        self.stayed |= new
-        self.contribution[new], self.utility[new] = self._start[new], np.nan
-        for turn in self.turns(np.flatnonzero(new)):
+        new = np.flatnonzero((self.joins == step) & ~self.stayed)
+        if not len(new):
+            return
+        self._put("stayed", new, np.ones(len(new), dtype=bool))
+        self._put("contribution", new, self._start[new])
+        self._put("utility", new, np.full(len(new), np.nan))
+        self._present = None
+        for turn in self.turns(new):
             rows, facts = turn.members, turn.facts
             truth = Reports(self.contribution[rows], facts.capacity, facts.cost, facts.eagerness)
             with told(turn.cohort.strategy, rows, f"when it joined in step {step}"):
@@ -177,20 +194,15 @@ class Population:
 
     def leave(self, members: Members) -> None:
         """Some owners leave for good."""
-        self.stayed[members] = self.rejected[members] = False
+        if not len(members):
+            return
+        for name in ("stayed", "rejected"):
+            self._put(name, members, np.zeros(len(members), dtype=bool))
+        for name in ("contribution", "claimed", "accuracy", "payment", "cost_paid", "utility", "gain"):
+            self._put(name, members, np.zeros(len(members)))
         self.joins[members] = 0
         self._arm(members, None)
-        columns = (
-            self.contribution,
-            self.claimed,
-            self.accuracy,
-            self.payment,
-            self.cost_paid,
-            self.utility,
-            self.gain,
-        )
-        for column in columns:
-            column[members] = 0.0
+        self._present = None
 
     def awaited(self, step: int) -> bool:
         """Whether somebody joins after this step."""
@@ -199,12 +211,14 @@ class Population:
     @property
     def present(self) -> Members:
         """The owners that have not left."""
-        return np.flatnonzero(self.stayed)
+        if self._present is None:
+            self._present = np.flatnonzero(self.stayed)
+        return self._present
 
     def turns(self, members: Members) -> list[Turn]:
         """Whose turn it is among some owners, cohort by cohort."""
         if self._regroup:
-            self._cohorts = grouped(self.strategies, self._alone, self._facts(), self._cohorts)
+            self._cohorts = grouped(self.strategies, self._alone, self._facts(), self._streams, self._cohorts)
             self._regroup = False
         if len(members) == len(self):
             return [Turn.of(cohort) for cohort in self._cohorts]
@@ -223,13 +237,48 @@ class Population:
         for cohort in self._cohorts:
             cohort.facts.freeze()
 
+    # Columns
+
+    def _put(self, name: str, members: Members | list[int], values: Any) -> None:
+        """Overwrite some rows of a column, or all by a new one."""
+        column = getattr(self, name)
+        if len(members) == len(self) and getattr(values, "dtype", None) == column.dtype:
+            values.setflags(write=False)
+            setattr(self, name, values)
+            return
+        if not column.flags.writeable:  # somebody holds it
+            column = column.copy()
+            setattr(self, name, column)
+        column[members] = values
+
+    def shared(self, *names: str) -> Columns:
+        """Whole columns for others to hold; nobody can write to them any more."""
+        columns = tuple(getattr(self, name) for name in names)
+        for column in columns:
+            column.setflags(write=False)
+        return columns
+
+    def _rows(self, members: Members, *names: str) -> Columns:
+        """Some rows of some columns, which cannot be written to."""
+        if len(members) == len(self):
+            return self.shared(*names)
+        columns = tuple(getattr(self, name)[members] for name in names)
+        for column in columns:
+            column.setflags(write=False)
+        return columns
+
     # What they do
 
     def begin(self) -> None:
         """A new step: what was the last one becomes the one before, and nobody has acted yet."""
-        self._lately = (self._lately[1], self.experience(np.arange(len(self))))
-        self.information[:] = _CODES["repeated"]
+        self._lately = (self._lately[1], self.experience(self.present if self._full else self.everyone))
+        self.information = np.full(len(self), _CODES["repeated"], dtype=np.int8)
         self.restless = False
+
+    @property
+    def _full(self) -> bool:
+        """Whether nobody has left and nobody is awaited."""
+        return len(self.present) == len(self)
 
     def lately(self, members: Members) -> tuple[Experience, Experience]:
         """What happened to some owners in the last step and in the one before."""
@@ -238,30 +287,38 @@ class Population:
 
     def experience(self, members: Members) -> Experience:
         """What happened to some owners in the last step."""
-        columns = (self.contribution, self.accuracy, self.payment, self.utility, self.progress)
-        return Experience(*(column[members] for column in columns))
+        return Experience(*self._rows(members, "contribution", "accuracy", "payment", "utility", "progress"))
+
+    def streams(self, turn: Turn) -> Streams:
+        """The random numbers of those whose turn it is; what they draw is noted when they have acted."""
+        rng = self._streams if len(turn.members) == len(self) else self._streams.lent(turn.members)
+        rng.drawn = False
+        return rng
 
     @property
     def measures(self) -> bool:
         """Whether anybody wants to know what its own training brings."""
         return any(cohort.strategy.measures for cohort in self._cohorts)
 
-    def apply(self, turn: Turn, action: Action) -> None:
-        """Carry out what some owners decided.
+    def apply(self, turn: Turn, action: Action, rng: Streams) -> None:
+        """Carry out what some owners decided, who may have drawn from `rng`.
 
         A contribution cannot leave [0, capacity]; what cannot be used is rejected (see `deeds`).
         """
         members = turn.members
         gone = ~self.stayed[members]  # an agent that acted before them may have removed them
         action = checked_action(action, len(members))
-        good = sound(action.contribution) & sound_report(action.report, turn.facts)
-        self.contribution[members] = np.where(good, np.clip(action.contribution, 0.0, turn.facts.capacity), 0.0)
+        good = sound_report(action.report, turn.facts)
+        if action.report.contribution is not action.contribution:
+            good &= sound(action.contribution)
+        self._put("contribution", members, _usable(np.clip(action.contribution, 0.0, turn.facts.capacity), good))
         self._hear(turn, action.report, good)
-        self.rejected[members] = ~good
+        self._put("rejected", members, ~good)
         self._arm(members, action.tamper)
-        self.information[members] = _CODES[action.used]
+        self._put("information", members, np.full(len(members), _CODES[action.used], dtype=np.int8))
         learned = turn.remember(action.memory)
-        self.restless |= learned or turn.cohort.alone or turn.facts.rng.drawn
+        self._streams.returned(members, rng)
+        self.restless |= learned or turn.cohort.alone or rng.drawn
         self.leave(members[gone | ~action.stay])
 
     def act(self, row: int, contribution: float) -> None:
@@ -270,16 +327,18 @@ class Population:
         most = self.capacity[row]
         if value.ndim or not 0 <= value <= most:
             raise InputError(f"owner {row} cannot contribute {shown(contribution)}; give a number from 0 to {most:g}")
-        self.contribution[row] = self.claimed[row] = value
+        for name in ("contribution", "claimed"):
+            self._put(name, [row], float(value))
 
     def _hear(self, turn: Turn, said: Reports, good: Flags) -> None:
         """Note what some owners say; a bad report counts as nothing, beside the last good statement of the cost."""
-        members = turn.members
-        self.claimed[members] = np.where(good, said.contribution, 0.0)
-        self.claimed_size[members] = np.where(good, said.size, 0.0)
+        members, facts = turn.members, turn.facts
+        self._put("claimed", members, np.where(good, said.contribution, 0.0))
+        self._put("claimed_size", members, _usable(said.size, good, known=said.size is facts.capacity))
         if said.eagerness is not None:
-            self.claimed_eagerness[members] = np.where(good, said.eagerness, 0.0)
-        truly = said.cost is turn.facts.cost
+            eager = _usable(said.eagerness, good, known=said.eagerness is facts.eagerness)
+            self._put("claimed_eagerness", members, eager)
+        truly = said.cost is facts.cost
         if said.cost is None or (truly and np.all(self._candid[members] | ~good)):
             return  # as most owners say the same in every step
         rows = np.flatnonzero(good)
@@ -298,12 +357,11 @@ class Population:
 
     def stance(self) -> Stance:
         """What every owner does and says, and whether it stays."""
-        columns = (self.contribution, self.claimed, self.claimed_size, self.claimed_eagerness, self.stayed)
-        return Stance(tuple(column.copy() for column in columns), self.claimed_cost)
+        return Stance(self.shared(*_STANCE), self.claimed_cost)
 
     def moved(self, since: Stance) -> float:
         """The largest change of any owner's stance, as a share of its capacity or cost; leaving counts as 1."""
-        columns = (self.contribution, self.claimed, self.claimed_size, self.claimed_eagerness, self.stayed)
+        columns = (getattr(self, name) for name in _STANCE)
         units = (self.capacity, self.capacity, self.capacity, self.eagerness, np.ones(1))
         most = max(_change(then, now, unit) for then, now, unit in zip(since.columns, columns, units, strict=True))
         if since.cost is self.claimed_cost:
@@ -312,7 +370,7 @@ class Population:
 
     def effort(self) -> Effort:
         """What everybody contributes and claims."""
-        return Effort(self.contribution.copy(), self.claimed.copy())
+        return Effort(*self.shared("contribution", "claimed"))
 
     def tampering(self, step: int) -> tuple[Tampering, ...]:
         """Who changes its model updates in the same way, together."""
@@ -324,9 +382,14 @@ class Population:
             else:
                 known.append(row)
         return tuple(
-            Tampering(np.array(rows), tamper, self._streams.take(rows), self._attacking(rows, step))
+            Tampering(np.array(rows), tamper, self._streams.lent(rows), self._attacking(rows, step))
             for tamper, rows in groups
         )
+
+    def tampered(self, groups: tuple[Tampering, ...]) -> None:
+        """Note what was drawn on the way."""
+        for group in groups:
+            self._streams.returned(group.members, group.rng)
 
     def _attacking(self, rows: list[int], step: int) -> str:
         """Whose attack it is, for the error of one that goes wrong."""
@@ -337,25 +400,40 @@ class Population:
         """Whose report or model update of this step counted as nothing."""
         return self.rejected | self.dropped
 
+    def unusable_of(self, members: Members) -> Flags:
+        """Whether that holds of some owners."""
+        return self.unusable if len(members) == len(self) else self.unusable[members]
+
+    def given(self, members: Members) -> Array:
+        """What some owners really contribute."""
+        return self._rows(members, "contribution")[0]
+
     def reports(self, members: Members, *, with_cost: bool, with_eagerness: bool = False) -> Reports:
         """What some owners have told the server; costs and eagerness only if it asked for them."""
-        cost = self.claimed_cost.take(members) if with_cost else None
-        eagerness = self.claimed_eagerness[members] if with_eagerness else None
-        return Reports(self.claimed[members], self.claimed_size[members], cost, eagerness, members)
+        cost = self._of(self.claimed_cost, members) if with_cost else None
+        contribution, size, eager = self._rows(members, "claimed", "claimed_size", "claimed_eagerness")
+        return Reports(contribution, size, cost, eager if with_eagerness else None, members)
+
+    def _of(self, cost: Cost, members: Members) -> Cost:
+        """The costs of some owners."""
+        return cost if len(members) == len(self) else cost.take(members)
 
     def deal(self, members: Members, accuracy: Array, imports: NDArray | None) -> Deal:
         """The true facts of a settled step, for the valuation."""
-        cost = self.cost if len(members) == len(self) else self.cost.take(members)
-        private = self.contribution[members], self.capacity[members], cost, self.eagerness[members]
-        return Deal(accuracy, *private, self.person[members], imports)
+        contribution, capacity, eagerness = self._rows(members, "contribution", "capacity", "eagerness")
+        person = self.person if len(members) == len(self) else self.person[members]
+        return Deal(accuracy, contribution, capacity, self._of(self.cost, members), eagerness, person, imports)
 
     def receive(self, members: Members, accuracy: Array, payment: Array, gain: Array, cost: Array) -> None:
-        """Hand model and money to some owners and charge their true cost."""
-        self.cost_paid[:] = 0.0
-        self.cost_paid[members], self.gain[members] = cost, gain
-        self.accuracy[members], self.payment[members] = accuracy, payment
-        self.best[members] = np.maximum(self.best[members], accuracy)
-        self.utility[members] = gain + payment - cost
+        """Hand models to some owners, everybody its `payment`, and charge their true cost."""
+        self.payment = payment
+        if len(members) < len(self):
+            self.cost_paid, self.utility = np.zeros(len(self)), np.where(self.stayed, 0.0, payment)
+            payment = payment[members]
+        for name, values in {"cost_paid": cost, "gain": gain, "accuracy": accuracy}.items():
+            self._put(name, members, values)
+        self._put("best", members, np.maximum(self._rows(members, "best")[0], accuracy))
+        self._put("utility", members, gain + payment - cost)
 
 
 #: columns of what every owner did and got, and of what is so or not
@@ -363,8 +441,19 @@ _DEEDS = tuple(name for name, kind in Population.__annotations__.items() if kind
 _STATES = tuple(name for name, kind in Population.__annotations__.items() if kind == "Flags")
 
 
+#: columns of what every owner does and says, and whether it stays
+_STANCE = ("contribution", "claimed", "claimed_size", "claimed_eagerness", "stayed")
+
+
+def _usable(values: np.ndarray, good: Flags, *, known: bool = False) -> np.ndarray:
+    """Numbers of owners, nothing of those whose action is not good; facts that are `known` need no copy."""
+    if known and np.all(good):
+        return values
+    return np.where(good, values, 0.0)
+
+
 def _change(then: np.ndarray, now: np.ndarray, unit: Array) -> float:
-    if np.array_equal(then, now):
+    if then is now or np.array_equal(then, now):
         return 0.0
     if then.shape != now.shape or unit.shape not in (now.shape, (1,)):
         return 1.0  # somebody has another kind of cost

@@ -19,6 +19,23 @@ __all__ = ["Recorder"]
 
 #: columns of whole numbers
 _COUNTS = ("step", "present", "rejected")
+#: columns of the owners' frame that are columns of the population, by the names they have there
+_KEPT = {
+    "capacity": "capacity",
+    "contribution": "contribution",
+    "reported_contribution": "claimed",
+    "reported_size": "claimed_size",
+    "accuracy": "accuracy",
+    "best_accuracy": "best",
+    "gain": "gain",
+    "cost": "cost_paid",
+    "owed": "owed",
+    "payment": "payment",
+    "money": "money",
+    "utility": "utility",
+    "stayed": "stayed",
+    "information": "information",
+}
 
 
 class Recorder:
@@ -102,25 +119,15 @@ class Recorder:
 
     def _columns(self, step: int, people: Population) -> dict[str, np.ndarray]:
         n = len(people)
+        known = dict(zip(_KEPT, people.shared(*_KEPT.values()), strict=True))
         return {
-            "step": np.full(n, step, dtype=np.int64),
+            "step": np.broadcast_to(np.int64(step), n),
             "owner": np.arange(n),
-            "capacity": people.capacity,
-            "contribution": people.contribution.copy(),
-            "reported_contribution": people.claimed.copy(),
-            "reported_size": people.claimed_size.copy(),
-            "reported_unit_cost": people.claimed_cost.unit(people.claimed) if self.with_cost else np.full(n, np.nan),
-            "accuracy": people.accuracy.copy(),
-            "best_accuracy": people.best.copy(),
-            "gain": people.gain.copy(),
-            "cost": people.cost_paid.copy(),
-            "owed": people.owed.copy(),
-            "payment": people.payment.copy(),
-            "money": people.money.copy(),
-            "utility": people.utility.copy(),
-            "stayed": people.stayed.copy(),
+            **known,
+            "reported_unit_cost": (
+                people.claimed_cost.unit(people.claimed) if self.with_cost else np.broadcast_to(np.nan, n)
+            ),
             "rejected": people.unusable,
-            "information": people.information.copy(),
             "strategy": people.codes,
         }
 

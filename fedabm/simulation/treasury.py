@@ -28,25 +28,23 @@ __all__ = ["Treasury", "net", "within_budgets"]
 
 
 class Treasury:
-    """The owners' money, an array that it keeps up to date, and the debts that are not settled yet."""
+    """The owners' money, and the debts that are not settled yet."""
 
     def __init__(self, money: Array, every: int = 1) -> None:
-        self.money, self.every = money, every
+        self.every = every
         self._open: list[Transfers] = []
+        self.hold(money)
 
-    def add(self, money: Array) -> None:
-        """The money of all owners, with one more at the end."""
+    def hold(self, money: Array) -> None:
+        """The money of all owners."""
         self.money = money
+        #: whether everything is paid at once and in full
+        self.plain = self.every == 1 and bool(np.all(np.isinf(money)))
 
     @property
     def waiting(self) -> bool:
         """Whether debts are waiting for the end of their stage."""
         return any(len(debts) for debts in self._open)
-
-    @property
-    def plain(self) -> bool:
-        """Whether everything is paid at once and in full."""
-        return self.every == 1 and bool(np.all(np.isinf(self.money)))
 
     def demand(self, step: int, transfers: Transfers, *, last: bool) -> Transfers:
         """What falls due in this step: at the end of a stage, and of the run, all that has been kept."""
@@ -63,7 +61,7 @@ class Treasury:
         if self.plain:
             return debts
         paid = within_budgets(debts, self.money)
-        self.money += balances(paid, len(self.money))
+        self.money = self.money + balances(paid, len(self.money))
         return paid
 
 

@@ -67,9 +67,11 @@ class Reports:
 
     def same_types(self, other: Reports) -> bool:
         """Whether others report the same sizes, costs and eagerness."""
+        if self.cost is other.cost:
+            return _same(self.size, other.size) and _same(self.eagerness, other.eagerness)
         if not all(_same(one, two) for one, two in zip(self._figures, other._figures, strict=True)):
             return False
-        if self.cost is None or other.cost is None or self.cost is other.cost:
+        if self.cost is None or other.cost is None:
             return True
         return bool(np.all(of_one_kind(self.cost, other.cost, len(self.size))))
 
@@ -79,4 +81,4 @@ class Reports:
 
 
 def _same(one: Array | None, two: Array | None) -> bool:
-    return one is two if one is None or two is None else np.array_equal(one, two)
+    return one is two or (one is not None and two is not None and np.array_equal(one, two))

@@ -74,6 +74,8 @@ class Transfers:
 
     def renumbered(self, rows: NDArray[np.intp]) -> Transfers:
         """The same transfers, with entry k of `rows` as the account of participant k."""
+        if not len(self):
+            return self
         book = np.append(rows, SERVER)
         return Transfers(book[self.payer], book[self.payee], self.amount, self.reason)
 

@@ -21,8 +21,7 @@ def with_strategy(scenario, row: int, strategy: Strategy):
 
 def draws(model: Federation) -> dict[int, np.ndarray]:
     """What each owner's generator would give next: it tells how much the owner has drawn, and from where."""
-    cohorts = model.population._cohorts
-    return {row: g.random(3) for c in cohorts for row, g in zip(c.members, c.facts.rng.each(), strict=True)}
+    return {row: one.random(3) for row, one in enumerate(model.population._streams.each())}
 
 
 @pytest.mark.parametrize("activation", [Simultaneous(), Sequential(shuffle=True), RandomSubset(3)])
@@ -119,10 +118,34 @@ def test_numbers_drawn_ahead_are_those_that_the_generators_give_one_by_one():
 def test_nobody_elses_stream_can_be_reached_from_ones_own():
     streams = owner_streams(7, 3)
     streams.uniform()
-    mine, others = streams.take([1]), streams.take([0, 2])
-    ahead = [number for dice in others._dice for number in dice.left]
-    assert not leaks(mine, [*ahead, *(float(one.bit_generator.state["state"]["state"]) for one in others.each())])
-    assert leaks(mine, mine._dice[0].left)
+    mine, others = streams.lent([1]), streams.lent([0, 2])
+    for halves in ("high", "low", "add_high", "add_low"):
+        assert not leaks(mine, [float(one) for one in getattr(others._home.bits, halves)])
+        assert leaks(mine, [float(one) for one in getattr(mine._home.bits, halves)])
+    assert not leaks(mine, [float(one.bit_generator.state["state"]["state"]) for one in others.each()])
+
+
+def test_streams_that_were_lent_go_on_where_they_were_returned():
+    streams, whole = owner_streams(2**62 + 7, 4), owner_streams(2**62 + 7, 4)
+    bare = [generator(2**62 + 7, "owner", row) for row in range(4)]
+    for turn in range(6):
+        rows = [[0, 2], [3], [1, 2, 3]][turn % 3]
+        lent = streams.lent(rows)
+        drawn = lent.take([0]).uniform() if turn < 3 else [lent.each()[0].random()]
+        np.testing.assert_array_equal(drawn, [bare[rows[0]].random()])
+        streams.returned(rows, lent)
+        np.testing.assert_array_equal(streams.uniform(), [one.random() for one in bare])
+    assert (
+        whole.joined_by(owner_streams(2**62 + 7, 1, first=4)).uniform()[4] == generator(2**62 + 7, "owner", 4).random()
+    )
+
+
+def test_a_generator_that_was_asked_for_is_drawn_from_ever_after():
+    streams, bare = owner_streams(7, 2), [generator(7, "owner", row) for row in range(2)]
+    streams.uniform()
+    mine = streams.take([1]).each()[0]
+    assert [mine.random(), mine.random()] == bare[1].random(3)[1:].tolist()
+    np.testing.assert_array_equal(streams.uniform(), [bare[0].random(2)[1], bare[1].random()])
 
 
 def test_who_draws_from_streams_that_were_taken_is_noticed():

@@ -221,8 +221,10 @@ def sum_of_others(x: Array) -> Array:
     >>> sum_of_others(np.array([1e20, 3.0, 4.0]))
     array([7.e+00, 1.e+20, 1.e+20])
     """
-    before, after = np.cumsum(x), np.cumsum(x[::-1])[::-1]
-    return np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)
+    others = np.zeros(len(x))
+    np.cumsum(x[:-1], out=others[1:])
+    others[:-1] += np.cumsum(x[:0:-1])[::-1]
+    return others
 
 
 @dataclass(frozen=True)

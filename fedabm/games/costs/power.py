@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -49,7 +50,7 @@ class PowerCost(Cost):
             worst = f"must be at most {_STEEPEST:g}, got {np.max(exponent):g}"
             raise InputError(f"cost exponent {worst}; to forbid more than so much data lower the capacity instead")
 
-    @property
+    @cached_property
     def linear(self) -> bool:  # type: ignore[override]
         """Whether every owner's cost grows at a constant rate."""
         if type(self.exponent) is float:
@@ -71,7 +72,7 @@ class PowerCost(Cost):
     def slope(self, x: Array) -> Array:
         """c'(x)."""
         if self.linear:
-            return np.broadcast_to(beside(self.rate, x), x.shape).astype(float)
+            return np.full(x.shape, beside(self.rate, x), dtype=float)
         exponent = beside(self.exponent, x)
         return beside(self.rate, x) * exponent * power(x, exponent - 1)
 
@@ -86,7 +87,7 @@ class PowerCost(Cost):
 
     def unit(self, x: Array) -> Array:
         """The rate, whatever the exponent."""
-        return np.broadcast_to(beside(self.rate, x), x.shape).astype(float)
+        return np.full(x.shape, beside(self.rate, x), dtype=float)
 
     def scaled(self, factor: Any) -> PowerCost:
         """The cost multiplied by a factor, as a liar would state it."""
