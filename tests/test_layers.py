@@ -39,6 +39,7 @@ LAYERS = (
     ("analysis",),
     ("report", "compare"),
     ("audit",),
+    ("live",),
     ("papers",),
     ("cli",),
     ("scenarios", "__main__"),

@@ -10,8 +10,7 @@ from fedabm.audit.deviations import Deviation, misstated, told
 from fedabm.audit.stage import Stage
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.best import best_response
-from fedabm.games.costs import Cost, PowerCost
-from fedabm.games.costs.many import groups
+from fedabm.games.costs import Cost, single
 from fedabm.games.offers import Offers
 from fedabm.mechanisms.base import Mechanism
 from fedabm.simulation.model import Federation
@@ -52,16 +51,10 @@ def as_scenario(stage: Stage, owner: int, deviation: Deviation, others: Strategy
     people = []
     for row in range(stage.owners):
         strategy = Deviant(deviation) if row == owner else others
-        cost, capacity = _single(stage.costs, row), float(stage.capacities[row])
+        cost, capacity = single(stage.costs, row), float(stage.capacities[row])
         start, eager = float(stage.profile[row]), float(stage.eagerness[row])
         people.append(OwnerProfile(cost, capacity, strategy, min(start, capacity), eager))
     return Scenario(tuple(people), stage.accuracy, stage.mechanism, steps=steps, valuation=stage.valuation, record=None)
-
-
-def _single(costs: Cost, row: int) -> Cost:
-    """The cost of one owner, with single numbers."""
-    (_, own), *_ = groups(costs.take([row]), 1)
-    return PowerCost(*(float(column[0]) for column in own.columns)) if isinstance(own, PowerCost) else own
 
 
 def after_answers(stage: Stage, owner: int, deviation: Deviation) -> tuple[float, bool]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
 
 from fedabm.common.errors import InputError
 from fedabm.mechanisms.base import Mechanism
@@ -14,7 +13,7 @@ from fedabm.specs.games import read_game
 from fedabm.specs.values import Reader
 from fedabm.specs.words import value_of
 from fedabm.study.library import find
-from fedabm.study.study import Study
+from fedabm.study.overheard import overheard
 
 __all__ = ["read_audit"]
 
@@ -29,37 +28,8 @@ def read_audit(
         game = read_game(source, mechanism)
         return game, game.mechanism
     script = find(source)
-    heard = overheard(script.name, script.run, script.parameters(settings), seed)
+    heard = overheard(script.name, script.run, script.parameters(settings), seed)[0].what
     if mechanism is None:
         return heard, heard.mechanism
     reader = Reader((Path.cwd(),), (script.module,))
     return heard, reader.read("--mechanism", value_of("--mechanism", mechanism, Mechanism), Mechanism)
-
-
-def overheard(name: str, run: Any, parameters: dict[str, Any], seed: int) -> Scenario | Game:
-    """What a script would simulate or solve first; nothing of it is carried out."""
-    try:
-        run(_Overhearing(name, seed, quiet=True), **parameters)
-    except _Heard as heard:
-        return heard.what
-    raise InputError(f"{name} neither simulates nor solves anything itself; give a game in TOML instead")
-
-
-class _Heard(Exception):
-    """What was overheard."""
-
-    def __init__(self, what: Scenario | Game) -> None:
-        super().__init__("overheard")
-        self.what = what
-
-
-class _Overhearing(Study):
-    """A study that does nothing but say what it was to do first."""
-
-    def simulate(self, scenario: Scenario, label: str = "", seed: int | None = None) -> NoReturn:
-        """Say it."""
-        raise _Heard(scenario)
-
-    def solve(self, game: Game, label: str = "", **options: Any) -> NoReturn:
-        """Say it."""
-        raise _Heard(game)

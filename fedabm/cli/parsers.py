@@ -34,6 +34,7 @@ def command_line() -> argparse.ArgumentParser:
         _audit,
         _league,
         _tournament,
+        _live,
     ):
         add(commands)
     return parser
@@ -229,3 +230,20 @@ def _league(commands: Any) -> None:
     parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one per core)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="also write tables, heat map as PNG and PDF, and JSON")
     parser.set_defaults(command="fedabm.cli.league:run")
+
+
+def _live(commands: Any) -> None:
+    parser = commands.add_parser("live", help="a page to watch and steer runs in the browser; needs the extra live")
+    parser.add_argument(
+        "what", metavar="SCENARIO|FILE.toml", help="a scenario, a study, a game, or a state of the page"
+    )
+    parser.add_argument(
+        "--mechanism", action="append", default=[], metavar="NAME", help="shown first; given twice: side by side"
+    )
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the scenario")
+    parser.add_argument("--seed", type=int, default=0, help="all randomness comes from it (default 0)")
+    parser.add_argument("--host", default="127.0.0.1", help="who can reach it (default: this machine only)")
+    parser.add_argument("--port", type=int, default=8080, help="the first free one from here on (default 8080)")
+    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="where the page saves")
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.set_defaults(command="fedabm.cli.live:show")

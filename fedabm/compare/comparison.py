@@ -37,7 +37,7 @@ from fedabm.simulation.scenario import OwnerProfile, Scenario
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["MEASURES", "Comparison", "compare", "short_label"]
+__all__ = ["MEASURES", "Comparison", "compare", "labelled", "short_label"]
 
 #: what is compared, at the end of every run
 MEASURES = {
@@ -70,8 +70,8 @@ def compare(
     seeds       which, or how many
     options     further fields of `Scenario`, such as steps or network
     """
-    labelled = dict(mechanisms) if isinstance(mechanisms, Mapping) else _labelled(mechanisms)
-    if not labelled:
+    named = dict(mechanisms) if isinstance(mechanisms, Mapping) else labelled(mechanisms)
+    if not named:
         raise InputError("nothing to compare, got no mechanism; give for instance [NoPayments(), ShapleyShare()]")
     if isinstance(seeds, int):
         check_whole("seeds", seeds)
@@ -80,7 +80,7 @@ def compare(
     parts = []
     for seed in numbers:
         people = tuple(owners(generator(seed, "population")) if callable(owners) else owners)
-        for label, mechanism in labelled.items():
+        for label, mechanism in named.items():
             check_kind(f"mechanism {label!r}", mechanism, Mechanism)
             scenario = Scenario(people, accuracy, mechanism, activation or Sequential(), **options)
             parts.append(run(scenario, label, seed).frames(label))
@@ -231,7 +231,7 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _labelled(mechanisms: Sequence[Mechanism]) -> dict[str, Mechanism]:
+def labelled(mechanisms: Sequence[Mechanism]) -> dict[str, Mechanism]:
     """Mechanisms by their short labels, or by all they are where two would be called the same."""
     for one in mechanisms:
         check_kind("a mechanism", one, Mechanism)

@@ -107,11 +107,11 @@ class Federation(Measured):
                 seen = None if self.sight is None else self.sight.view(turn.members)
                 rng, lately = self.population.streams(turn), self.population.lately(turn.members)
                 view = turn.view(self.steps, mine, rng, lately, seen, **public)
-                self._carry_out(turn, view)
+                self.carry_out(turn, view)
             acted.append(batch)
         return np.concatenate(acted)
 
-    def _carry_out(self, turn: Turn, view: OwnerView) -> None:
+    def carry_out(self, turn: Turn, view: OwnerView) -> None:
         """Ask whose turn it is, and do what they say; what goes wrong there is told with class, owner and step."""
         strategy: Any = turn.cohort.strategy
         agent = self._seated[int(turn.members[0])] if turn.cohort.alone else None

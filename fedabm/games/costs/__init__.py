@@ -9,7 +9,7 @@
 
 from fedabm.games.costs.base import Cost
 from fedabm.games.costs.checks import check_costs
-from fedabm.games.costs.many import costs_of, covers, of_one_kind, replaced, stack
+from fedabm.games.costs.many import costs_of, covers, of_one_kind, replaced, single, stack
 from fedabm.games.costs.piecewise import Piecewise, PiecewiseCost, Tabulated
 from fedabm.games.costs.power import Affine, Linear, Power, PowerCost, Quadratic
 
@@ -28,5 +28,6 @@ __all__ = [
     "covers",
     "of_one_kind",
     "replaced",
+    "single",
     "stack",
 ]

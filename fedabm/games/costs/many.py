@@ -18,7 +18,7 @@ from fedabm.games.curves import Array, Rows
 
 Members = NDArray[np.intp]
 
-__all__ = ["MixedCost", "costs_of", "covers", "groups", "of_one_kind", "replaced", "stack"]
+__all__ = ["MixedCost", "costs_of", "covers", "groups", "of_one_kind", "replaced", "single", "stack"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +142,12 @@ def groups(cost: Cost, owners: int = 0) -> Iterator[tuple[Members, Cost]]:
     if isinstance(cost, MixedCost):
         return zip(cost.rows, cost.parts, strict=True)
     return iter([(np.arange(cost.owners or owners), cost)])
+
+
+def single(cost: Cost, row: int) -> Cost:
+    """The cost of one owner, with single numbers."""
+    (_, own), *_ = groups(cost.take([row]), 1)
+    return PowerCost(*(float(column[0]) for column in own.columns)) if isinstance(own, PowerCost) else own
 
 
 def _mixture(pieces: Iterable[tuple[Members, Cost]]) -> Cost:

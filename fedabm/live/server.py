@@ -1,0 +1,194 @@
+"""`live(...)` serves the page: on this machine only, or elsewhere with a token.  Nothing is asked of the network."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import threading
+import time
+import warnings
+import webbrowser
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
+
+import matplotlib as mpl
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
+from nicegui import ui
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from fedabm.common.errors import InputError
+from fedabm.live.page import Page
+from fedabm.live.setup import Setup, read_setup, scenarios
+from fedabm.live.source import Source, source_of
+from fedabm.simulation.scenario import Scenario
+
+__all__ = ["Served", "live"]
+
+#: addresses that only this machine can reach
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_COOKIE = "fedabm-token"
+#: seconds within which the page must be there
+_PATIENCE = 60.0
+
+
+class Served:
+    """A page that is being served, at `url`; `stop()` ends it."""
+
+    def __init__(self, server: uvicorn.Server, listening: socket.socket, url: str) -> None:
+        self._server, self._listening, self.url = server, listening, url
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        self._server.run(sockets=[self._listening])
+
+    def start(self) -> Served:
+        """Serve in the background, and return when the page is there."""
+        self._thread.start()
+        end = time.monotonic() + _PATIENCE
+        while not self._server.started and self._thread.is_alive() and time.monotonic() < end:
+            time.sleep(0.02)
+        if not self._server.started:
+            raise InputError("the page could not be served; see the messages above")
+        return self
+
+    def wait(self) -> None:
+        """Until somebody stops it."""
+        while self._thread.is_alive():
+            self._thread.join(0.5)
+
+    def stop(self) -> None:
+        """End it."""
+        self._server.should_exit = True
+        self._thread.join()
+
+
+def live(
+    what: str | Path | Scenario,
+    mechanisms: Sequence[str] = (),
+    *,
+    settings: Sequence[str] = (),
+    seed: int = 0,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    out: str | Path = "results",
+    browser: bool = True,
+    block: bool = True,
+) -> Served:
+    """Serve the page of a scenario, a study, a game or a state that was saved, until Ctrl-C.
+
+    mechanisms  one, or two side by side (default: the first two of the source's own)
+    settings    parameters of a script, as key=value
+    host        another one than this machine takes a token, which is part of the address that is printed
+    port        the first free one from here on; 0: any
+    out         the folder into which visitors save
+    browser     whether to open the page there
+    block       False: serve in the background and return at once
+    """
+    state = read_setup(what) if isinstance(what, str | Path) and str(what).endswith(".toml") else None
+    if state is not None:
+        what, settings = state.source, state.settings
+    source = source_of(what, settings, mechanisms)
+    usual = state or Setup(_chosen(source, mechanisms), seed=seed)
+    scenarios(source, usual)  # what cannot be run is told here, before anything is served
+    mpl.use("Agg")  # reports are drawn in a thread
+    warnings.filterwarnings("ignore", "`torch.distributed.reduce_op`", FutureWarning)  # NiceGUI looks at all objects
+    token = "" if host in _LOOPBACK else secrets.token_urlsafe(24)
+    listening = _listen(host, port)
+    name = f"[{host}]" if ":" in host else host
+    url = f"http://{name}:{listening.getsockname()[1]}/"
+    app = _app(source, usual, Path(out), token)
+    served = Served(_server(app), listening, url + (f"?token={token}" if token else "")).start()
+    print(f"The page is at {served.url} (Ctrl-C ends it)", flush=True)
+    if browser:
+        webbrowser.open(served.url)
+    if block:
+        try:
+            served.wait()
+        except KeyboardInterrupt:
+            served.stop()
+    return served
+
+
+def _chosen(source: Source, mechanisms: Sequence[str]) -> tuple[str, ...]:
+    """The mechanisms that are shown first."""
+    if not mechanisms:
+        return tuple(source.mechanisms)[:2]
+    made = {repr(one): label for label, one in source.mechanisms.items()}
+    return tuple(one if one in source.mechanisms else made.get(one, one) for one in mechanisms)
+
+
+def _app(source: Source, usual: Setup, out: Path, token: str) -> FastAPI:
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    worker = ThreadPoolExecutor(1)
+
+    @app.get("/reports/{name}")
+    def report(name: str) -> Response:
+        """A report that a visitor has saved."""
+        file = out / Path(name).name / "report.html"
+        return FileResponse(file) if file.is_file() else PlainTextResponse("There is no such report.", 404)
+
+    @ui.page("/")
+    def page(request: Request) -> None:
+        Page(source, usual, request.url.query, worker, out)
+
+    ui.run_with(app, title="fedabm live", tailwind=False, show_welcome_message=False, reconnect_timeout=60.0)
+    if token:
+        app.add_middleware(_TokenOnly, token=token)
+    else:  # a page of another name that leads here must not speak to this one
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", "[::1]"])
+    return app
+
+
+class _TokenOnly:
+    """Lets nobody in who does not bring the token: in the address once, in a cookie from then on."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app, self._token = app, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        visitor = HTTPConnection(scope)
+        if self._is(visitor.cookies.get(_COOKIE, "")):
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        elif self._is(visitor.query_params.get("token", "")):
+            rest = [pair for pair in parse_qsl(visitor.url.query) if pair[0] != "token"]
+            answer = RedirectResponse(f"?{urlencode(rest)}", 303)
+            answer.set_cookie(_COOKIE, self._token, httponly=True, samesite="strict")
+            await answer(scope, receive, send)
+        else:
+            words = "This page needs the token: open the address that fedabm live has printed.\n"
+            await PlainTextResponse(words, 403)(scope, receive, send)
+
+    def _is(self, given: str) -> bool:
+        return secrets.compare_digest(given.encode(), self._token.encode())
+
+
+def _server(app: FastAPI) -> uvicorn.Server:
+    return uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket at the first free port from `port` on."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for number in [port] if port == 0 else range(port, min(port + 20, 65536)):
+        listening = socket.socket(family)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, number))
+            return listening
+        except OSError as error:
+            listening.close()
+            reason = error.strerror or str(error)
+        except OverflowError:
+            raise InputError(f"port must be from 0 to 65535, got {port}; give for instance --port 8080") from None
+    raise InputError(f"nothing can be served at {host}:{port} ({reason}); give another --host or --port")
