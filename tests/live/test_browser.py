@@ -146,7 +146,7 @@ def test_choose_play_pause_and_change(served: tuple[str, str], browser: Any, tmp
     assert page.locator("section h2").first.inner_text().strip() == "cost sharing"
 
     page.set_viewport_size({"width": 400, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    page.wait_for_function("document.documentElement.scrollWidth <= 400", timeout=15_000)
     page.screenshot(path=tmp_path / "narrow.png")
     assert {url.split("/")[2] for url in asked if not url.startswith(("data:", "blob:"))} == {address.split("/")[2]}
     assert complaints == []
