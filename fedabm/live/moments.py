@@ -51,8 +51,9 @@ class Sights:
     @classmethod
     def none(cls, owners: int) -> Sights:
         """Nobody has decided yet."""
-        blank = [np.full(owners, np.nan) for _ in range(4)]
-        return cls(np.zeros(owners, dtype=bool), *blank, np.full((owners, len(SHARES)), np.nan))
+        total, present, quota, others = np.full((4, owners), np.nan)
+        curve = np.full((owners, len(SHARES)), np.nan)
+        return cls(np.zeros(owners, dtype=bool), total, present, quota, others, curve)
 
     def note(self, view: OwnerView, *, with_curve: bool) -> None:
         """Keep what those whose turn it is see."""

@@ -21,7 +21,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     if not SOLARA:
         fake = ModuleType("mesa.visualization")
         fake.make_plot_component = lambda name: name
-        fake.SolaraViz = lambda model, plots, **more: SimpleNamespace(model=model, plots=plots, **more)
+        fake.SolaraViz = lambda model, *, components, model_params, name: SimpleNamespace(model=model)
         monkeypatch.setitem(sys.modules, "mesa.visualization", fake)
     known: dict[str, Any] = {"__name__": "my_page"}
     exec(compile(code, str(RECIPE), "exec"), known)
