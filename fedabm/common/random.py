@@ -17,7 +17,7 @@ from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import InputError
 from fedabm.common.pcg64 import Bits, begun, spread, uniform
 
-__all__ = ["Streams", "check_seed", "generator", "owner_streams"]
+__all__ = ["Streams", "check_seed", "generator", "owner_streams", "run_streams"]
 
 _KINDS = {"owner": 0, "server": 1, "activation": 2, "data": 3, "training": 4, "population": 5}
 
@@ -178,9 +178,19 @@ class _Home:
 
 def owner_streams(seed: int, owners: int, first: int = 0) -> Streams:
     """A stream for each of so many owners of a run from a `first` on: `generator(seed, "owner", owner)`."""
-    streams, numbers = Streams(), np.arange(first, first + owners, dtype=np.uint32)
+    return _begun(np.array([seed], dtype=np.uint64), np.arange(first, first + owners, dtype=np.uint32))
+
+
+def run_streams(seeds: Sequence[int], owners: int) -> Streams:
+    """The same for each of so many owners of several runs, run by run."""
+    runs = np.repeat(np.array(seeds, dtype=np.uint64), owners)
+    return _begun(runs, np.tile(np.arange(owners, dtype=np.uint32), len(seeds)))
+
+
+def _begun(seeds: NDArray[np.uint64], owners: NDArray[np.uint32]) -> Streams:
     # The words of `SeedSequence(seed, spawn_key=(kind, owner))`: a seed of two words, room for four, and the key.
-    common = (seed & 0xFFFFFFFF, seed >> 32, 0, 0, _KINDS["owner"])
-    words = spread([*(np.array([word], dtype=np.uint32) for word in common), numbers], 4)
-    streams._home = _Home(words, {})
+    low, high = (seeds & np.uint64(0xFFFFFFFF)).astype(np.uint32), (seeds >> np.uint64(32)).astype(np.uint32)
+    common = (np.array([word], dtype=np.uint32) for word in (0, 0, _KINDS["owner"]))
+    streams = Streams()
+    streams._home = _Home(spread([low, high, *common, owners], 4), {})
     return streams

@@ -41,15 +41,20 @@ def certified_gains(offers: Offers, cost: Cost, capacity: Array, profile: Array,
     return weigh(offers, cost, capacity, profile, limits or Limits()).bound
 
 
-def weigh(offers: Offers, cost: Cost, capacity: Array, profile: Array, limits: Limits | None) -> Gains:
-    """What owners gain over their utilities at the profile, with a proof within the limits; None: only a search."""
+def weigh(
+    offers: Offers, cost: Cost, capacity: Array, profile: Array, limits: Limits | None, largest: Array | None = None
+) -> Gains:
+    """What owners gain over their utilities at the profile, with a proof within the limits; None: only a search.
+
+    `largest` is the largest contribution in each owner's game, where rows belong to several games.
+    """
     if limits is not None:
         check_promises(offers, capacity)
     found, bound = np.zeros(len(profile)), np.full(len(profile), np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
         rows = np.arange(len(profile))
         if limits is not None:
-            bound, proven = _by_tangent(offers, cost, capacity, profile)
+            bound, proven = _by_tangent(offers, cost, capacity, profile, largest)
             rows = np.flatnonzero(~(proven & (bound <= limits.tolerance)))
         if len(rows):
             found[rows], bound[rows] = _by_search(
@@ -65,7 +70,9 @@ def _by_search(offers: Offers, cost: Cost, capacity: Array, profile: Array, limi
     return Gains(np.maximum(best.utility - utility, 0.0), np.maximum(best.bound - utility, 0.0))
 
 
-def _by_tangent(offers: Offers, cost: Cost, capacity: Array, profile: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _by_tangent(
+    offers: Offers, cost: Cost, capacity: Array, profile: Array, largest: Array | None
+) -> tuple[Array, NDArray[np.bool_]]:
     """Gains by the shorter proof, and for whom it holds."""
     if offers.shape != "concave":
         return np.full(len(profile), np.inf), np.zeros(len(profile), dtype=bool)
@@ -73,7 +80,7 @@ def _by_tangent(offers: Offers, cost: Cost, capacity: Array, profile: Array) -> 
     smooth = ~np.any(offers.kinks < capacity[:, None], axis=1)
     smooth &= ~np.any(cost.kinks(len(profile)) <= capacity[:, None], axis=1)
     smooth &= cost.convex & cost.closed & offers.benefit.closed
-    margin = 1e-7 * (profile + 1e-3 * np.minimum(capacity, np.max(profile)))
+    margin = 1e-7 * (profile + 1e-3 * np.minimum(capacity, np.max(profile) if largest is None else largest))
     points = np.column_stack([np.maximum(profile - margin, 0.0), profile, np.minimum(profile + margin, capacity)])
     left, here, right = (offers.benefit.slope(points) - cost.slope(points)).T
     finite = np.isfinite(here)

@@ -3,6 +3,9 @@
 A curve has one row per owner.  `value(x)` and `slope(x)` take contributions of shape (n,), or (n, k) for k trial
 contributions of each owner, and return the same shape.  Row i of the result depends on row i of `x` only, so that the
 rows of one owner, `curve.take([i])`, are all that this owner needs to know.
+
+Rows may also be arranged as a table (runs, n), for many runs at once: then x is (runs, n) or (runs, n, k), and
+`curve.take((run, owner))` picks single rows, as an array would.
 """
 
 from __future__ import annotations
@@ -22,8 +25,8 @@ __all__ = ["Along", "AlongEach", "Array", "Cap", "Curve", "Flags", "Line", "Rows
 
 
 def beside(rows: Any, x: Array) -> Any:
-    """Shape per-owner numbers (n,) so that they broadcast against x of shape (n,) or (n, k)."""
-    return rows if x.ndim == 1 or np.ndim(rows) == 0 else np.asarray(rows)[:, None]
+    """Shape per-owner numbers (n,) so that they broadcast against x of shape (n,) or (n, k); or with runs in front."""
+    return rows if np.ndim(rows) in (0, x.ndim) else np.asarray(rows)[..., None]
 
 
 class Curve(ABC):

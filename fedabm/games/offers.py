@@ -71,11 +71,11 @@ class Offers:
 def all_kinks(offers: Offers, cost: Cost) -> Array:
     """Own contributions (n, b) between which received + payment - cost is as smooth as promised."""
     own = cost.kinks(len(offers.kinks))
-    return np.hstack([offers.kinks, own]) if own.shape[1] else offers.kinks
+    return np.concatenate([offers.kinks, own], axis=-1) if own.shape[1] else offers.kinks
 
 
-def nothing(owners: int) -> Line:
-    """No payment, whatever the contribution."""
+def nothing(owners: int | tuple[int, ...]) -> Line:
+    """No payment, whatever the contribution, to so many owners, or to all of a table (runs, owners)."""
     return Line(np.zeros(owners), np.zeros(owners))
 
 
@@ -87,11 +87,11 @@ def full_access(accuracy: Accuracy, profile: Array, payment: Curve, shape: Shape
     """
     curves = accuracy.curves(profile)
     if shape is None:
-        shape = _shape_with(accuracy, payment, len(profile)) if is_affine(payment) else "unknown"
+        shape = _shape_with(accuracy, payment, profile.shape) if is_affine(payment) else "unknown"
     return Offers(curves, curves, payment, accuracy.kinks(profile), shape)
 
 
-def _shape_with(accuracy: Accuracy, lines: Curve, owners: int) -> Shape:
+def _shape_with(accuracy: Accuracy, lines: Curve, owners: tuple[int, ...]) -> Shape:
     """What is known of an accuracy plus straight lines."""
     if accuracy.concave:
         return "concave"

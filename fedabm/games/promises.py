@@ -19,7 +19,7 @@ from fedabm.games.curves import Array, Curve, Scaled, leaves
 from fedabm.games.offers import Offers
 from fedabm.games.roots import just_inside
 
-__all__ = ["check_promises"]
+__all__ = ["MOST_CHECKED", "check_promises"]
 
 Members = NDArray[np.intp]
 
@@ -33,7 +33,7 @@ _SHARES = np.unique(
     )
 )
 #: of more owners than this, so many are looked at
-_MOST_OWNERS = 4096
+MOST_CHECKED = 4096
 #: what is lost to rounding, as a share of the amounts that are added
 _ROUNDING = 1e-9
 
@@ -41,8 +41,8 @@ _ROUNDING = 1e-9
 def check_promises(offers: Offers, capacity: Array) -> None:
     """Raise where received + payment does not have the promised shape; name the curve and the point."""
     rows = np.arange(len(capacity))
-    if len(rows) > _MOST_OWNERS:
-        rows = rows[:: -(-len(rows) // _MOST_OWNERS)]
+    if len(rows) > MOST_CHECKED:
+        rows = rows[:: -(-len(rows) // MOST_CHECKED)]
         offers, capacity = offers.take(rows), capacity[rows]
     if not len(rows) or (offers.shape == "unknown" and offers.refund is None):
         return

@@ -39,6 +39,8 @@ class Mechanism(ABC):
     asks_losses: ClassVar[bool] = False
     #: the sizes that owners claim change no outcome, only how far a computation reaches
     ignores_size: ClassVar[bool] = False
+    #: offers are stated along the last axis, so that they serve many runs at once: contributions (runs, owners)
+    stacks: ClassVar[bool] = False
     #: offers tell what the own contribution brings; without that a rule can be run, but no game under it be solved
     promises: ClassVar[bool] = True
 
@@ -70,14 +72,14 @@ class Mechanism(ABC):
 
     def forfeits(self, view: ServerView) -> Array:
         """What owners lose of their payments by the evidence that the server has seen: here nothing."""
-        return np.zeros(len(view.reports.contribution))
+        return np.zeros(view.reports.contribution.shape)
 
     def settle(self, view: ServerView) -> Outcome:
         """Evaluate the offers at the reports, and take what is forfeited."""
         offers = self.offers(view.oracle, view.reports)
         claimed = view.reports.contribution
         full = offers.accuracy.value(claimed)
-        access = np.ones(len(claimed))
+        access = np.ones(claimed.shape)
         if offers.received is not offers.accuracy:
             np.divide(offers.received.value(claimed), full, out=access, where=full > 0)
             np.clip(access, 0.0, 1.0, out=access)
@@ -96,13 +98,15 @@ def balanced(mechanism: Mechanism, payments: Array, accuracies: Array, oracle: A
     Payments are differences of accuracies, so that a trillionth of those, also of those without any data, may be
     rounding.  More is left as it is: then the promise is broken, and a run says so.
     """
-    left = float(payments.sum())
-    if not mechanism.budget_balanced or left == 0:
+    left, owners = payments.sum(axis=-1, keepdims=True), payments.shape[-1]
+    if not mechanism.budget_balanced or not np.any(left):
         return payments
-    amounts = float(np.abs(payments).sum() + np.abs(accuracies).sum())
-    if abs(left) > _ROUNDING * amounts:
-        amounts += float(np.abs(oracle.at_zero(len(payments))).sum())
-    return payments - left / len(payments) if abs(left) <= _ROUNDING * amounts else payments
+    amounts = np.abs(payments).sum(axis=-1, keepdims=True) + np.abs(accuracies).sum(axis=-1, keepdims=True)
+    much = np.abs(left) > _ROUNDING * amounts
+    if np.any(much):
+        amounts = np.where(much, amounts + np.abs(oracle.at_zero(owners)).sum(), amounts)
+    rounding = (left != 0) & (np.abs(left) <= _ROUNDING * amounts)
+    return np.where(rounding, payments - left / owners, payments)
 
 
 def mean_of_others(x: Array) -> Array:
@@ -111,7 +115,7 @@ def mean_of_others(x: Array) -> Array:
     >>> mean_of_others(np.array([1.0, 2.0, 6.0]))
     array([4. , 3.5, 1.5])
     """
-    return sum_of_others(x) / max(len(x) - 1, 1)
+    return sum_of_others(x) / max(x.shape[-1] - 1, 1)
 
 
 def full_access_jacobian(accuracy: Accuracy, profile: Array) -> Array | None:

@@ -25,6 +25,7 @@ class ContributionSubsidy(Mechanism):
     """
 
     rate: float
+    stacks = True
 
     def __post_init__(self) -> None:
         check_number("subsidy rate", self.rate, zero=True)
@@ -32,8 +33,8 @@ class ContributionSubsidy(Mechanism):
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, and a payment that is linear in the own contribution."""
         claimed = reports.contribution
-        rate = self.rate if len(claimed) > 1 else 0.0
-        payment = Line(-rate * mean_of_others(claimed), np.full(len(claimed), rate))
+        rate = self.rate if claimed.shape[-1] > 1 else 0.0
+        payment = Line(-rate * mean_of_others(claimed), np.full(claimed.shape, rate))
         return full_access(accuracy, claimed, payment)
 
     def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:

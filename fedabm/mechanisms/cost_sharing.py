@@ -59,6 +59,7 @@ class CostSharing(Mechanism):
 
     rate: float | Literal["optimal"] = "optimal"
     asks_cost = True
+    stacks = True
 
     def __post_init__(self) -> None:
         if isinstance(self.rate, str):
@@ -67,27 +68,28 @@ class CostSharing(Mechanism):
             return
         check_range("cost-sharing rate", self.rate, 0.0, 1.0)
 
-    def share(self, reports: Reports) -> float:
-        """The rate for these reports: fixed, or beta* of the reported unit costs."""
+    def share(self, reports: Reports) -> Any:
+        """The rate for these reports: fixed, or beta* of the reported unit costs; of many runs one each, (runs, 1)."""
         cost = _reported(reports)
-        if len(reports.contribution) == 1:
+        if reports.contribution.shape[-1] == 1:
             return 0.0
         if not isinstance(self.rate, str):
             return float(self.rate)
         if not cost.linear:
             raise InputError("the optimal rate needs linear costs, got one that is not linear; give a rate instead")
-        return optimal_rate(cost.unit(reports.contribution))
+        units = cost.unit(reports.contribution)
+        return optimal_rate(units) if units.ndim == 1 else np.array([[optimal_rate(run)] for run in units])
 
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, and a refund that grows with the own reported cost."""
         rate, cost = self.share(reports), _reported(reports)
         constant = -rate * mean_of_others(cost.value(reports.contribution))
         if cost.linear:
-            at_zero, unit = cost.value(np.zeros(len(constant))), cost.unit(reports.contribution)
+            at_zero, unit = cost.value(np.zeros(constant.shape)), cost.unit(reports.contribution)
             payment: Curve = Line(constant + rate * at_zero, rate * unit)
             return full_access(accuracy, reports.contribution, payment)
         # A refund of a convex cost is convex, so all that is sure of accuracy + refund is that it grows.
-        payment = rate * cost + Line(constant, np.zeros(len(constant)))
+        payment = rate * cost + Line(constant, np.zeros(constant.shape))
         grows: Shape = "monotone" if accuracy.monotone else "unknown"
         offers = full_access(accuracy, reports.contribution, payment, grows)
         refund = cost.scaled(rate) if accuracy.concave else None

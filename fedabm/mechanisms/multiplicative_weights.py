@@ -29,6 +29,7 @@ class MultiplicativeWeights(NoPayments):
     goal: float
     data: float
     factor: float = 1.1
+    stacks = False
 
     def __post_init__(self) -> None:
         check_range("accuracy goal", self.goal, -1e100, 1e100)

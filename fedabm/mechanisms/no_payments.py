@@ -20,9 +20,11 @@ class NoPayments(Mechanism):
     M^0 of Murhekar et al. 2025, Section 3; eq. (8) of Karimireddy et al. 2022.
     """
 
+    stacks = True
+
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """a_i(x, s_-i) and no payment."""
-        return full_access(accuracy, reports.contribution, nothing(len(reports.contribution)))
+        return full_access(accuracy, reports.contribution, nothing(reports.contribution.shape))
 
     def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
         """The accuracies' own."""

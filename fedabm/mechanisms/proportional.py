@@ -117,23 +117,25 @@ class Proportional(Mechanism):
 
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, rationed by relative merit."""
-        full = full_access(accuracy, reports.contribution, nothing(len(reports.contribution)))
+        full = full_access(accuracy, reports.contribution, nothing(reports.contribution.shape))
         if self.p == 0:
             return full
         merits, kinks = self.merits(accuracy, reports)
         shape: Shape = "monotone" if accuracy.monotone and merits.exact else "unknown"
         received = Rationed(full.accuracy, merits, self.p)
-        return replace(full, received=received, kinks=np.column_stack([full.kinks, kinks]), shape=shape)
+        return replace(full, received=received, kinks=np.concatenate([full.kinks, kinks], axis=-1), shape=shape)
 
 
 @dataclass(frozen=True)
 class ProportionalData(Proportional):
     """Ration by data: psi_i = s_i.  PD of Karimireddy et al. 2022, eq. (12)."""
 
+    stacks = True
+
     def merits(self, accuracy: Accuracy, reports: Reports) -> tuple[Merits, Array]:
         """The contributions themselves."""
         rival = best_other(reports.contribution)
-        return AgainstFixed(Line(np.zeros(len(rival)), np.ones(len(rival))), rival), rival[:, None]
+        return AgainstFixed(Line(np.zeros(rival.shape), np.ones(rival.shape)), rival), rival[..., None]
 
 
 @dataclass(frozen=True)
@@ -160,12 +162,10 @@ def best_other(merit: Array) -> Array:
     >>> best_other(np.array([1.0, 5.0, 3.0]))
     array([5., 3., 5.])
     """
-    if len(merit) < 2:
-        return np.zeros(len(merit))
-    second, first = np.sort(merit)[-2:]
-    others = np.full(len(merit), first)
-    others[np.argmax(merit)] = second
-    return others
+    if merit.shape[-1] < 2:
+        return np.zeros(merit.shape)
+    ranked, best = np.sort(merit, axis=-1), np.argmax(merit, axis=-1)[..., None]
+    return np.where(np.arange(merit.shape[-1]) == best, ranked[..., -2:-1], ranked[..., -1:])
 
 
 def _ratio(own: Array, rival: Array) -> Array:

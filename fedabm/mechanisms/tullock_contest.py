@@ -55,6 +55,7 @@ class TullockContest(Mechanism):
 
     prize: float
     exponent: float = 1.0
+    stacks = True
 
     def __post_init__(self) -> None:
         check_number("prize", self.prize, zero=True)
@@ -63,13 +64,14 @@ class TullockContest(Mechanism):
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, and a share of the prize that grows with the own contribution."""
         claimed = reports.contribution
-        n = len(claimed)
+        n = claimed.shape[-1]
         weight = power(claimed, self.exponent)
-        rivals = np.where(np.eye(n, dtype=bool), 0.0, weight).sum(axis=1)
-        payment = self.prize * Share(rivals, self.exponent, 1.0 / n) + Line(np.full(n, -self.prize / n), np.zeros(n))
+        rivals = np.where(np.eye(n, dtype=bool), 0.0, weight[..., None, :]).sum(axis=-1)
+        fee = Line(np.full(claimed.shape, -self.prize / n), np.zeros(claimed.shape))
+        payment = self.prize * Share(rivals, self.exponent, 1.0 / n) + fee
         curves = accuracy.curves(claimed)
         # Where nobody else contributes the share jumps at 0.
-        kinks = np.column_stack([accuracy.kinks(claimed), np.where(rivals > 0, np.inf, 0.0)])
+        kinks = np.append(accuracy.kinks(claimed), np.where(rivals > 0, np.inf, 0.0)[..., None], axis=-1)
         return Offers(curves, curves, payment, kinks, self._shape(accuracy))
 
     def _shape(self, accuracy: Accuracy) -> Shape:

@@ -12,7 +12,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-__all__ = ["NESTED", "Tables", "flatten", "nest", "stack"]
+from fedabm.results.columns import COLUMNS
+from fedabm.results.stacked import StackedFrames
+
+__all__ = ["NESTED", "Tables", "flatten", "nest", "nest_stacked", "stack"]
 
 #: goes before the name of a nested table, which may be that of a plain column too
 NESTED = "rows:"
@@ -29,6 +32,16 @@ def nest(rows: Sequence[Tables]) -> pa.Table:
     for name in sorted({name for tables in rows for name in tables if name != "runs"}):
         parts = [_arrow(tables[name]) if name in tables else None for tables in rows]
         table = table.append_column(NESTED + name, _listed(parts))
+    return table
+
+
+def nest_stacked(frames: StackedFrames) -> pa.Table:
+    """The same, from the columns of runs that were stepped together."""
+    table = _arrow({name: [row[name] for row in frames.runs] for name in frames.runs[0]})
+    for name, part in sorted(frames.tables.items()):
+        kinds = {column: part.columns[column] for column in COLUMNS[name] if column != "run"}
+        rows = pa.table({name: _typed(column) for name, column in kinds.items()})
+        table = table.append_column(NESTED + name, _lists(rows, part.lengths))
     return table
 
 
@@ -66,6 +79,11 @@ def _values(column: Sequence[Any]) -> pa.Array:
         return pa.array([None if value is None else repr(value) for value in column], pa.string())
 
 
+def _typed(column: np.ndarray) -> pa.Array:
+    """An array as Arrow; texts are texts though there be none."""
+    return pa.array(column, pa.string()) if column.dtype == object else _values(column)
+
+
 def _array(column: pd.Series) -> pa.Array:
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.cat.categories.dtype)
@@ -78,7 +96,11 @@ def _array(column: pd.Series) -> pa.Array:
 def _listed(parts: Sequence[pa.Table | None]) -> pa.Array:
     """One list of rows per run."""
     joined = stack([part for part in parts if part is not None]).combine_chunks()
-    lengths = [0 if part is None else part.num_rows for part in parts]
+    return _lists(joined, [0 if part is None else part.num_rows for part in parts])
+
+
+def _lists(joined: pa.Table, lengths: Any) -> pa.Array:
+    """The rows of all runs, one below the other, as one list per run."""
     offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int64())
     arrays = [column.combine_chunks() for column in joined.columns]
     return pa.LargeListArray.from_arrays(offsets, pa.StructArray.from_arrays(arrays, names=joined.column_names))

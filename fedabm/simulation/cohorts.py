@@ -57,6 +57,13 @@ class Cohort:
     memory: dict[str, Any]
     alone: bool = False
 
+    def take(self, rows: Members) -> Cohort:
+        """Those among `rows`, in ascending order, by their places there; they remember what they did."""
+        places = np.flatnonzero(np.isin(self.members, rows))
+        members = np.searchsorted(rows, self.members[places])
+        memory = held(take_rows(self.memory, places), len(places), type(self.strategy).__name__)
+        return Cohort(self.strategy, members, self.facts.take(places).freeze(), memory, self.alone)
+
 
 @dataclass(frozen=True, eq=False)
 class Turn:

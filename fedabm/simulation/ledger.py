@@ -18,10 +18,9 @@ __all__ = ["Ledger", "check_balanced", "import_graph", "payment_graph", "write_g
 
 def check_balanced(mechanism: str, payments: Array, oracle: Accuracy) -> None:
     """Raise unless payments sum to zero, up to rounding of the amounts that they are differences of."""
-    left = abs(float(payments.sum()))
-    if left <= 1e-9 * max(float(np.abs(payments).sum()), 1e-3):
-        return
-    if left > 1e-12 * float(np.abs(oracle.at_zero(len(payments))).sum()):
+    left = np.abs(payments.sum(axis=-1))
+    much = left > 1e-9 * np.maximum(np.abs(payments).sum(axis=-1), 1e-3)
+    if np.any(much) and np.any(much & (left > 1e-12 * np.abs(oracle.at_zero(payments.shape[-1])).sum())):
         raise InputError(
             f"{mechanism} promises a balanced budget but its payments sum to {payments.sum():.3g}; "
             "mend the mechanism or set budget_balanced = False"

@@ -9,6 +9,7 @@ which cannot be written to from then on: what changes is written to a copy, or i
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +72,9 @@ class Population:
     rejected: Flags
     dropped: Flags
 
-    def __init__(self, profiles: Sequence[OwnerProfile], seed: int, alone: Iterable[int] = ()) -> None:
+    def __init__(
+        self, profiles: Sequence[OwnerProfile], seed: int, alone: Iterable[int] = (), streams: Streams | None = None
+    ) -> None:
         n = len(profiles)
         self.seed = seed
         self.cost = stack([profile.cost for profile in profiles])
@@ -94,7 +97,7 @@ class Population:
         for name in _STATES:
             setattr(self, name, np.zeros(n, dtype=bool))
         self._tampers: dict[int, Tamper] = {}
-        self._streams = owner_streams(seed, n)
+        self._streams = owner_streams(seed, n) if streams is None else streams
         self._alone = set(alone)
         self._cohorts = grouped(self.strategies, self._alone, self._facts(), self._streams, ())
         self._regroup = False
@@ -237,6 +240,24 @@ class Population:
         for cohort in self._cohorts:
             cohort.facts.freeze()
 
+    def take(self, rows: Members) -> Population:
+        """Only the owners in `rows`, in ascending order, who go on as they are; the others are forgotten."""
+        some = copy(self)
+        for name in (*_DEEDS, *_STATES, *_FACTS):
+            setattr(some, name, getattr(self, name)[rows])
+        some.cost, some.claimed_cost = self.cost.take(rows), self.claimed_cost.take(rows)
+        some.roles, some.names, some.strategies = (
+            [column[row] for row in rows.tolist()] for column in (self.roles, self.names, self.strategies)
+        )
+        some._streams = self._streams.lent(rows)
+        some._lately = (self._lately[0].take(rows), self._lately[1].take(rows))
+        some._cohorts = [cohort.take(rows) for cohort in self._cohorts]
+        some._present = None
+        numbers = {row: number for number, row in enumerate(rows.tolist())}
+        some._tampers = {numbers[row]: tamper for row, tamper in self._tampers.items() if row in numbers}
+        some._alone = {numbers[row] for row in self._alone if row in numbers}
+        return some
+
     # Columns
 
     def _put(self, name: str, members: Members | list[int], values: Any) -> None:
@@ -368,6 +389,15 @@ class Population:
             return most
         return max(most, _change(since.cost.figures(), self.claimed_cost.figures(), self.cost.figures()))
 
+    def changes(self, since: Stance) -> Array:
+        """How far each owner's stance has moved, in the same measure; for owners whose costs stay of one kind."""
+        columns = (self.contribution, self.claimed, self.claimed_size, self.claimed_eagerness)
+        units = (self.capacity, self.capacity, self.capacity, self.eagerness)
+        parts = [_share(then, now, unit) for then, now, unit in zip(since.columns, columns, units, strict=False)]
+        left = (since.columns[-1] != self.stayed).astype(float)
+        costs = _share(since.cost.figures(), self.claimed_cost.figures(), self.cost.figures()).max(axis=1)
+        return np.max([*parts, left, costs], axis=0)
+
     def effort(self) -> Effort:
         """What everybody contributes and claims."""
         return Effort(*self.shared("contribution", "claimed"))
@@ -439,6 +469,8 @@ class Population:
 #: columns of what every owner did and got, and of what is so or not
 _DEEDS = tuple(name for name, kind in Population.__annotations__.items() if kind == "Array")
 _STATES = tuple(name for name, kind in Population.__annotations__.items() if kind == "Flags")
+#: and of what is known of everybody from the beginning
+_FACTS = ("capacity", "eagerness", "joins", "money", "_start", "person", "information", "_candid", "codes")
 
 
 #: columns of what every owner does and says, and whether it stays
@@ -457,4 +489,8 @@ def _change(then: np.ndarray, now: np.ndarray, unit: Array) -> float:
         return 0.0
     if then.shape != now.shape or unit.shape not in (now.shape, (1,)):
         return 1.0  # somebody has another kind of cost
-    return float(np.max(np.abs(now.astype(float) - then) / np.where(unit > 0, unit, 1.0)))
+    return float(np.max(_share(then, now, unit)))
+
+
+def _share(then: np.ndarray, now: np.ndarray, unit: Array) -> Array:
+    return np.abs(now.astype(float) - then) / np.where(unit > 0, unit, 1.0)

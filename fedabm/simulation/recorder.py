@@ -69,7 +69,7 @@ class Recorder:
 
     def keep(self, model: Any, transfers: Transfers, links: Links | None, values: dict[str, float]) -> None:
         """Keep a step of the model: for good if it is wanted, else until the next."""
-        owners = self._columns(model.steps, model.population) | ({} if links is None else links.columns)
+        owners = self.owners(model.steps, model.population) | ({} if links is None else links.columns)
         owners |= {column.name: self._own(column, model) for column in self.columns if column.frame == "owners"}
         further = {column.name: self._own(column, model) for column in self.columns if column.frame == "steps"}
         self._last = _Step(model.steps, transfers, owners, values | further)
@@ -92,7 +92,7 @@ class Recorder:
 
     def frame(self, population: Population) -> pd.DataFrame:
         """The owners' rows."""
-        none = {name: column[:0] for name, column in self._columns(0, population).items()}
+        none = {name: column[:0] for name, column in self.owners(0, population).items()}
         none |= {name: np.zeros(0, dtype=kind) for name, kind in LINKED.items()}
         filled = [none, *(_unlinked(part.owners) | part.owners for part in self._steps())]
         names = dict.fromkeys(name for part in filled for name in part)
@@ -117,7 +117,8 @@ class Recorder:
             columns[name] = np.array(values) if name in further else np.array(values, _kind(name))
         return pd.DataFrame(columns)
 
-    def _columns(self, step: int, people: Population) -> dict[str, np.ndarray]:
+    def owners(self, step: int, people: Population) -> dict[str, np.ndarray]:
+        """The owners' columns in a step, one entry per owner."""
         n = len(people)
         known = dict(zip(_KEPT, people.shared(*_KEPT.values()), strict=True))
         return {

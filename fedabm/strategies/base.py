@@ -22,6 +22,8 @@ class Strategy(ABC):
     comes back as `view.memory`, and what the action gives as `memory` takes its place.
     """
 
+    #: in every step all of its owners draw random numbers or none does: then many runs can be stepped together
+    stacks: bool = True
     #: wants to know what its own training does to its own model (`view.last.progress`)
     measures: bool = False
 
@@ -73,6 +75,11 @@ class Wrapper(Strategy):
     def measures(self) -> bool:  # type: ignore[override]
         """As the wrapped strategy."""
         return self.truth.measures
+
+    @property
+    def stacks(self) -> bool:  # type: ignore[override]
+        """As the wrapped strategy."""
+        return self.truth.stacks
 
     def begin(self, n: int, rng: Streams) -> Memory | None:
         """What the wrapped strategy remembers."""

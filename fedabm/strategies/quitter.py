@@ -24,6 +24,8 @@ class Quitter(Wrapper):
     example: ClassVar[str] = "Quitter(truth=Honest())"
     tolerance: float = 0.0
     chance: float = 1.0
+    #: only who has lost draws
+    stacks: ClassVar[bool] = False  # type: ignore[misc, override]
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -15,11 +15,12 @@ from fedabm.results.nested import Tables
 from fedabm.simulation.checkpoint import Keeper
 from fedabm.simulation.collected import forget, run_model
 from fedabm.simulation.model import Federation
+from fedabm.simulation.scenario import Scenario
 from fedabm.study import library
 from fedabm.sweep.designs import plain
 from fedabm.sweep.targets import Target
 
-__all__ = ["Job", "do", "failed"]
+__all__ = ["Job", "as_text", "do", "failed", "scenario_of"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def do(job: Job, path: Path | None = None, every: float | None = None) -> list[T
         make: Callable[[Job], Any] = _model if job.target.kind == "model" else _federation
         runs = [_simulate(job, make, Keeper(path, every, job.key) if path and every else None)]
     for tables in runs:
-        tables["runs"] |= {"parameters": _as_text(job), "wall_time": time.perf_counter() - began}
+        tables["runs"] |= {"parameters": as_text(job), "wall_time": time.perf_counter() - began}
     return runs
 
 
@@ -82,12 +83,17 @@ def _run_federation(job: Job, model: Federation, keeper: Keeper | None) -> Table
 
 
 def _federation(job: Job) -> Federation:
+    return Federation(scenario_of(job), job.seed)
+
+
+def scenario_of(job: Job) -> Scenario:
+    """What a function makes of the parameters, by its name and for so many steps."""
     seeded = {"seed": job.seed} if job.target.takes("seed") else {}
     scenario = job.target.find()(**job.parameters, **seeded)
     changes: dict[str, Any] = {} if job.steps is None else {"steps": job.steps}
     if scenario.name == "scenario":
         changes["name"] = job.target.name
-    return Federation(replace(scenario, **changes), job.seed)
+    return replace(scenario, **changes) if changes else scenario
 
 
 def _model(job: Job) -> Any:
@@ -99,7 +105,8 @@ def _tables(frames: Frames) -> Tables:
     return {"runs": row, **{name: getattr(frames, name) for name in ("steps", "owners", "transfers")}}
 
 
-def _as_text(job: Job) -> str:
+def as_text(job: Job) -> str:
+    """The parameters, as the frames have them."""
     return json.dumps(plain(job.parameters), sort_keys=True)
 
 
@@ -112,7 +119,7 @@ def failed(job: Job, error: BaseException | str, seconds: float, trace: str = ""
     row = {
         "label": job.cell,
         "scenario": job.target.name,
-        "parameters": _as_text(job),
+        "parameters": as_text(job),
         "seed": job.seed,
         "status": "failed",
         "converged": False,

@@ -84,8 +84,9 @@ class Sweep:
         check_whole("number of runs", len(self.cells) * seeds.count, high=MOST_RUNS)
         made: dict[str, Job] = {}
         for cell in self.cells:
+            complete = self.what.complete(cell.parameters)
             for seed in seeds.for_cell(digest(cell.parameters)):
-                key = digest([self.what.name, self.what.complete(cell.parameters), seed, self.steps, self.code])
+                key = digest([self.what.name, complete, seed, self.steps, self.code])
                 made.setdefault(key, Job(key, self.what, cell.parameters, seed, cell.name, self.steps))
         return list(made.values())
 
@@ -117,11 +118,13 @@ class Sweep:
         repeat: str = "",
         address: str | None = None,
         gpus: float = 0.0,
+        together: bool = True,
     ) -> Count:
         """Do what is not done yet, and keep it in the folder; read it with `fedabm.load(folder)`, at any time.
 
         `time_limit` is in seconds and `memory_limit` in bytes, both per run; `checkpoint` says after how many seconds
-        the state of a long run is saved (None: never).  `repeat` is the command that goes on after Ctrl-C.
+        the state of a long run is saved (None: never).  Small runs of one kind are stepped `together` (bit-equal, and
+        much faster) where there is no limit.  `repeat` is the command that goes on after Ctrl-C.
         """
         for name, value in (("time limit", time_limit), ("memory limit", memory_limit), ("checkpoint", checkpoint)):
             if value is not None:
@@ -147,6 +150,7 @@ class Sweep:
                 memory_limit=memory_limit,
                 checkpoint=checkpoint,
                 hard=hard,
+                together=together,
             )
             chosen = executor_of(executor, workers, address, gpus) if isinstance(executor, str) else executor
             _lead(settings, chosen, left, count, messages, repeat, keep=chosen is executor)

@@ -25,7 +25,7 @@ DEATHS = 3
 STARTS = 20
 #: seconds of work that one batch should hold
 BATCH_SECONDS = 1.0
-#: the most jobs in one batch
+#: the most jobs in one batch, unless they make a full stack
 BATCH_JOBS = 200
 
 
@@ -58,6 +58,7 @@ class Runner:
     _overdue: set[Future] = field(default_factory=set)
     _failed_starts: int = 0
     _pace: float | None = None
+    _stack: int = 1
 
     def run(self) -> None:
         """Do all jobs.  Ctrl-C drops what is running; nothing that is done is lost."""
@@ -84,18 +85,20 @@ class Runner:
         self._running[self.executor.submit(function, self.settings, what)] = what
 
     def _next(self) -> Batch:
-        """As many jobs as should take about a second, fewer at the end, so that no worker is left with all of it.
+        """As many jobs as should take about a second, or make a full stack where runs are stepped together.
 
-        A job that has taken a worker with it goes alone.
+        Fewer at the end, so that no worker is left with all of it.  A job that has taken a worker with it goes alone.
         """
-        size = 1 if self._pace is None else max(1, min(BATCH_JOBS, int(BATCH_SECONDS / max(self._pace, 1e-6))))
+        enough = 1 if self._pace is None else int(BATCH_SECONDS / max(self._pace, 1e-6))
+        size = max(1, min(BATCH_JOBS, enough), self._stack)
         fair = -(-len(self._queue) // (2 * self.executor.workers))
         taken = [self._queue.popleft()]
         while (
             self._queue and len(taken) < min(size, fair) and not {taken[0].key, self._queue[0].key} & set(self._deaths)
         ):
             taken.append(self._queue.popleft())
-        return Batch(uuid.uuid4().hex, tuple(taken))
+        # Once a worker has died, who is to blame matters more than speed.
+        return Batch(uuid.uuid4().hex, tuple(taken), together=not self._deaths)
 
     def _settle(self, future: Future, what: Batch | tuple[str, ...]) -> None:
         error = future.exception()
@@ -113,6 +116,7 @@ class Runner:
     def _finished(self, batch: Batch, done: Done) -> None:
         self._failed_starts = 0
         self._parts[done.part.name] = done.part
+        self._stack = done.stack
         pace = done.seconds / len(batch.jobs)
         self._pace = pace if self._pace is None else 0.5 * (self._pace + pace)
         self._tally(batch.jobs, done.failed)

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +21,10 @@ import pyarrow as pa
 
 from fedabm.common.files import clear_drafts, unwritable
 from fedabm.results import parts
-from fedabm.results.nested import Tables, nest
+from fedabm.results.nested import Tables, nest, stack
 from fedabm.sweep.jobs import Job, do, failed
 from fedabm.sweep.limits import TimeLimit, memory_limit, time_limit
+from fedabm.sweep.together import groups_of
 
 __all__ = [
     "Batch",
@@ -37,6 +39,9 @@ __all__ = [
     "write_rows",
 ]
 
+
+#: jobs that were done together, and their rows
+Stacked = tuple[list[Job], pa.Table]
 
 #: notes and traces of batches, checkpoints of jobs
 _OURS = re.compile(r"([0-9a-f]{32})(-\d+)?\.(json|txt|checkpoint)")
@@ -57,23 +62,26 @@ class Settings:
     memory_limit: int | None = None
     checkpoint: float | None = None
     hard: bool = True
+    together: bool = True
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some jobs that one worker does one after the other."""
+    """Some jobs that one worker does, alike ones `together`, the others one after the other."""
 
     name: str
     jobs: tuple[Job, ...]
+    together: bool = True
 
 
 @dataclass(frozen=True)
 class Done:
-    """How a batch went: its part, which jobs failed, and the seconds it took."""
+    """How a batch went: its part, which jobs failed, the seconds it took, and how many such jobs make a full stack."""
 
     part: parts.Part
     failed: tuple[str, ...]
     seconds: float
+    stack: int = 1
 
 
 @dataclass(frozen=True)
@@ -90,13 +98,13 @@ def run_batch(settings: Settings, batch: Batch) -> Done:
     began = time.perf_counter()
     prepare(settings, batch)
     try:
-        rows = _run(settings, batch)
+        rows, stacks, room = _run(settings, batch)
     except OSError as error:  # of the note; what goes wrong in a run is a row
         raise unwritable(settings.folder, error, "free some space and resume") from None
-    part = write_rows(settings.folder, batch.name, rows)
+    part = write_rows(settings.folder, batch.name, rows, stacks)
     _clear(settings, batch)
     lost = {job.key for job, tables in rows if tables["runs"]["status"] == "failed"}
-    return Done(part, tuple(sorted(lost)), time.perf_counter() - began)
+    return Done(part, tuple(sorted(lost)), time.perf_counter() - began, room)
 
 
 def _clear(settings: Settings, batch: Batch) -> None:
@@ -116,15 +124,41 @@ def clear_leftovers(folder: Path, done: Collection[str]) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def _run(settings: Settings, batch: Batch) -> list[tuple[Job, Tables]]:
-    """The tables of all jobs, one after the other."""
+def _run(settings: Settings, batch: Batch) -> tuple[list[tuple[Job, Tables]], list[Stacked], int]:
+    """The tables of all jobs, one by one or of those that were done together; and how many could be done together."""
     rows: list[tuple[Job, Tables]] = []
     with _note(settings, batch).open("w") as note:
+        stacks, room = _stacks(settings, batch, note)
+        done = {job.key for jobs, _ in stacks for job in jobs}
         for job in batch.jobs:
+            if job.key in done:
+                continue
             _write_note(note, job.key)
             rows += [(job, tables) for tables in _attempt(settings, batch, job)]
         _write_note(note, " " * len(job.key))  # at no run any more
-    return rows
+    return rows, stacks, room
+
+
+def _stacks(settings: Settings, batch: Batch, note: TextIO) -> tuple[list[Stacked], int]:
+    """What was done together, and how many such jobs make a full stack.
+
+    Jobs with a limit of their own, or a checkpoint to go on from, go one by one.
+    """
+    limited = settings.time_limit is not None or settings.memory_limit is not None
+    if limited or not (settings.together and batch.together):
+        return [], 1
+    jobs = [job for job in batch.jobs if not _saved(settings, job).exists()]
+    groups = groups_of(jobs, lambda job: _write_note(note, job.key))
+    stacks, room = [], max((group.room for group in groups), default=1)
+    for group in groups:
+        if len(group.jobs) == 1:
+            continue
+        _write_note(note, group.jobs[0].key)
+        try:
+            stacks.append((group.jobs, group.do()))
+        except Exception:  # whatever it is, the run that fails says so when it is done by itself
+            room = 1
+    return stacks, room
 
 
 def prepare(settings: Settings, batch: Batch) -> None:
@@ -154,11 +188,14 @@ def _write_note(file: TextIO, key: str) -> None:
     file.flush()
 
 
-def write_rows(folder: Path, batch: str, rows: Sequence[tuple[Job, Tables]]) -> parts.Part:
+def write_rows(
+    folder: Path, batch: str, rows: Sequence[tuple[Job, Tables]], stacks: Sequence[Stacked] = ()
+) -> parts.Part:
     """Write the tables of some runs as one part."""
-    table = nest([tables for _, tables in rows])
-    jobs = [job for job, _ in rows]
-    numbers = [sum(other is job for other in jobs[:place]) for place, job in enumerate(jobs)]
+    singles = [([job for job, _ in rows], nest([tables for _, tables in rows]))] if rows else []
+    table = stack([table for _, table in (*singles, *stacks)])
+    jobs = [job for jobs, _ in (*singles, *stacks) for job in jobs]
+    numbers = _numbers(jobs)
     marks: dict[str, Any] = {
         "key": pa.array([job.key for job in jobs]),
         "attempt": pa.array([job.attempt for job in jobs], pa.int64()),
@@ -168,6 +205,16 @@ def write_rows(folder: Path, batch: str, rows: Sequence[tuple[Job, Tables]]) -> 
     for place, (name, column) in enumerate(marks.items()):
         table = table.add_column(place, name, column)
     return parts.write(table, folder / "parts")
+
+
+def _numbers(jobs: Sequence[Job]) -> list[int]:
+    """For each row, how many rows of the same job come before it."""
+    before: Counter[str] = Counter()
+    numbers = []
+    for job in jobs:
+        numbers.append(before[job.key])
+        before[job.key] += 1
+    return numbers
 
 
 def merge_parts(settings: Settings, names: Sequence[str]) -> parts.Part:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.errors import InputError
-from fedabm.games.curves import Rows
+from fedabm.games.curves import Flags, Rows
 
-__all__ = ["Memory", "check_memory", "held", "put_rows", "row_of", "same_rows", "take_rows"]
+__all__ = ["Memory", "changed_rows", "check_memory", "held", "put_rows", "row_of", "same_rows", "take_rows"]
 
 #: arrays by name, whose first axis runs over owners, or tables of such arrays
 Memory = Mapping[str, Any]
@@ -90,6 +90,19 @@ def put_rows(memory: dict[str, Any], rows: Rows | None, given: Memory) -> None:
             put_rows(memory[name], rows, given[name])
         else:
             part[slice(None) if rows is None else rows] = given[name]
+
+
+def changed_rows(one: Memory, other: Memory, rows: int) -> Flags:
+    """Which of so many rows of two memories differ."""
+    changed = np.zeros(rows, dtype=bool)
+    for name, part in one.items():
+        if isinstance(part, Mapping):
+            changed |= changed_rows(part, other[name], rows)
+            continue
+        new = np.asarray(other[name])
+        same = (part == new) | (np.isnan(part) & np.isnan(new) if part.dtype.kind == "f" else False)
+        changed |= ~np.all(same.reshape(rows, -1), axis=1)
+    return changed
 
 
 def same_rows(one: Memory, other: Memory) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,10 +109,11 @@ class OwnerView:
 
     `before` is the step before the last (None: nothing is known of it).  `told` says whether the protocol tells owners
     how the accuracy changes with their own contribution; if not, the payoff knows its present height only.  `total` is
-    what all `present` owners together said they contributed.  `frozen`: the protocol asks owners to keep contributing
-    what they do.  `quota` is how much the mechanism asks for (None: that is up to them).  `owner` is the number of each
-    row's owner, `memory` what the strategy chose to remember (`Strategy.begin`), and `neighbours` what those whom the
-    scenario's network links them to did in the last step (None: there is no network).
+    what all `present` owners together said they contributed (one number, or one per row where several runs act
+    together).  `frozen`: the protocol asks owners to keep contributing what they do.  `quota` is how much the mechanism
+    asks for (None: that is up to them).  `owner` is the number of each row's owner, `memory` what the strategy chose to
+    remember (`Strategy.begin`), and `neighbours` what those whom the scenario's network links them to did in the last
+    step (None: there is no network).
     """
 
     step: int
@@ -123,7 +125,7 @@ class OwnerView:
     eagerness: Array | None = None
     before: Experience | None = None
     told: bool = True
-    total: float = 0.0
+    total: Any = 0.0
     present: int = 1
     frozen: bool = False
     quota: Array | None = None

@@ -62,9 +62,9 @@ class Transfers:
     def central(cls, payments: Array, reason: str) -> Transfers:
         """Payments through the server's account: negative ones are paid to it, positive ones come from it."""
         rows = np.flatnonzero(payments)
-        gets = payments[rows] > 0
-        payer, payee = np.where(gets, SERVER, rows), np.where(gets, rows, SERVER)
-        return cls(payer, payee, np.abs(payments[rows]), reason)
+        paid = payments.ravel()[rows]
+        payer, payee = np.where(paid > 0, SERVER, rows), np.where(paid > 0, rows, SERVER)
+        return cls(payer, payee, np.abs(paid), reason)
 
     @classmethod
     def between(cls, paid: Array, reason: str) -> Transfers:

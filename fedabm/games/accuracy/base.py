@@ -41,6 +41,8 @@ class Accuracy(ABC):
     costly: bool = False
     #: the protocol has fixed what owners contribute, and only the weights are trained from now on
     frozen: bool = False
+    #: nothing but the total counts, and no step changes anything: profiles (runs, n) serve many runs at once
+    stacks: bool = False
     #: (n,) what every owner's own training in this step gained it on its own test part; None: nobody measured it
     progress: Array | None = None
 
@@ -174,7 +176,8 @@ class Exposure(Accuracy):
     def curves(self, profile: Array) -> Along:
         """v(exposure from the others + own weight * own contribution)."""
         profile = np.asarray(profile, dtype=float)
-        return Along(self.curve, self.curve_slope, self.from_others(profile), self.own_weights(len(profile)))
+        weights = np.broadcast_to(self.own_weights(profile.shape[-1]), profile.shape)
+        return Along(self.curve, self.curve_slope, self.from_others(profile), weights)
 
     def from_others(self, profile: Array) -> Array:
         """sum_{j != i} W_ij s_j: the exposure to everybody else's data."""
@@ -185,13 +188,13 @@ class Exposure(Accuracy):
     def kinks(self, profile: Array) -> Array:
         """The own contribution from which on the model is worth anything; none where the others' data suffice."""
         if self.viable <= 0:
-            return np.empty((len(profile), 0))
+            return np.empty((*np.shape(profile), 0))
         return self.meeting(profile, np.array([self.viable]))
 
     def meeting(self, profile: Array, exposures: Array) -> Array:
         """The own contributions (n, b) at which the exposure is each of these (b,); infinite where there is none."""
         along = self.curves(profile)
-        return _needed(exposures, along.base[:, None], along.weight[:, None])
+        return _needed(exposures, along.base[..., None], along.weight[..., None])
 
     def spillovers(self, profile: Array) -> Curve:
         """sum_{j != i} v(exposure of j from all but i + W_ji * own contribution)."""
@@ -221,9 +224,9 @@ def sum_of_others(x: Array) -> Array:
     >>> sum_of_others(np.array([1e20, 3.0, 4.0]))
     array([7.e+00, 1.e+20, 1.e+20])
     """
-    others = np.zeros(len(x))
-    np.cumsum(x[:-1], out=others[1:])
-    others[:-1] += np.cumsum(x[:0:-1])[::-1]
+    others = np.zeros(x.shape)
+    np.cumsum(x[..., :-1], axis=-1, out=others[..., 1:])
+    others[..., :-1] += np.cumsum(x[..., :0:-1], axis=-1)[..., ::-1]
     return others
 
 

@@ -33,6 +33,7 @@ class PacBound(Exposure):
     complexity: float = 1.0
     monotone = True
     concave = True
+    stacks = True
 
     def __post_init__(self) -> None:
         check_positive("accuracy ceiling", self.ceiling)

@@ -36,6 +36,7 @@ class PowerLaw(Exposure):
     ceiling: float = 1.0
     monotone = True
     concave = True
+    stacks = True
 
     def __post_init__(self) -> None:
         for name in ("scale", "exponent", "offset", "ceiling"):
@@ -88,6 +89,7 @@ class GroupWeighted(PowerLaw):
 
     weights: Any = ((1.0,),)
     groups: Any = (0,)
+    stacks = False
 
     def __init__(
         self,

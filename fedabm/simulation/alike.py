@@ -1,0 +1,67 @@
+"""Which runs can be stepped together, and why others cannot.
+
+Together means: one row per owner of every run.  Owners decide row by row anyway, so all that must be stated for many
+runs at once is what a mechanism offers; mechanisms and accuracies that can say so (`stacks`).  Whatever happens to
+single runs only (owners that come and go, networks, training, budgets) is left to the federation itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from fedabm.games.costs import PowerCost
+from fedabm.games.valuation import Received
+from fedabm.simulation.activation import Simultaneous
+from fedabm.simulation.scenario import OwnerProfile, Scenario
+
+__all__ = ["kind_of", "why_alone"]
+
+
+def why_alone(scenario: Scenario) -> str | None:
+    """What keeps a scenario's runs from being stepped together with others; None: nothing."""
+    for part in (scenario.mechanism, scenario.accuracy):
+        if not (_ours(part) and part.stacks):
+            return type(part).__name__
+    for what, plain in (
+        ("an order of turns", isinstance(scenario.activation, Simultaneous)),
+        ("a valuation of its own", type(scenario.valuation) is Received),
+        ("payments in stages", scenario.pay_every == 1),
+        ("a network", scenario.network is None),
+        ("columns of its own", not scenario.columns),
+        ("seats for newcomers", scenario.seats is None),
+    ):
+        if not plain:
+            return what
+    return next((reason for owner in scenario.owners if (reason := _why_owner(owner))), None)
+
+
+def _why_owner(owner: OwnerProfile) -> str | None:
+    if not (_ours(owner.strategy) and owner.strategy.stacks):
+        return type(owner.strategy).__name__
+    if not isinstance(owner.cost, PowerCost):
+        return type(owner.cost).__name__
+    if owner.agent is not None:
+        return "agents of its own"
+    if owner.joins != 1:
+        return "owners that come later"
+    return None if np.isinf(owner.budget) else "budgets"
+
+
+def kind_of(scenario: Scenario) -> Hashable:
+    """Scenarios of one kind are stepped together: equal but for their owners, of which there are as many.
+
+    Formulas may take another branch where all costs are linear, so that is part of the kind, too.
+    """
+    linear = all(owner.cost.linear for owner in scenario.owners)
+    settings = (scenario.steps, scenario.tolerance, scenario.record, scenario.gap_tolerance)
+    return (len(scenario.owners), linear, scenario.mechanism, scenario.accuracy, scenario.stopping, *settings)
+
+
+def _ours(part: Any) -> bool:
+    """Whether all of it is this library's, which keeps to the rule that a row depends on nothing but itself."""
+    parts = (getattr(part, name) for name in getattr(part, "__dataclass_fields__", ()))
+    nested = (inner for inner in parts if hasattr(inner, "__dataclass_fields__"))
+    return type(part).__module__.startswith("fedabm.") and all(map(_ours, nested))

@@ -1,0 +1,91 @@
+"""Runs that are stepped together are the same as run by run, bit for bit."""
+
+import numpy as np
+import pytest
+
+from fedabm import Federation, Scenario, mechanisms, population
+from fedabm.games.accuracy import GroupWeighted, PacBound, PowerLaw
+from fedabm.games.costs import Linear, Quadratic
+from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, ProportionalData, TullockContest
+from fedabm.results.nested import nest, nest_stacked
+from fedabm.simulation.alike import kind_of, why_alone
+from fedabm.simulation.stack import Stack
+from fedabm.simulation.stopping import Never, Steady
+from fedabm.strategies import EXP3, BestResponse, FictitiousPlay, GradientResponse, Liar, Quitter, RegretMatching
+from fedabm.sweep.jobs import _tables
+
+SOME = (BestResponse(), BestResponse(0.4), GradientResponse(1.0), Liar(BestResponse(), cost_factor=2.0), EXP3())
+RULES = {
+    "no payments": NoPayments(),
+    "subsidy": ContributionSubsidy(0.03),
+    "optimal cost sharing": CostSharing(),
+    "cost sharing": CostSharing(0.3),
+    "proportional": ProportionalData(0.5),
+    "contest": TullockContest(0.2),
+}
+
+
+def draw(seed, rule=RULES["no payments"], strategies=BestResponse(0.4), owners=5, cost=Linear, **settings):  # noqa: B008
+    rng = np.random.default_rng(seed)
+    rates, sizes = rng.uniform(0.01, 0.2, owners), rng.uniform(5.0, 10.0, owners)
+    people = population([cost(rate) for rate in rates], sizes, strategies, starts=rng.uniform(0.0, 5.0, owners))
+    return Scenario(people, **{"accuracy": PowerLaw(), "mechanism": rule, "steps": 12, **settings})
+
+
+def same(scenarios, seeds):
+    assert {why_alone(one) for one in scenarios} == {None}
+    assert len({kind_of(one) for one in scenarios}) == 1
+    together = nest_stacked(Stack(scenarios, seeds).run())
+    alone = nest([_tables(Federation(one, seed).run().frames()) for one, seed in zip(scenarios, seeds, strict=True)])
+    assert together.equals(alone.drop_columns(["wall_time"]))
+    return together
+
+
+def test_every_mechanism_that_says_so_can_be_stacked():
+    said = {kind for name in mechanisms.__all__ if getattr(kind := getattr(mechanisms, name), "stacks", False)}
+    assert said == {type(rule) for rule in RULES.values()}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_frames_are_those_of_single_runs_for_every_rule_and_kind_of_owner(name):
+    same([draw(seed, RULES[name], SOME) for seed in range(4)], [7, 3, 1, 2])
+
+
+@pytest.mark.parametrize("name", ["no payments", "cost sharing"])
+def test_costs_that_bend(name):
+    same([draw(seed, RULES[name], cost=Quadratic) for seed in range(3)], [0, 1, 2])
+
+
+def test_runs_end_when_they_would_by_themselves():
+    """Some rest early, some use up their steps; what is recorded is the same."""
+    found = same([draw(seed, steps=60, record=7) for seed in range(5)], list(range(5)))
+    steps = found["steps"].to_pylist()
+    assert len(set(steps)) > 1
+    assert "converged" in found["status"].to_pylist()
+
+
+@pytest.mark.parametrize("stopping", [Never(), Steady(10, tolerance=0.1)])
+def test_stopping_rules_see_one_run_each(stopping):
+    same([draw(seed, steps=40, strategies=EXP3(), record=None, stopping=stopping) for seed in range(3)], [4, 5, 6])
+
+
+def test_learners_remember_by_run_and_see_the_total_of_their_own_run():
+    learners = (FictitiousPlay(), RegretMatching(), BestResponse(), BestResponse(), BestResponse())
+    same([draw(seed, strategies=learners) for seed in range(3)], [0, 1, 2])
+
+
+def test_minimum_viability_is_proven_run_by_run():
+    same([draw(seed, accuracy=PacBound(), owners=3) for seed in range(2)], [0, 1])
+    same([draw(seed, accuracy=PowerLaw(scale=3.0)) for seed in range(2)], [0, 1])
+
+
+def test_what_happens_to_single_runs_only_is_left_to_the_federation():
+    assert why_alone(draw(0, mechanisms.ShapleyShare())) == "ShapleyShare"
+    assert why_alone(draw(0, accuracy=GroupWeighted([[1.0]], [0] * 5))) == "GroupWeighted"
+    assert why_alone(draw(0, strategies=Quitter(BestResponse()))) == "Quitter"
+    assert why_alone(draw(0, strategies=Mine())) == "Mine"
+    assert why_alone(draw(0, pay_every=2)) == "payments in stages"
+
+
+class Mine(BestResponse):
+    """Nobody has looked whether it acts row by row."""
