@@ -71,7 +71,7 @@ def _arrow(frame: pd.DataFrame | Mapping[str, Sequence[Any]]) -> pa.Table:
     return pa.table({str(name): _array(column) for name, column in frame.items() if name != "run"})
 
 
-def _values(column: Sequence[Any]) -> pa.Array:
+def _values(column: Any) -> pa.Array:
     """A list as Arrow; what Arrow cannot hold becomes its text."""
     try:
         return pa.array(column, from_pandas=True)

@@ -220,7 +220,8 @@ class Stack:
 
     def _flat(self, offers: Offers) -> Offers:
         """Offers in a table as offers row by row."""
-        return offers.take(np.unravel_index(np.arange(len(self.people)), (len(self.runs), self.owners)))
+        places: Any = np.unravel_index(np.arange(len(self.people)), (len(self.runs), self.owners))
+        return offers.take(places)
 
     def _reports(self) -> Reports:
         """What the owners of every run have told their server."""

@@ -25,7 +25,7 @@ class Quitter(Wrapper):
     tolerance: float = 0.0
     chance: float = 1.0
     #: only who has lost draws
-    stacks: ClassVar[bool] = False  # type: ignore[misc, override]
+    stacks: ClassVar[bool] = False  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         super().__post_init__()
