@@ -47,7 +47,15 @@ def run(
     largest_claim: float = 2.0,
     mechanisms: tuple[Mechanism, ...] = RULES,
 ) -> None:
-    """Search, prove where that can be done, let the others answer, and draw it."""
+    """Search, prove where that can be done, let the others answer, and draw it.
+
+    costs          cost of one unit of data, one per owner
+    capacity       data that every owner has
+    largest_claim  an owner may claim up to so many times what it has
+    mechanisms     the mechanisms to be lied to
+
+    Takes seconds.
+    """
     check_positive("capacity", capacity)
     limits, effort = Limits(claim=largest_claim), Effort(seed=study.seed)
     rows = []

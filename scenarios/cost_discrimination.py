@@ -53,7 +53,20 @@ def run(
     complexity: float = 1.0,
     simulated: int = 20,
 ) -> None:
-    """Both mechanisms for every mixture; a small federation of each is simulated."""
+    """Both mechanisms for every mixture; a small federation of each is simulated.
+
+    owners      number of owners
+    low         cost of a sample for low-cost owners
+    high        cost of a sample for the others
+    fractions   shares of low-cost owners, each a point of the picture
+    outside     what an owner has that leaves: what it reaches alone, or nothing
+    tuned_for   what the exponent of proportional data is chosen for: data of low-cost owners, or in total
+    ceiling     the best accuracy that any amount of data can reach
+    complexity  complexity k of the problem: how much data a given accuracy takes
+    simulated   owners in the small federations that are simulated
+
+    Takes seconds.
+    """
     if not 0 < low < high:
         raise InputError(f"costs must be 0 < low < high, got {low:g} and {high:g}; raise high")
     if not fractions:

@@ -47,7 +47,19 @@ def run(
     highest_cost: float = 0.003,
     rule: Rule = FedAvg(),  # noqa: B008  (frozen)
 ) -> None:
-    """Measure the curve, train the four federations and draw them."""
+    """Measure the curve, train the four federations and draw them.
+
+    owners        number of owners
+    free_riders   how many of them never contribute, in the second run
+    network       which network is trained, by name (see fedabm.learning.NETWORKS)
+    alpha         how unequal the owners' classes are: the parameter of a Dirichlet distribution, small is unequal
+    interval      samples between two points of the public accuracy curve
+    rounds        rounds of training for each point of the curve
+    highest_cost  cost of a sample for the dearest owner; the others have a tenth of it or more
+    rule          how the server learns from what owners send
+
+    Takes seconds.
+    """
     check_count("owners", owners)
     check_range("free_riders", free_riders, 0, owners)
     check_whole("interval", interval)

@@ -39,7 +39,15 @@ from fedabm.study.study import Study
 
 
 def run(study: Study, owners: int = 40, rounds: int = 60, rate: float = 0.004, overstatement: float = 2.0) -> None:
-    """Train under all four rules, and draw what happens."""
+    """Train under all four rules, and draw what happens.
+
+    owners         number of owners
+    rounds         rounds of training
+    rate           the subsidy: money for each sample above the mean of the others
+    overstatement  liars claim so many times what they give
+
+    Takes about a minute.
+    """
     check_count("owners", owners, 5)
     check_count("rounds", rounds)
     data = from_partition(load("digits"), SizeSkew(owners, sigma=0.5), seed=study.seed, test_share=0.2)

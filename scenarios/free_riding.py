@@ -32,7 +32,16 @@ def run(
     overstatement: float = 2.0,
     rate: float = 0.012,
 ) -> None:
-    """Simulate both mechanisms on the same owners and draw them side by side."""
+    """Simulate both mechanisms on the same owners and draw them side by side.
+
+    owners         number of owners
+    free_riders    how many of them never contribute
+    liars          how many of them claim more than they give
+    overstatement  liars claim so many times what they give
+    rate           the subsidy: money for each unit of data above the mean of the others
+
+    Takes seconds.
+    """
     check_count("owners", owners)
     check_range("free_riders", free_riders, 0, owners)
     check_range("liars", liars, 0, owners)

@@ -38,7 +38,18 @@ def run(
     ceiling: float = 0.95,
     complexity: float = 1.0,
 ) -> None:
-    """Simulate and solve federations of several sizes, then the same with costs `too_high` times as high."""
+    """Simulate and solve federations of several sizes, then the same with costs `too_high` times as high.
+
+    owners      number of owners in the simulated federation
+    lowest      cost of a sample for the cheapest owner
+    highest     cost of a sample for the dearest owner
+    too_high    by what all costs are multiplied in the second part
+    sizes       numbers of owners, each a point of the picture
+    ceiling     the best accuracy that any amount of data can reach
+    complexity  complexity k of the problem: how much data a given accuracy takes
+
+    Takes seconds.
+    """
     if not 0 < lowest < highest < np.inf:
         raise InputError(f"costs must be 0 < lowest < highest, got {lowest:g} and {highest:g}; raise highest")
     check_positive("too_high", too_high)

@@ -49,7 +49,18 @@ def run(
     points: int = 120,
     losses: str = "",
 ) -> None:
-    """Simulate `companies` that start with all they could pay for, and compute the smallest number that works."""
+    """Simulate `companies` that start with all they could pay for, and compute the smallest number that works.
+
+    exponent   how fast the loss falls with the tokens; the paper prints 0.95
+    worth      what the best model is worth to a company (USD)
+    cost       cost of a token (USD)
+    tokens     tokens below which a model is worth nothing
+    companies  number of companies in the simulated federation
+    points     points of the curves in the picture
+    losses     a CSV file with columns tokens and loss, to which the law is fitted (empty: none)
+
+    Takes seconds.
+    """
     check_range("exponent", exponent, 1e-3, 10.0)
     for name, value in (("worth", worth), ("cost", cost), ("tokens", tokens)):
         check_range(name, value, 1e-30, 1e30)

@@ -33,7 +33,16 @@ from fedabm.study.study import Study
 def run(
     study: Study, preset: Preset = "quick", data: Data = "auto", attack: str = "random_model", seeds: int = 3
 ) -> None:
-    """Train in the market and alone; who pays whom, who earns, and whose model gets better."""
+    """Train in the market and alone; who pays whom, who earns, and whose model gets better.
+
+    preset  size of the study: quick takes minutes, decisive an hour or so on the paper's data, paper the paper's own
+            sizes
+    data    which data set (auto: the preset's own)
+    attack  what the attacker sells in place of its model
+    seeds   how often it is repeated with new draws
+
+    Takes some minutes with preset=quick.
+    """
     check_count("seeds", seeds)
     setting = _setting(market_setting(preset, data, len(INCLUSIVE_MARKET), "cluster", rounds=20))
     markets = [_one_seed(study, setting, attack, seed) for seed in range(study.seed, study.seed + seeds)]

@@ -33,7 +33,16 @@ def run(
     ceiling: float = 0.95,
     points: int = 200,
 ) -> None:
-    """Let every owner decide alone, then sweep its marginal cost."""
+    """Let every owner decide alone, then sweep its marginal cost.
+
+    costs         cost of a sample, one per owner that is shown
+    complexity    complexity k of the problem: how much data a given accuracy takes
+    complexities  complexities k for which the optimum is drawn against the cost
+    ceiling       the best accuracy that any amount of data can reach
+    points        points of the curves in the picture
+
+    Takes seconds.
+    """
     if not costs or not complexities:
         raise InputError("costs and complexities need values, got an empty list; give at least one of each")
     check_positive("costs", costs)

@@ -45,7 +45,15 @@ def run(
     tries: int = 40,
     owners: int = 3,
 ) -> None:
-    """Learn without and with lies under every mechanism; table and curves."""
+    """Learn without and with lies under every mechanism; table and curves.
+
+    mechanisms  the mechanisms under which it learns
+    rounds      rounds of the cross-entropy method
+    tries       actions tried in each round
+    owners      number of owners, of which the first learns
+
+    Takes seconds.
+    """
     from fedabm.environment import OwnerEnv  # Gymnasium is an extra
 
     check_count("rounds", rounds)

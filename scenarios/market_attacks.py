@@ -57,6 +57,21 @@ def run(
     """Every attack under every rule, beside the same federation without it; `full`: on whole parameters.
 
     A `scale` of 0 stands for that of the attack, a `similarity_weight` or `unit_cost` of 0 for that of the preset.
+
+    preset             size of the study: quick takes minutes, decisive an hour or so on the paper's data, paper the
+                       paper's own sizes
+    data               which data set (auto: the preset's own)
+    attacks            what the attacker does to the model it sends, each in runs of its own
+    rules              ways of sharing models, by name
+    attacker           number of the owner that attacks, from 0
+    against            what the attack is compared with: the same owner honest, or absent
+    full               whether whole parameters are tampered with, or updates only
+    scale              how strong the attack is (0: as the attack says)
+    similarity_weight  how much the market weighs that models are alike (0: as the preset says)
+    unit_cost          cost of a sample (0: as the preset says)
+    seeds              how often it is repeated with new draws
+
+    Takes some minutes with preset=quick.
     """
     check_count("seeds", seeds)
     setting = _setting(market_setting(preset, data, 9, "cluster"), similarity_weight, unit_cost)

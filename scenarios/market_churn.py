@@ -36,7 +36,19 @@ def run(
     joins: int = 5,
     seeds: int = 3,
 ) -> None:
-    """Every rule with strict and with hesitant quitters; the last owner of each group joins late."""
+    """Every rule with strict and with hesitant quitters; the last owner of each group joins late.
+
+    preset     size of the study: quick takes minutes, decisive an hour or so on the paper's data, paper the paper's own
+               sizes
+    data       which data set (auto: the preset's own)
+    split      how data differ between owners
+    rules      ways of sharing models, by name
+    newcomers  how many of the twelve owners join late
+    joins      round in which they join
+    seeds      how often it is repeated with new draws
+
+    Takes some minutes with preset=quick.
+    """
     check_count("seeds", seeds)
     check_whole("joins", joins)
     setting = market_setting(preset, data, 12, split)

@@ -36,7 +36,17 @@ def run(
     owners: int = 10,
     seeds: int = 3,
 ) -> None:
-    """Run every rule on every partition with every seed."""
+    """Run every rule on every partition with every seed.
+
+    preset  size of the study: quick takes minutes, decisive an hour or so on the paper's data, paper the paper's own
+            sizes
+    data    which data set (auto: the preset's own)
+    splits  how data differ between owners, each in runs of its own: niid, cluster or skew
+    owners  number of owners
+    seeds   how often it is repeated with new draws
+
+    Takes some minutes with preset=quick.
+    """
     check_count("seeds", seeds)
     tables = []
     used = []

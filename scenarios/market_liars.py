@@ -51,6 +51,16 @@ def run(
     """The honest market, then every lie; `friend` lies along where two collude, which the decisive preset leaves out.
 
     A single factor of 0 stands for those of the preset.
+
+    preset   size of the study: quick takes minutes, decisive an hour or so on the paper's data, paper the paper's own
+             sizes
+    data     which data set (auto: the preset's own)
+    factors  by what the liar multiplies size, cost or eagerness (a single 0: as the preset says)
+    liar     number of the owner that lies, from 0
+    friend   number of the owner that lies along, from 0
+    seeds    how often it is repeated with new draws
+
+    Takes some minutes with preset=quick.
     """
     check_count("seeds", seeds)
     told = PRESETS[preset] if factors == (0.0,) else dict.fromkeys(PRESETS[preset], factors)

@@ -21,7 +21,17 @@ def run(
     owners: int = 10,
     seeds: int = 3,
 ) -> None:
-    """Run every rule with every seed and show all owners."""
+    """Run every rule with every seed and show all owners.
+
+    preset  size of the study: quick takes minutes, decisive an hour or so on the paper's data, paper the paper's own
+            sizes
+    data    which data set (auto: the preset's own)
+    split   how data differ between owners
+    owners  number of owners
+    seeds   how often it is repeated with new draws
+
+    Takes some minutes with preset=quick.
+    """
     check_count("seeds", seeds)
     setting = market_setting(preset, data, owners, split)
     for seed in range(study.seed, study.seed + seeds):

@@ -45,7 +45,18 @@ def run(
     between: float = 0.9,
     factors: tuple[float, ...] = (0.1, 0.2, 0.5, 0.8, 1.0, 1.25, 2.0, 5.0, 10.0),
 ) -> None:
-    """Settle the market, measure its graph, and let everyone lie in turn."""
+    """Settle the market, measure its graph, and let everyone lie in turn.
+
+    rounds             rounds of trade
+    similarity_weight  how much the market weighs that models are alike
+    eagerness          how much an owner wants a better model, in money
+    unit_cost          cost of a sample
+    within             distance of models in the same cluster
+    between            distance of models in different clusters
+    factors            by what a liar multiplies size, cost or eagerness, each in turn
+
+    Takes seconds.
+    """
     check_count("rounds", rounds)
     check_range("within", within, 0.0, 2.0)
     check_range("between", between, 0.0, 2.0)

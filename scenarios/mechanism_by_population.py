@@ -110,7 +110,17 @@ def run(
     slow: bool = False,
     folder: str = "",
 ) -> None:
-    """Sweep over mechanisms and populations, tabulate and draw heat maps."""
+    """Sweep over mechanisms and populations, tabulate and draw heat maps.
+
+    owners  numbers of owners, each a population of its own
+    shares  shares of free-riders or liars, each a population of its own; none of them comes first
+    seeds   how often it is repeated with new draws
+    steps   steps of each run
+    slow    whether Screening and ProportionalShapley take part, which take seconds per run
+    folder  where the sweep is kept, to go on later (empty: nowhere)
+
+    Takes seconds.
+    """
     for share in shares:
         check_range("share", share, 0.0, 1.0)
     for count in owners:

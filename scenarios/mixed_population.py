@@ -65,6 +65,14 @@ def run(
 
     `changes` = 0 lets owners change one after the other, at most six and all but one; in runs shortened by --steps only
     the first.  `seeds` = 0 takes the preset's number.
+
+    preset        size of the study: quick takes minutes, paper the sizes of the paper
+    data          which data set (auto: the preset's own, or digits where its files are not at hand)
+    highest_cost  what all data of the dearest owner cost it, in units of accuracy
+    changes       how many owners change, one after the other (0: six, or all but one)
+    seeds         how often it is repeated with new draws (0: as often as the preset says)
+
+    Takes some minutes with preset=quick.
     """
     check_whole("changes", changes, 0)
     check_positive("highest_cost", highest_cost)

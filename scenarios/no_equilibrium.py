@@ -32,7 +32,13 @@ _COLOURS = sns.color_palette("colorblind")
 
 
 def run(study: Study, epsilon: float = 1 / 32, rounds: int = 12) -> None:
-    """Let the owners respond in turn, and ask the solver for an equilibrium."""
+    """Let the owners respond in turn, and ask the solver for an equilibrium.
+
+    epsilon  half of the width over which accuracies rise around 1/2
+    rounds   rounds in which owners respond in turn
+
+    Takes seconds.
+    """
     check_count("rounds", rounds)
     game = Game(ring(epsilon), [0.25] * 3, 1.0, NoPayments())
     people = population([0.25] * 3, 1.0)

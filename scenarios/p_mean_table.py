@@ -110,6 +110,18 @@ def run(
     """The four protocols on the same owners and seeds; `owners` and `seeds` = 0 take the preset's numbers.
 
     That is 10 owners, but 100 for CIFAR-10 in the paper's preset.
+
+    preset    size of the study: quick takes minutes, decisive an hour or so on the paper's data, paper the paper's own
+              sizes
+    data      which data set (auto: the preset's own, or digits where its files are not at hand)
+    owners    number of owners (0: as the preset says)
+    cost      cost of a sample, in units of accuracy
+    goal      accuracy below which MWFed gives an owner more weight
+    mw_share  share of all data that MWFed uses in a round
+    envelope  whether owners respond to the least concave curve above the measured points
+    seeds     how often it is repeated with new draws (0: as often as the preset says)
+
+    Takes some minutes with preset=quick.
     """
     check_positive("cost", cost)
     check_range("mw_share", mw_share, 1e-6, 1.0)

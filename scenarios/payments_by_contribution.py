@@ -40,6 +40,16 @@ def run(
     """2P-UPBReD without and with budgets; `seeds` = 0 takes the preset's number, twice that in `quick`.
 
     Owners have log-normal sizes with `sigma`; writers of FEMNIST, which the paper shows, or MNIST have what they have.
+
+    preset   size of the study: quick takes minutes, decisive an hour or so on the paper's data, paper the paper's own
+             sizes
+    data     which data set (auto: the preset's own, or digits where its files are not at hand)
+    subsidy  money for each sample above the mean of the others
+    budget   money that an owner has for the whole run, in the second part
+    sigma    how unequal owners are in size: deviation of the logarithms
+    seeds    how often it is repeated with new draws (0: as often as the preset says, quick twice that)
+
+    Takes some minutes with preset=quick.
     """
     for name, value in (("subsidy", subsidy), ("budget", budget), ("sigma", sigma)):
         check_positive(name, value)

@@ -46,7 +46,19 @@ def run(
     complexity: float = 1.0,
     simulated: int = 100,
 ) -> None:
-    """Compute the largest symmetric equilibrium of each rule and power, and play small federations from there."""
+    """Compute the largest symmetric equilibrium of each rule and power, and play small federations from there.
+
+    owners      number of owners
+    cost        cost of a sample
+    powers      exponents p of the rules, each a point of the picture
+    outside     what an owner has that leaves: what it reaches alone, or nothing
+    deviations  which deviations an equilibrium must withstand: all, or small ones only
+    ceiling     the best accuracy that any amount of data can reach
+    complexity  complexity k of the problem: how much data a given accuracy takes
+    simulated   owners in the small federations that are simulated
+
+    Takes seconds.
+    """
     if not powers:
         raise InputError("powers need values, got an empty list; give at least one")
     for power in powers:

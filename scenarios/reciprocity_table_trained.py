@@ -69,6 +69,17 @@ def run(
     """Fit, solve (budget=paper: 1000 steps of size 10 from s = 1 instead), train, and measure.
 
     `data` = all takes what is there; `cost` (the highest, of a batch), `rounds` and `seeds` = 0 take the preset's.
+
+    preset  size of the study: quick takes minutes, decisive an hour or so on the paper's data, paper the paper's own
+            sizes
+    data    which data set; all takes those that are at hand
+    budget  how contributions are found: to the equilibrium, or by the paper's 1000 steps
+    chance  what no data are worth in the fit: a free parameter, or zero as printed
+    cost    highest cost of a batch, in units of accuracy (0: as the preset says)
+    rounds  rounds of training (0: as the preset says)
+    seeds   how often it is repeated with new draws (0: as often as the preset says)
+
+    Takes some minutes with preset=quick.
     """
     check_positive("cost", cost, zero=True)
     check_count("rounds", rounds, 0)

@@ -38,7 +38,19 @@ def run(
     complexity: float = 1.0,
     points: int = 61,
 ) -> None:
-    """Simulate the corrected and the printed menu, then follow both over the probability of low cost."""
+    """Simulate the corrected and the printed menu, then follow both over the probability of low cost.
+
+    low          low cost of a sample
+    high         high cost of a sample
+    probability  how likely low cost is
+    others       samples that all others give together, where one owner is looked at
+    owners       number of owners in the simulated federation
+    ceiling      the best accuracy that any amount of data can reach
+    complexity   complexity k of the problem: how much data a given accuracy takes
+    points       points of the curves in the picture
+
+    Takes seconds.
+    """
     check_count("owners", owners)
     check_count("points", points, 2)
     check_positive("others", others, zero=True)

@@ -43,7 +43,17 @@ def run(
     highest_cost: float = 0.004,
     power: float = 0.5,
 ) -> None:
-    """Measure the curve, train under four rules, and compare what was promised with what was handed out."""
+    """Measure the curve, train under four rules, and compare what was promised with what was handed out.
+
+    owners        number of owners
+    network       which network is trained, by name (see fedabm.learning.NETWORKS)
+    rounds        rounds of training
+    interval      samples between two points of the public accuracy curve
+    highest_cost  cost of a sample for the dearest owner; the others have a tenth of it or more
+    power         exponent of the proportional rules
+
+    Takes seconds.
+    """
     check_count("owners", owners, 2)
     check_whole("interval", interval)
     check_count("rounds", rounds)

@@ -114,7 +114,18 @@ def run(
     start: float = 1.0,
     seeds: int = 0,
 ) -> None:
-    """Train with stage payments; costs of a batch are uniform up to `cost`; `start` (batches) = 0: half of the data."""
+    """Train with stage payments; costs of a batch are uniform up to `cost`; `start` (batches) = 0: half of the data.
+
+    preset  size of the study: quick takes minutes, decisive an hour or so on the paper's data, paper the paper's own
+            sizes
+    data    which data set (auto: the preset's own, or digits where its files are not at hand)
+    index   how shares of progress are weighted
+    cost    highest cost of a batch, in units of accuracy
+    start   batches with which owners begin (0: half of their data)
+    seeds   how often it is repeated with new draws (0: as often as the preset says)
+
+    Takes some minutes with preset=quick.
+    """
     check_positive("cost", cost)
     check_positive("start", start, zero=True)
     dataset = choose(data, study.note)

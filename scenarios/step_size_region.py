@@ -38,7 +38,14 @@ def run(
     bound: float = 1.0,
     cross: tuple[float, ...] = (0.1, 0.3, 0.5),
 ) -> None:
-    """Draw the allowed steps against lambda for some P~, and the largest one over both."""
+    """Draw the allowed steps against lambda for some P~, and the largest one over both.
+
+    owners  number of owners n
+    bound   bound L on how fast gradients change
+    cross   values of P~, how much contributions disturb the training of the weights, each a curve
+
+    Takes seconds.
+    """
     check_positive("owners", owners)
     check_number("bound", bound)
     check_positive("cross", cross, zero=True)

@@ -84,7 +84,21 @@ def run(
     steps: int = 20,
     population_size: int = 50,
 ) -> None:
-    """Play all mixtures under all mechanisms, and say what survives."""
+    """Play all mixtures under all mechanisms, and say what survives.
+
+    strategies       the strategies that meet
+    mechanisms       the mechanisms under which they meet
+    accuracy         what models are worth
+    owners           number of owners in a federation
+    cost             mean cost of a unit of data
+    spread           by which share of it costs differ between owners, up or down
+    capacity         data that every owner has
+    seeds            how many populations are drawn
+    steps            steps of each run
+    population_size  owners in the small population in which chance decides who is copied
+
+    Takes seconds.
+    """
     check_count("owners", owners, 2, _LARGEST)
     check_count("seeds", seeds)
     check_count("steps", steps)

@@ -40,7 +40,17 @@ def run(
     subsidy: float = 0.5,
     start: float = 1.0,
 ) -> None:
-    """Run both algorithms on the same owners; the second also with eta = 1/M and with unequal capacities."""
+    """Run both algorithms on the same owners; the second also with eta = 1/M and with unequal capacities.
+
+    costs     cost of a unit of data, one per owner
+    capacity  data that every owner has
+    gamma     step size of contributions
+    eta       step size of the weights
+    subsidy   money for each unit of data above the mean of the others, in the first phase
+    start     data with which owners begin under 2P-UPBReD
+
+    Takes seconds.
+    """
     model = JointQuadratic(rate=eta)
     moves = GradientResponse(gamma)
     n = len(costs)

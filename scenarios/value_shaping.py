@@ -38,7 +38,18 @@ def run(
     shown_cost: float = 1e-3,
     points: int = 25,
 ) -> None:
-    """Play a small federation for the offer's picture, then compute totals for large ones."""
+    """Play a small federation for the offer's picture, then compute totals for large ones.
+
+    owners        number of owners in the large federation
+    cost          cost of a sample there
+    complexities  complexities k, each a curve
+    ceiling       the best accuracy that any amount of data can reach
+    shown_owners  number of owners in the federation whose offer is drawn
+    shown_cost    cost of a sample there
+    points        points of the curves in the picture
+
+    Takes seconds.
+    """
     if not complexities:
         raise InputError("complexities need values, got an empty list; give at least one")
     check_positive("costs", (cost, shown_cost))

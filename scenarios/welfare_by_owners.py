@@ -33,7 +33,17 @@ def run(
     subsidy: float = 2.0,
     seeds: int = 0,
 ) -> None:
-    """The four protocols for each number of owners; `owners` and `seeds` = 0 take the preset's."""
+    """The four protocols for each number of owners; `owners` and `seeds` = 0 take the preset's.
+
+    preset   size of the study: quick takes minutes, decisive an hour or so on the paper's data, paper the paper's own
+             sizes
+    data     which data set (auto: the preset's own, or digits where its files are not at hand)
+    owners   numbers of owners, each a point of the picture (a single 0: as the preset says)
+    subsidy  money for each sample above the mean of the others
+    seeds    how often it is repeated with new draws (0: as often as the preset says)
+
+    Takes some minutes with preset=quick.
+    """
     check_positive("subsidy", subsidy, zero=True)
     chosen, dataset = setting(preset, data, study.note)
     counts = owners if any(owners) else _COUNTS[preset]

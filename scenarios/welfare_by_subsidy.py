@@ -51,6 +51,15 @@ def run(
     """All protocols on the same owners, data and seeds; no `subsidies` and `seeds` = 0 take the preset's.
 
     The decisive preset has four subsidies on CIFAR-10, and none and the paper's 2 on other sets.
+
+    preset     size of the study: quick takes minutes, decisive an hour or so on the paper's data, paper the paper's own
+               sizes
+    data       which data set (auto: the preset's own, or digits where its files are not at hand)
+    subsidies  money for each sample above the mean of the others, each a point of the picture (none: as the preset
+               says)
+    seeds      how often it is repeated with new draws (0: as often as the preset says)
+
+    Takes some minutes with preset=quick.
     """
     subsidies = subsidies or ((0.0, 2.0) if preset == "decisive" and data != "cifar10" else _SUBSIDIES[preset])
     check_positive("subsidies", subsidies, zero=True)

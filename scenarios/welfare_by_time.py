@@ -41,7 +41,16 @@ def run(
     subsidy: float = 2.0,
     seeds: int = 0,
 ) -> None:
-    """The four protocols on the same owners; `seeds` = 0 takes the preset's number."""
+    """The four protocols on the same owners; `seeds` = 0 takes the preset's number.
+
+    preset   size of the study: quick takes minutes, decisive an hour or so on the paper's data, paper the paper's own
+             sizes
+    data     which data set (auto: the preset's own, or digits where its files are not at hand)
+    subsidy  money for each sample above the mean of the others
+    seeds    how often it is repeated with new draws (0: as often as the preset says)
+
+    Takes some minutes with preset=quick.
+    """
     check_positive("subsidy", subsidy, zero=True)
     chosen, dataset = setting(preset, data, study.note)
     if preset == "quick" and data != "sent140":

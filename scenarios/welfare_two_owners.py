@@ -32,7 +32,14 @@ _ALTERNATIVE = (0.2, 0.4)
 
 
 def run(study: Study, costs: tuple[float, ...] = (5.0, 4.0), ceiling: float = 8.0, capacity: float = 1.0) -> None:
-    """Solve both mechanisms, maximise the Nash product, and draw all points on its contours."""
+    """Solve both mechanisms, maximise the Nash product, and draw all points on its contours.
+
+    costs     cost of a unit of data, one for each of the two owners
+    ceiling   the best accuracy that any amount of data can reach
+    capacity  data that each owner has
+
+    Takes seconds.
+    """
     if len(costs) != 2:
         raise InputError(f"this picture needs two owners, got {len(costs)} costs; give for instance costs=5,4")
     free = Game(PowerLaw(exponent=1.0, offset=0.0, ceiling=ceiling), costs, capacity, NoPayments())

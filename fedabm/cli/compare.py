@@ -6,15 +6,18 @@ import argparse
 
 from fedabm.cli.run import command_word, run_scenario
 from fedabm.common.errors import InputError
-from fedabm.compare.example import write_example
+from fedabm.compare.example import GAME, write_example
 
 __all__ = ["begin", "compare"]
 
 
 def begin(options: argparse.Namespace) -> None:
     """Write the commented example, and say what to do with it."""
-    path = write_example(options.file)
-    print(f"Written: {path}\nRun it:  {command_word()} run {path}")
+    if options.game:
+        path, verb = write_example(options.file or "game.toml", GAME), "solve"
+    else:
+        path, verb = write_example(options.file or "study.toml"), "run"
+    print(f"Written: {path}\n{verb.capitalize()} it:  {command_word()} {verb} {path}")
 
 
 def compare(options: argparse.Namespace) -> None:

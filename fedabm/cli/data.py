@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 from rich.console import Console
@@ -16,6 +17,9 @@ __all__ = ["fetch", "get", "list_rows", "show"]
 
 def show(options: argparse.Namespace) -> None:
     """`fedabm data list`."""
+    if options.json:
+        print(json.dumps([row._asdict() for row in list_rows()], indent=2))
+        return
     table = Table("set", "state", "detail", box=None)
     for row in list_rows():
         table.add_row(row.name, row.state, row.detail)

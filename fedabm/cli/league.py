@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from rich.console import Console
@@ -24,7 +25,7 @@ def run(options: argparse.Namespace) -> None:
     workers = options.workers or os.cpu_count() or 1
     names = options.rules.split(",") if options.rules else None
     found = league(seeds, owners, names, questions=40 if options.quick else 200, workers=workers)
-    console = _console()
+    console = _console(quiet=options.json)
     console.print(f"{owners} owners, {seeds} populations; in units of what an owner has", highlight=False)
     _show(console, found.table("gain"), "What the deviator gains")
     _show(console, found.table("loss").drop(columns="best lie", errors="ignore"), "What the others lose")
@@ -36,15 +37,17 @@ def run(options: argparse.Namespace) -> None:
         leagues["trained"] = trained_league(seeds, max(owners, 3), names, workers)
         _show(console, leagues["trained"].table("gain"), "Trained models: what the deviator gains")
         _show(console, leagues["trained"].table("loss"), "Trained models: what each of the others loses")
+    if options.json:
+        print(json.dumps({name: _rows(one) for name, one in leagues.items()}, indent=1))
     if options.out is not None:
         for name, one in leagues.items():
             for path in _write(one, options.out, name):
-                print(f"Written: {path}")
+                console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _console() -> Console:
-    terminal = Console()
-    return terminal if terminal.is_terminal else Console(width=180)
+def _console(*, quiet: bool) -> Console:
+    terminal = Console(quiet=quiet)
+    return terminal if terminal.is_terminal else Console(width=180, quiet=quiet)
 
 
 def _show(console: Console, table: pd.DataFrame, title: str) -> None:
@@ -66,11 +69,16 @@ def _number(value: float) -> str:
     return "·" if value != value else "0" if abs(value) < 5e-4 else f"{value:.3g}"
 
 
+def _rows(found: League) -> list[dict[str, Any]]:
+    """All rows as plain data."""
+    return json.loads(found.rows.to_json(orient="records"))
+
+
 def _write(found: League, folder: Path, name: str) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.csv", folder / f"{name}.json"]
     found.rows.to_csv(paths[0], index=False)
-    paths[1].write_text(json.dumps(json.loads(found.rows.to_json(orient="records")), indent=1), encoding="utf-8")
+    paths[1].write_text(json.dumps(_rows(found), indent=1), encoding="utf-8")
     if BEST in found.table():
         paths.append(folder / "paired.csv")
         found.paired().to_csv(paths[-1], index=False)

@@ -7,6 +7,7 @@ import inspect
 import json
 import pkgutil
 import shlex
+import textwrap
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -18,7 +19,8 @@ from rich.text import Text
 from fedabm.specs.hints import parameters_of
 from fedabm.specs.kinds import choices
 from fedabm.specs.words import text_of
-from fedabm.study.library import find, names, question
+from fedabm.study.library import Script, find, names, question
+from fedabm.study.parameters import choices_of, duration_of, meanings_of
 
 __all__ = ["KINDS", "show"]
 
@@ -29,6 +31,10 @@ KINDS = {
     "accuracies": "fedabm.games.accuracy:Accuracy",
     "costs": "fedabm.games.costs:Cost",
 }
+#: more choices of a family than these are not shown here
+_SHOWN = 8
+#: spaces before a meaning
+_INDENT = 6
 
 
 def show(options: argparse.Namespace) -> None:
@@ -41,16 +47,57 @@ def show(options: argparse.Namespace) -> None:
         else:
             _print(rows)
         return
-    script = find(name)
-    shown = {key: _word(key, value, script.module) for key, value in script.defaults.items()}
+    script = _script(name)
     if options.json:
-        said = {"name": script.name, "question": script.question, "parameters": shown}
-        print(json.dumps(said, indent=2))
-        return
+        print(json.dumps(_as_dict(script), indent=2))
+    else:
+        _explain(script)
+
+
+def _script(name: str) -> Script:
+    if not name.endswith(".toml"):
+        return find(name)
+    from fedabm.compare.written import script_of  # imports Matplotlib
+
+    return script_of(name)
+
+
+def _as_dict(script: Script) -> dict[str, Any]:
+    """What there is to know of a script."""
+    meanings = meanings_of(script.run)
+    parameters = {
+        key: {
+            "usual": _usual(value, script.module),
+            "meaning": meanings.get(key, ""),
+            "choices": choices_of(script.run, key),
+        }
+        for key, value in script.defaults.items()
+    }
+    told = {"name": script.name, "question": script.question, "takes": duration_of(script.run)}
+    return {**told, "parameters": parameters}
+
+
+def _explain(script: Script) -> None:
+    """Question and duration, then each parameter with its usual value, and below it what it means."""
     console = Console()
+    known = _as_dict(script)
     console.print(f"{script.name}: {script.question}", highlight=False, markup=False)
-    for text in shown.values():
-        console.print(f"  --set {shlex.quote(text)}", highlight=False, markup=False, soft_wrap=True)
+    if known["takes"]:
+        console.print(f"Takes {known['takes']}.", highlight=False, markup=False)
+    for key, one in known["parameters"].items():
+        setting = f"{key}={'...' if one['usual'] is None else one['usual']}"
+        console.print(f"  --set {shlex.quote(setting)}", highlight=False, markup=False, soft_wrap=True)
+        words = "; ".join(filter(None, [one["meaning"], _choices(one["choices"])]))
+        for line in textwrap.wrap(words, max(console.width - _INDENT, 20)):
+            console.print(" " * _INDENT + line, style="dim", highlight=False, markup=False, soft_wrap=True)
+
+
+def _choices(words: list[str]) -> str:
+    """What can be chosen; where that is much, who tells it."""
+    if len(words) <= _SHOWN:
+        return f"choices: {', '.join(words)}" if words else ""
+    family = next((name for name in KINDS if sorted(choices(pkgutil.resolve_name(KINDS[name]))) == words), None)
+    return f"see fedabm list {family}" if family else f"choices: {', '.join(words)}"
 
 
 def _rows(family: str) -> tuple[str, list[tuple[str, str]]]:
@@ -74,8 +121,9 @@ def _what(name: str, made: Callable[..., Any] | EntryPoint) -> str:
     return f"{words} [{given}]" if given else words
 
 
-def _word(key: str, value: Any, module: Any) -> str:
-    return f"{key}=..." if value is inspect.Parameter.empty else f"{key}={text_of(value, module)}"
+def _usual(value: Any, module: Any) -> str | None:
+    """The word for a default; None where there is none."""
+    return None if value is inspect.Parameter.empty else text_of(value, module)
 
 
 def _print(rows: list[tuple[str, str]]) -> None:

@@ -35,6 +35,7 @@ def command_line() -> argparse.ArgumentParser:
         _league,
         _tournament,
         _live,
+        _completion,
     ):
         add(commands)
     return parser
@@ -53,7 +54,7 @@ def _list(commands: Any) -> None:
     parser.add_argument(
         "name", nargs="?", help="one scenario (its parameters), or mechanisms, strategies, accuracies, costs, datasets"
     )
-    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    _json(parser, "it")
     parser.set_defaults(command="fedabm.cli.list:show")
 
 
@@ -75,7 +76,12 @@ def _run(commands: Any) -> None:
         "--checkpoint", type=float, default=60.0, metavar="SECONDS", help="how often to save a long run (default 60)"
     )
     _watch(parser)
+    _json(parser)
     parser.set_defaults(command="fedabm.cli.run:run_scenario")
+
+
+def _json(parser: argparse.ArgumentParser, what: str = "the tables, and where all is,") -> None:
+    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
 
 
 def _watch(parser: argparse.ArgumentParser) -> None:
@@ -102,12 +108,14 @@ def _tournament(commands: Any) -> None:
         "--format", action="append", default=[], choices=("pdf", "svg"), help="pictures in this format too; repeatable"
     )
     _watch(parser)
+    _json(parser)
     parser.set_defaults(command="fedabm.cli.tournament:tournament")
 
 
 def _init(commands: Any) -> None:
     parser = commands.add_parser("init", help="write a commented study in TOML, to be changed and run")
-    parser.add_argument("file", nargs="?", type=Path, default=Path("study.toml"), help="(default study.toml)")
+    parser.add_argument("file", nargs="?", type=Path, help="(default study.toml, or game.toml with --game)")
+    parser.add_argument("--game", action="store_true", help="a game for solve and audit instead")
     parser.set_defaults(command="fedabm.cli.compare:begin")
 
 
@@ -123,7 +131,15 @@ def _compare(commands: Any) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: a new folder in results/)")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     _watch(parser)
+    _json(parser)
     parser.set_defaults(command="fedabm.cli.compare:compare")
+
+
+def _completion(commands: Any) -> None:
+    parser = commands.add_parser("completion", help="what a shell needs to complete commands: see its --help")
+    parser.description = 'Put eval "$(fedabm completion bash)" into ~/.bashrc, or the like for your shell.'
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="for which shell")
+    parser.set_defaults(command="fedabm.cli.completion:complete")
 
 
 def _solve(commands: Any) -> None:
@@ -134,7 +150,7 @@ def _solve(commands: Any) -> None:
         "--starts", type=int, metavar="N", help="random starts from which to look for other equilibria (0: none)"
     )
     parser.add_argument("--time-limit", type=float, metavar="S", help="say after so many seconds what was reached")
-    parser.add_argument("--json", action="store_true", help="print all fields of the equilibrium as JSON")
+    _json(parser, "all fields of the equilibrium")
     parser.set_defaults(command="fedabm.cli.solve:solve_game")
 
 
@@ -168,6 +184,7 @@ def _data(commands: Any) -> None:
     parser = commands.add_parser("data", help="real data sets: which are here, and how to get the others")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     shown = actions.add_parser("list", help="every set, whether it is here, and what to put where")
+    _json(shown, "the rows")
     shown.set_defaults(command="fedabm.cli.data:show")
     wanted = actions.add_parser("get", help="download a set, checked and resumable")
     wanted.add_argument("name", help="which set; see `fedabm data list`")
@@ -189,7 +206,7 @@ def _reproduce(commands: Any) -> None:
         help="quick (minutes; reads what is recorded), decisive (hours; trains all of it) or paper (many instances)",
     )
     parser.add_argument("--list", action="store_true", help="show which rows are recorded, and at which size")
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    _json(parser, "the rows")
     parser.add_argument("--write", type=Path, metavar="FILE", help="also write all rows as Markdown")
     parser.set_defaults(command="fedabm.cli.reproduce:run")
 
@@ -215,7 +232,7 @@ def _audit(commands: Any) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the scenario")
     parser.add_argument("--seed", type=int, default=0, help="of the searches (default 0)")
     parser.add_argument("--quick", action="store_true", help="seconds, not minutes: smaller budgets, fewer groups")
-    parser.add_argument("--json", action="store_true", help="print the card as JSON")
+    _json(parser, "the card")
     parser.add_argument("--out", type=Path, metavar="DIR", help="also write it there: page, frames, JSON, PNG and PDF")
     parser.set_defaults(command="fedabm.cli.audit:run")
 
@@ -229,6 +246,7 @@ def _league(commands: Any) -> None:
     parser.add_argument("--closed", action="store_true", help="closed forms only, no trained models")
     parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one per core)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="also write tables, heat map as PNG and PDF, and JSON")
+    _json(parser, "the rows")
     parser.set_defaults(command="fedabm.cli.league:run")
 
 

@@ -31,7 +31,7 @@ def run_scenario(options: argparse.Namespace) -> None:
     script = _script(options.name)
     parameters = script.parameters(options.set)
     recorded = json.loads(json.dumps(parameters, default=repr))
-    study = Study(script.name, options.seed, options.steps, recorded, quiet=options.quiet)
+    study = Study(script.name, options.seed, options.steps, recorded, quiet=options.quiet or options.json)
     study.formats = tuple(dict.fromkeys(["png", *options.format]))
     command = _command(script, options)
     folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}", command)
@@ -57,6 +57,8 @@ def run_scenario(options: argparse.Namespace) -> None:
             print(f"fedabm: interrupted; {_seen(folder)}{more}", file=sys.stderr)
             raise Interrupted from None
         paths = study.save(folder, command)
+    if options.json:
+        print(json.dumps({"folder": str(folder), "files": [path.name for path in paths], "tables": study.as_dict()}))
     if options.profile:
         study.note("")
         study.table(pd.DataFrame(profile.rows()), "Where the time went", "profile")

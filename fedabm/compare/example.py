@@ -1,4 +1,4 @@
-"""The commented study that `fedabm init` writes."""
+"""The commented study and game that `fedabm init` writes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from fedabm.common.errors import InputError
 from fedabm.common.files import write
 
-__all__ = ["EXAMPLE", "write_example"]
+__all__ = ["EXAMPLE", "GAME", "write_example"]
 
 EXAMPLE = """\
 # A study of fedabm.  Change what you like, then:  fedabm run study.toml
@@ -65,10 +65,26 @@ data = 100
 """
 
 
-def write_example(path: str | Path) -> Path:
-    """Write the example to a new file."""
+GAME = """\
+# A game of fedabm.  Change what you like, then:  fedabm solve game.toml  or  fedabm audit game.toml
+
+# The rule.  All kinds: fedabm list mechanisms; one with parameters: { kind = "contribution_subsidy", rate = 0.02 }
+mechanism = "shapley_share"
+
+# What a model trained on so much data is worth: here 1 - 1/(1 + data).  All kinds: fedabm list accuracies
+accuracy = { kind = "power_law", scale = 1.0, exponent = 1.0, offset = 1.0 }
+
+# What one unit of data costs each owner, and how much each has
+[owners]
+costs = [0.1, 0.25]
+capacity = 100
+"""
+
+
+def write_example(path: str | Path, text: str = EXAMPLE) -> Path:
+    """Write an example to a new file."""
     path = Path(path)
     if path.exists():
         raise InputError(f"{path} is there already; give another name, for instance fedabm init my_{path.name}")
-    write(path, EXAMPLE, "choose a folder that can be written to")
+    write(path, text, "choose a folder that can be written to")
     return path

@@ -174,6 +174,11 @@ def script_of(path: str | Path) -> Script:
     written, place = read_study(path), Path(path).resolve()
 
     def run(study: Study, seeds: int = written.seeds, mechanisms: tuple[Mechanism, ...] = ()) -> None:
+        """Run what is written.
+
+        seeds       how often everything is repeated
+        mechanisms  other rules than those of the file, by name (none: those of the file)
+        """
         replace(written, seeds=seeds, mechanisms=mechanisms or written.mechanisms).run(study)
 
     defaults = {"seeds": written.seeds, "mechanisms": ()}

@@ -148,6 +148,16 @@ class Study:
         """The tables so far, by name."""
         return dict(self._tables)
 
+    def as_dict(self) -> dict[str, Any]:
+        """The tables as plain data, by name: their titles, and their rows with all digits."""
+        return {
+            name: {
+                "title": self._titles[name],
+                "rows": json.loads(frame.to_json(orient="records", double_precision=15)),
+            }
+            for name, frame in self._tables.items()
+        }
+
     def note(self, text: str) -> None:
         """Print a line."""
         self.console.print(text, highlight=False, markup=False)

@@ -76,6 +76,30 @@ def test_run_writes_frames_manifest_and_picture_and_says_where(tmp_path, capsys)
         assert name in said.replace("\n", "")
 
 
+def test_json_is_all_that_is_printed_and_holds_the_tables(tmp_path, capsys):
+    out = tmp_path / "run"
+    assert main(["run", "free_riding", "--steps", "3", "--set", "owners=5", "--out", str(out), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["folder"] == str(out)
+    assert "runs.parquet" in said["files"]
+    rows = pd.DataFrame(said["tables"]["summary"]["rows"])
+    pd.testing.assert_frame_equal(rows, pd.read_csv(out / "summary.csv"), check_dtype=False)
+
+
+def test_a_game_is_shipped_and_solves(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "--game"]) == 0
+    assert "fedabm solve game.toml" in capsys.readouterr().out
+    assert main(["solve", "game.toml"]) == 0
+    assert "2.99839298" in capsys.readouterr().out
+
+
+def test_data_sets_as_json(capsys):
+    assert main(["data", "list", "--json"]) == 0
+    states = {row["name"]: row["state"] for row in json.loads(capsys.readouterr().out)}
+    assert states["digits"] == "embedded"
+
+
 def test_quiet_prints_nothing(tmp_path, capsys):
     assert main(["run", "free_riding", *SHORT, "--out", str(tmp_path)]) == 0
     said = capsys.readouterr()

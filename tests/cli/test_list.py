@@ -1,6 +1,8 @@
 """What can be named is listed, and what is listed can be named."""
 
+import inspect
 import json
+import re
 
 import pytest
 
@@ -9,6 +11,8 @@ from fedabm.cli.list import KINDS
 from fedabm.data.datasets import names as datasets
 from fedabm.mechanisms import Mechanism
 from fedabm.specs.kinds import choices
+from fedabm.study.library import find, names
+from fedabm.study.parameters import duration_of, meanings_of
 
 
 @pytest.mark.parametrize("family", [*KINDS, "datasets", "scenarios"])
@@ -29,4 +33,24 @@ def test_all_mechanisms_and_data_sets_are_there(capsys):
 
 def test_parameters_of_a_scenario_as_json(capsys):
     assert main(["list", "free_riding", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["parameters"]["owners"] == "owners=12"
+    known = json.loads(capsys.readouterr().out)["parameters"]
+    assert known["owners"] == {"usual": "12", "meaning": "number of owners", "choices": []}
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_parameter_of_every_scenario_has_a_meaning_and_every_meaning_a_parameter(name):
+    script = find(name)
+    assert [key for key in script.defaults if not meanings_of(script.run).get(key)] == []
+    lines = [line for line in inspect.getdoc(script.run).splitlines()[1:] if re.match(r"\w+  +\S", line)]
+    assert len(lines) == len(script.defaults)
+    assert duration_of(script.run)
+
+
+def test_what_one_reads_of_a_scenario_fits_the_terminal_and_has_choices(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["list", "cost_discrimination"]) == 0
+    shown = capsys.readouterr().out
+    assert "  --set outside=alone\n      what an owner has that leaves" in shown
+    assert "choices: alone, nothing" in " ".join(shown.split())
+    assert max(map(len, shown.splitlines())) <= 90  # only a usual value may be longer
+    assert "Takes " in shown

@@ -1,0 +1,70 @@
+"""`fedabm completion bash|zsh|tcsh`: what a shell needs to complete our words, names of scenarios and files.
+
+    eval "$(fedabm completion bash)"        # in ~/.bashrc
+
+The script is static, so that completing starts no Python; make it anew after an update.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import shtab
+
+from fedabm.cli.list import KINDS
+from fedabm.cli.parsers import command_line
+from fedabm.study.library import names
+
+__all__ = ["complete"]
+
+#: functions of the shells that offer names, and files of studies beside them; %s: the names
+_PREAMBLE = {
+    "bash": """
+_fedabm_scenarios() {
+  compgen -W "%s" -- "$1"
+  compgen -f -X '!*.py' -- "$1"
+  compgen -f -X '!*.toml' -- "$1"
+  compgen -d -- "$1"
+}
+""",
+    "zsh": """
+_fedabm_scenarios() {
+  compadd -- %s
+  _files -g '*.(py|toml)'
+}
+""",
+    "tcsh": "",
+}
+
+
+def complete(options: argparse.Namespace) -> None:
+    """Print the script."""
+    parser = command_line()
+    for action in _actions(parser):
+        _offer(action)
+    words = " ".join([*names(), *KINDS, "datasets"])
+    preamble = {shell: text % words if text else "" for shell, text in _PREAMBLE.items()}
+    print(shtab.complete(parser, shell=options.shell, preamble=preamble))
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[Any]:
+    """All arguments of all commands."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from _actions(inner)
+        else:
+            yield action
+
+
+def _offer(action: Any) -> None:
+    """Say what can stand in the place of an argument."""
+    if action.metavar == "DIR":
+        action.complete = shtab.DIRECTORY
+    elif action.type is Path or action.dest in ("source", "what"):
+        action.complete = shtab.FILE
+    elif action.dest == "name" and not action.choices:
+        action.complete = {"bash": "_fedabm_scenarios", "zsh": "_fedabm_scenarios", "tcsh": "f"}
