@@ -20,11 +20,11 @@ from fedabm.study.library import names
 
 __all__ = ["complete"]
 
-#: functions of the shells that offer names, and files of studies beside them; %s: the names
+#: functions of the shells that offer names, and files of studies beside them
 _PREAMBLE = {
     "bash": """
 _fedabm_scenarios() {
-  compgen -W "%s" -- "$1"
+  compgen -W "NAMES" -- "$1"
   compgen -f -X '!*.py' -- "$1"
   compgen -f -X '!*.toml' -- "$1"
   compgen -d -- "$1"
@@ -32,7 +32,7 @@ _fedabm_scenarios() {
 """,
     "zsh": """
 _fedabm_scenarios() {
-  compadd -- %s
+  compadd -- NAMES
   _files -g '*.(py|toml)'
 }
 """,
@@ -46,7 +46,7 @@ def complete(options: argparse.Namespace) -> None:
     for action in _actions(parser):
         _offer(action)
     words = " ".join([*names(), *KINDS, "datasets"])
-    preamble = {shell: text % words if text else "" for shell, text in _PREAMBLE.items()}
+    preamble = _PREAMBLE[options.shell].replace("NAMES", words)
     print(shtab.complete(parser, shell=options.shell, preamble=preamble))
 
 
@@ -64,7 +64,7 @@ def _offer(action: Any) -> None:
     """Say what can stand in the place of an argument."""
     if action.metavar == "DIR":
         action.complete = shtab.DIRECTORY
-    elif action.type is Path or action.dest in ("source", "what"):
+    elif action.type is Path or ".toml" in str(action.metavar):
         action.complete = shtab.FILE
     elif action.dest == "name" and not action.choices:
         action.complete = {"bash": "_fedabm_scenarios", "zsh": "_fedabm_scenarios", "tcsh": "f"}
