@@ -20,6 +20,7 @@ __all__ = [
     "by_label",
     "comparison_picture",
     "counted",
+    "moved",
     "owner_sums",
     "rule_looks",
     "run_summary",
@@ -53,26 +54,42 @@ def counted(seeds: int) -> str:
     return f"{seeds} seeds" if seeds > 1 else "one seed"
 
 
-def owner_sums(frames: Frames) -> pd.DataFrame:
+def owner_sums(frames: Frames, length: int | None = None) -> pd.DataFrame:
     """One row per run and owner: utility, gain, cost, payment over all rounds; accuracy, `final` utility in the last.
 
-    An owner that has left keeps its best model, so that is its accuracy.
+    With a `length` sums are those over so many rounds of which the last one is repeated: a run that ends when trade has
+    settled stands for a longer one.  `moved` says how far it has, see `moved`.  An owner that has left keeps its best
+    model, so that is its accuracy.
     """
-    owners = frames.owners
-    sums = owners.groupby(["run", "owner"])[["utility", "gain", "cost", "payment", "imports", "exports"]].sum()
+    owners, summed = frames.owners, ["utility", "gain", "cost", "payment", "imports", "exports"]
     last = owners[owners["step"] == owners.groupby("run")["step"].transform("max")].set_index(["run", "owner"])
+    sums = owners.groupby(["run", "owner"])[summed].sum()
+    if length is not None:
+        sums += last[summed].mul((length - last["step"]).clip(lower=0), axis=0)
     kept = np.where(last["stayed"], last["accuracy"], last["best_accuracy"])
     told = last[["role", "stayed", "capacity"]].assign(accuracy=kept, best=last["best_accuracy"], final=last["utility"])
     table = sums.join(told).reset_index()
-    return table.merge(frames.runs[["run", "label", "seed"]], on="run")
+    return table.merge(frames.runs[["run", "label", "seed"]], on="run").merge(moved(owners), on="run")
 
 
-def run_summary(frames: Frames) -> pd.DataFrame:
+def moved(owners: pd.DataFrame) -> pd.Series:
+    """By run: by how much owners' utilities changed in the last round, as a share of them; 0: trade has settled.
+
+    sum_i |u_i(T) - u_i(T - 1)| / sum_i |u_i(T)|, and 0 where nobody has any.
+    """
+    ends = owners["step"] >= owners.groupby("run")["step"].transform("max") - 1
+    changes = owners[ends].groupby(["run", "owner"])["utility"].agg(lambda u: abs(u.iloc[-1] - u.iloc[0]))
+    size = owners[ends].groupby(["run", "owner"])["utility"].last().abs().groupby("run").sum()
+    return (changes.groupby("run").sum() / size.where(size > 0)).fillna(0.0).rename("moved")
+
+
+def run_summary(frames: Frames, length: int | None = None) -> pd.DataFrame:
     """One row per run: means over its owners, and the share of owners that lost by taking part."""
-    owners = owner_sums(frames)
+    owners = owner_sums(frames, length)
     owners["negative"] = owners["utility"] < -1e-9
     means = owners.groupby(["run", "label", "seed"], sort=False)
-    return means[["accuracy", "best", "utility", "final", "negative", "imports", "payment"]].mean().reset_index()
+    columns = ["accuracy", "best", "utility", "final", "negative", "imports", "payment", "moved"]
+    return means[columns].mean().reset_index()
 
 
 def by_label(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
@@ -96,6 +113,7 @@ def utility_spread(owners: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
     worst = rounds.groupby("run")["utility"].min().rename("worst round")
     by_run = owners.drop_duplicates("run").set_index("run")["label"]
     table["worst round"] = worst.groupby(by_run, sort=False).min()
+    table["moved"] = owners.groupby("label", sort=False)["moved"].max()
     return table.reset_index()
 
 

@@ -47,7 +47,7 @@ def run(
     setting = _setting(market_setting(preset, data, len(INCLUSIVE_MARKET), "cluster", rounds=20))
     markets = [_one_seed(study, setting, attack, seed) for seed in range(study.seed, study.seed + seeds)]
     market = markets[0]
-    owners = _owners_table(study.frames)
+    owners = _owners_table(study.frames, setting.length)
     words = f"{market.steps} rounds ({setting.data}, {counted(seeds)})"
     study.table(_summary(owners), f"Means by role after {words}; gain, money and utility over all rounds")
     study.table(owners, f"Owners after {words}; gain, money and utility over all rounds", "owners")
@@ -75,10 +75,8 @@ def _setting(setting: MarketSetting) -> MarketSetting:
     """The paper's Figure 5 has a step (eta) and local training of its own."""
     if setting.preset == "quick":
         return setting
-    stepped = replace(setting, rule=replace(setting.rule, step=10.0))
-    if setting.preset == "decisive":
-        return stepped
-    return replace(stepped, recipe=replace(setting.recipe, steps=500))
+    steps = 100 if setting.preset == "decisive" else 500
+    return replace(setting, rule=replace(setting.rule, step=10.0), recipe=replace(setting.recipe, steps=steps))
 
 
 def _owners(setting: MarketSetting, sizes: np.ndarray, seed: int, attack: str) -> list[OwnerProfile]:
@@ -89,16 +87,17 @@ def _owners(setting: MarketSetting, sizes: np.ndarray, seed: int, attack: str) -
     return market_owners(INCLUSIVE_MARKET, truth, attackers)
 
 
-def _owners_table(frames: Frames) -> pd.DataFrame:
+def _owners_table(frames: Frames, length: int | None) -> pd.DataFrame:
     """One row per seed and owner: the last round's accuracy beside that of training alone, and sums over all rounds."""
-    known = owner_sums(frames)
+    known = owner_sums(frames, length)
     market, alone = (known[known["label"] == label].set_index(["seed", "owner"]) for label in ("market", "alone"))
     rounds = frames.owners.groupby("run")["step"].nunique()
     table = market[["role", "capacity", "accuracy"]].copy()
     table.insert(2, "alone", alone["accuracy"])
     table[["gain", "cost", "payment", "utility"]] = market[["gain", "cost", "payment", "utility"]]
     for name in ("imports", "exports"):
-        table[f"{name} a round"] = market[name] / market["run"].map(rounds)
+        table[f"{name} a round"] = market[name] / (length or market["run"].map(rounds))
+    table["moved"] = market["moved"]
     return table.reset_index()
 
 
@@ -111,7 +110,7 @@ def _summary(owners: pd.DataFrame) -> pd.DataFrame:
     table.insert(3, "points s.d.", by_seed.groupby("role").std())
     table["least utility"] = roles["utility"].min()
     table[["imports a round", "exports a round"]] = roles[["imports a round", "exports a round"]].mean()
-    table["seeds"] = owners["seed"].nunique()
+    table["moved"], table["seeds"] = owners["moved"].max(), owners["seed"].nunique()
     return table.reindex([role for role in ROLES if role in table.index]).reset_index()
 
 

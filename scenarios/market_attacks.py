@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 from fedabm.analysis.curves import panels
 from fedabm.analysis.looks import styled
-from fedabm.analysis.market_runs import counted, owner_sums, rule_looks, spread_words
+from fedabm.analysis.market_runs import counted, owner_sums, rule_looks, spread_words, utility_spread
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_count, check_positive, check_range, nearest
 from fedabm.games.costs import Linear
@@ -37,6 +37,9 @@ TRAIN = ("shuffle", "sign_flip", "noise", "scaled")
 TITLES = {"sign_flip": "sign flip", "constant": "same value", "gaussian": "Gaussian"}
 #: attackers that ask what everybody asks
 PRICED = ("constant", "gaussian")
+#: the rules of the paper's figure; where a preset is to decide, the market and the rival that it is built upon
+_ALL = ("iPFL", "Ditto", "FedAMP", "CFL", "pFedGraph")
+RULES: dict[Preset, tuple[str, ...]] = {"quick": _ALL, "decisive": ("iPFL", "pFedGraph"), "paper": _ALL}
 Against = Literal["honest", "absent"]
 
 
@@ -45,7 +48,7 @@ def run(
     preset: Preset = "quick",
     data: Data = "auto",
     attacks: tuple[str, ...] = ("shuffle", "sign_flip", "constant", "gaussian"),
-    rules: tuple[str, ...] = ("iPFL", "Ditto", "FedAMP", "CFL", "pFedGraph"),
+    rules: tuple[str, ...] = (),
     attacker: int = 0,
     against: Against = "honest",
     full: bool = True,
@@ -62,7 +65,7 @@ def run(
                        paper's own sizes
     data               which data set (auto: the preset's own)
     attacks            what the attacker does to the model it sends, each in runs of its own
-    rules              ways of sharing models, by name
+    rules              ways of sharing models, by name (none: those of the preset)
     attacker           number of the owner that attacks, from 0
     against            what the attack is compared with: the same owner honest, or absent
     full               whether whole parameters are tampered with, or updates only
@@ -74,6 +77,7 @@ def run(
     Takes some minutes with preset=quick.
     """
     check_count("seeds", seeds)
+    rules = rules or RULES[preset]
     setting = _setting(market_setting(preset, data, 9, "cluster"), similarity_weight, unit_cost)
     check_range("attacker", attacker, 0, setting.owners - 1)
     _check(attacks, ATTACKS, "attack")
@@ -88,9 +92,12 @@ def run(
                 if attack != "none":
                     owners = _attacked(people, attacker, _villain(attack, full, scale, setting.unit_cost))
                 study.simulate(setting.scenario(owners, accuracy, known[rule]), f"{rule}, {attack}", seed)
-    found = _changes(owner_sums(study.frames), attacker)
+    sums = owner_sums(study.frames, setting.length)
+    found = _changes(sums, attacker)
     words = f"{setting.data}: changes by one attacker of 9, against the same run with it {against}, {counted(seeds)}"
     study.table(_summary(found), words)
+    quiet = sums[sums["attack"] == "none"].assign(label=sums["rule"])
+    study.table(utility_spread(quiet, study.frames.owners), "Utilities of owners where nobody attacks", "honest")
     study.picture(_figure(found, setting, against, seeds), "market_attacks")
 
 
@@ -135,7 +142,8 @@ def _changes(owners: pd.DataFrame, attacker: int) -> pd.DataFrame:
     changes = (means - quiet).add_suffix(" change").join(means)
     mine = villain.set_index(["rule", "seed", "attack"])[["utility", "payment", "exports"]].add_prefix("attacker ")
     before = mine["attacker utility"].xs("none", level="attack").rename("attacker utility before")
-    table = changes.join(mine).join(before).reset_index().query("attack != 'none'")
+    unsettled = villain.set_index(["rule", "seed", "attack"])["moved"]
+    table = changes.join(mine).join(before).join(unsettled).reset_index().query("attack != 'none'")
     for name in ("rule", "attack"):  # in the order in which they were run
         table[name] = pd.Categorical(table[name], list(dict.fromkeys(owners[name])))
     return table.sort_values(["rule", "attack", "seed"]).astype({"rule": str, "attack": str})
@@ -149,6 +157,7 @@ def _summary(found: pd.DataFrame) -> pd.DataFrame:
     table.columns = pd.Index(["points", "s.d.", "worst seed"])
     others = ["accuracy", "utility change", "utility", "attacker utility before", "attacker utility"]
     table = table.join(groups[[*others, "attacker payment", "attacker exports"]].mean())
+    table["moved"] = groups["moved"].max()
     fell = (found["attacker utility"] < found["attacker utility before"]).groupby([found["rule"], found["attack"]])
     return table.join(fell.sum().rename("seeds in which the attacker loses")).assign(seeds=groups.size()).reset_index()
 

@@ -3,7 +3,8 @@
 The market iPFL beside training alone and the seven rivals of its paper, on the same owners, data and draws: accuracy in
 the last round against utility over all rounds (iPFL 2025, Figure 2), for several partitions of the data, over several
 seeds.  FedAvg and FedProx are judged by the mean model, all others by what owners have after local training.  No round
-is chosen by its test accuracy; the best round stands beside the last in the table.
+is chosen by its test accuracy; the best round stands beside the last in the table.  `moved` says by which share of
+them owners' utilities changed in the last round, in the seed in which that was most.
 """
 
 from __future__ import annotations
@@ -59,12 +60,12 @@ def run(
         used.append(setting.data)
         sizes.append(f"{setting.owners} in {split}")
         _split(study, setting, seeds)
-        table = run_summary(study.frames)
+        table = run_summary(study.frames, setting.length)
         tables.append(table[table["run"] >= first].assign(split=split))
     found = pd.concat(tables)
     what = " and ".join(dict.fromkeys(used))
     study.table(_summary(found), f"{what}: last round's accuracy and utility over all rounds, {counted(seeds)}")
-    study.table(_spread(study, found), f"{what}: utilities of single owners over all rounds", "spread")
+    study.table(_spread(study, found, setting.length), f"{what}: utilities of single owners over all rounds", "spread")
     _say(study)
     words = f"{what}; owners: {', '.join(sizes)}; {spread_words(seeds)}"
     study.picture(comparison_picture(found, splits, words), "market_comparison")
@@ -85,15 +86,16 @@ def _summary(found: pd.DataFrame) -> pd.DataFrame:
     for split, table in found.groupby("split", sort=False):
         columns = ["accuracy", "best", "utility", "final", "imports"]
         shown = by_label(table, columns).drop(columns=["best s.d.", "final s.d.", "imports s.d."])
-        parts.append(shown.assign(split=split))
+        unsettled = table.groupby("label", sort=False)["moved"].max()
+        parts.append(shown.assign(split=split, moved=shown["label"].map(unsettled)))
     table = pd.concat(parts, ignore_index=True)
     table.insert(0, "split", table.pop("split"))
     return table.rename(columns={"best": "best round", "final": "utility in the last round"})
 
 
-def _spread(study: Study, runs: pd.DataFrame) -> pd.DataFrame:
+def _spread(study: Study, runs: pd.DataFrame, length: int | None) -> pd.DataFrame:
     """Who gains and who loses, by partition and rule (Figure 3)."""
-    owners, parts = owner_sums(study.frames), []
+    owners, parts = owner_sums(study.frames, length), []
     for split, some in runs.groupby("split", sort=False):
         chosen = owners[owners["run"].isin(some["run"])]
         parts.append(utility_spread(chosen, study.frames.owners).assign(split=split))

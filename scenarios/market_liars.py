@@ -71,7 +71,7 @@ def run(
         raise InputError(f"liar {liar} and friend {friend} must be two of owners 0 .. {setting.owners - 1}; change one")
     for seed in range(study.seed, study.seed + seeds):
         _one_seed(study, setting, told, liar, friend, seed)
-    found = _changes(owner_sums(study.frames), liar, friend)
+    found = _changes(owner_sums(study.frames, setting.length), liar, friend)
     words = (
         f"{setting.data}, {SPLIT}: utility over all rounds of a liar (owner {liar}, or with {friend}), {counted(seeds)}"
     )
@@ -120,8 +120,8 @@ def _changes(owners: pd.DataFrame, liar: int, friend: int) -> pd.DataFrame:
         others = run[~mine]["utility"].sum() - (honest["utility"].sum() - before)
         utility, accuracy = run[mine]["utility"].sum(), run[mine]["accuracy"].mean()
         changes = (utility - before, others, 100 * (accuracy - truthful["accuracy"].mean()))
-        rows.append((who, lie, factor, seed, before, utility, accuracy, *changes))
-    columns = ["who", "lie", "factor", "seed", "honest", "utility", "accuracy", "change", "others", "points"]
+        rows.append((who, lie, factor, seed, before, utility, accuracy, *changes, run["moved"].max()))
+    columns = ["who", "lie", "factor", "seed", "honest", "utility", "accuracy", "change", "others", "points", "moved"]
     return pd.DataFrame(rows, columns=columns).query("who != 'honest'")
 
 
@@ -133,7 +133,8 @@ def _summary(found: pd.DataFrame) -> pd.DataFrame:
     table["best seed"] = groups["change"].max()
     table["paid in seeds"] = groups["change"].agg(lambda x: int((x > 1e-9).sum()))
     table["accuracy"], table["points"] = groups["accuracy"].mean(), groups["points"].mean()
-    return table.assign(**{"others' change": groups["others"].mean(), "seeds": groups.size()}).reset_index()
+    table["others' change"], table["moved"] = groups["others"].mean(), groups["moved"].max()
+    return table.assign(seeds=groups.size()).reset_index()
 
 
 def _say(study: Study, found: pd.DataFrame) -> None:

@@ -39,7 +39,7 @@ def run(
         people, accuracy = honest_owners(setting, owned), setting.accuracy(owned)
         for label, rule in market_rules(setting).items():
             study.simulate(setting.scenario(people, accuracy, rule), label, seed)
-    found = owner_sums(study.frames)
+    found = owner_sums(study.frames, setting.length)
     what = f"{setting.data}, {split}"
     study.table(utility_spread(found, study.frames.owners), f"{what}: utilities of owners, {counted(seeds)}")
     words = f"{what}: {setting.owners} owners, {counted(seeds)}, one dot per owner"
