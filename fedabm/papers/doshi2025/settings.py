@@ -107,9 +107,10 @@ class Doshi:
         measure = over_guessing(self.engine.data.classes)
         return Learning(self.engine, self.preset.recipe, measure=measure, rounds=self.rounds, known=self.known)
 
-    def protocols(self, subsidy: float) -> tuple[Protocol, ...]:
-        """The four that the figures compare."""
-        return fed_avg(), upbred(self.preset.gamma), self.strategic(), self.two_phase(subsidy)
+    def protocols(self, subsidy: float, *, strategic: bool = True) -> tuple[Protocol, ...]:
+        """The four that the figures compare, or without FedAvgStrategic."""
+        four = fed_avg(), upbred(self.preset.gamma), self.strategic(), self.two_phase(subsidy)
+        return four if strategic else (*four[:2], four[3])
 
     def strategic(self, *, as_printed: bool = False) -> Protocol:
         """FedAvgStrategic with the preset's first phase, or as printed: that ends at once, and needs no large steps."""
