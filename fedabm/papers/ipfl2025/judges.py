@@ -1,8 +1,10 @@
 """iPFL 2025: what the figures and tables claim, as criteria on the tables of our studies.
 
 What a run can do for a claim: "nothing" (too small for what is claimed), "confirm" it, but not refute it (where the
-claim is about the rule of the market), or "decide" it, either way.  The recorded runs have six rounds, in which trade
-has not settled and models are far from trained: they decide nothing, neither way, and rows show what came out.
+claim is about the rule of the market), or "decide" it, either way.  The recorded runs decide once trade has settled:
+if owners' utilities moved by at most 5% in the last round, which then counts for the rounds left out.  Their models
+have had 400 or 800 local steps of the paper's 10,000, so that an accuracy can confirm a claim and not refute it: what
+fails by accuracy alone stays open.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ __all__ = ["Evidence", "attacked", "best_of_all", "improved", "inclusive", "lyin
 
 #: how many points of accuracy count as comparable
 _COMPARABLE = 1.0
+#: by which share utilities may move in the last round of a run that decides
+_SETTLED = 0.05
 
 
 @dataclass(frozen=True)
@@ -31,9 +35,20 @@ class Evidence:
     command: str
     note: str = ""
 
-    def verdict(self, ours: str, claim: bool, criterion: str) -> Finding:
-        """What follows if the claim holds in the run, or does not."""
+    def verdict(
+        self, ours: str, claim: bool, criterion: str, *, moved: float = 0.0, by_accuracy: bool = False
+    ) -> Finding:
+        """What follows if the claim holds in the run, or does not.
+
+        `moved` says by which share utilities moved in the last round, `by_accuracy` that nothing else fails.
+        """
         note = "; ".join(filter(None, (criterion, self.note)))
+        if self.can == "decide" and moved > _SETTLED:
+            return undecided(
+                ours, f"trade has not settled: utilities moved by {100 * moved:.0f} % at last ({note})", self.command
+            )
+        if self.can == "decide" and by_accuracy and not claim:
+            return undecided(ours, f"accuracies at this length cannot refute the claim ({note})", self.command)
         if self.can == "nothing":
             small = self.note or "a small part of the set and a small network do not decide"
             return undecided(ours, f"{small} (here the claim {'holds' if claim else 'does not hold'})", self.command)
@@ -64,7 +79,8 @@ def best_of_all(found: Tables, evidence: Evidence, part: str, owners: int) -> Fi
         f"utility is {'' if richest else 'not '}highest, accuracy {behind:+.1f} points behind the best other "
         f"(up to {_COMPARABLE:g} counts as comparable)"
     )
-    return evidence.verdict(ours, richest and bool(behind <= _COMPARABLE), criterion)
+    close = bool(behind <= _COMPARABLE)
+    return evidence.verdict(ours, richest and close, criterion, moved=own.get("moved", 0.0), by_accuracy=richest)
 
 
 def _spread(row: pd.Series, column: str, factor: float = 1.0) -> str:
@@ -76,7 +92,7 @@ def _spread(row: pd.Series, column: str, factor: float = 1.0) -> str:
 def rational(table: pd.DataFrame, evidence: Evidence) -> Finding:
     """Figure 3: nobody loses in the market; who loses elsewhere stands beside it."""
     rules = table.set_index("label")
-    own, others = rules.loc["iPFL"], rules.drop(["iPFL", "Local"])
+    own, others = rules.loc["iPFL"], rules.drop(["iPFL", "Local"], errors="ignore")
     worst = others["lose"].idxmax()
     ours = (
         f"{evidence.what}, {int(own['owners'])} owners over all seeds: iPFL from {own['least']:.4g} to "
@@ -84,7 +100,8 @@ def rational(table: pd.DataFrame, evidence: Evidence) -> Finding:
         f"{100 * others.loc[worst, 'lose']:.0f} %"
     )
     criterion = "criterion: nobody loses over all rounds, most gain; an owner that trades with nobody has 0"
-    return evidence.verdict(ours, bool(own["least"] >= 0 and own["median"] > 0), criterion)
+    claim = bool(own["least"] >= 0 and own["median"] > 0)
+    return evidence.verdict(ours, claim, criterion, moved=own.get("moved", 0.0))
 
 
 def attacked(found: Tables, evidence: Evidence, attack: str) -> Finding:
@@ -99,20 +116,25 @@ def attacked(found: Tables, evidence: Evidence, attack: str) -> Finding:
         "criterion: the mean of benign owners falls by at most a point against the same run with an honest owner in "
         f"the attacker's place, and the attacker's utility falls in every seed; {also}"
     )
-    return evidence.verdict(ours, _harmless(own), criterion)
+    moved, fell = own.get("moved", 0.0), _earns_less(own)
+    return evidence.verdict(ours, _harmless(own), criterion, moved=moved, by_accuracy=fell)
 
 
 def _harm(case: pd.Series) -> str:
     return (
         f"benign {case['points']:+.1f} points (worst seed {case['worst seed']:+.1f}), attacker's utility "
-        f"{case['attacker utility before']:.3g} -> {case['attacker utility']:.3g}"
+        f"{case['attacker utility before']:.3g} -> {case['attacker utility']:.3g}, less in "
+        f"{case['seeds in which the attacker loses']:.0f} of {case['seeds']:.0f} seeds"
     )
 
 
 def _harmless(case: pd.Series) -> bool:
     """Accuracy kept within a point, and less for the attacker than before in every seed."""
-    kept = case["points"] >= -_COMPARABLE
-    return bool(kept and case["seeds in which the attacker loses"] == case["seeds"])
+    return bool(case["points"] >= -_COMPARABLE) and _earns_less(case)
+
+
+def _earns_less(case: pd.Series) -> bool:
+    return bool(case["seeds in which the attacker loses"] == case["seeds"])
 
 
 def lying(found: Tables, evidence: Evidence, lie: str, factors: tuple[float, ...]) -> Finding:
@@ -134,7 +156,7 @@ def lying(found: Tables, evidence: Evidence, lie: str, factors: tuple[float, ...
     criterion = f"the lie pays: {where}; P04 has counterexamples in closed form" if where else "the lie pays in no seed"
     pays = ", ".join(f"{factor:g}: {change:+.4g}" for factor, change in beside["change"].items() if change > 0)
     criterion += f"; other factors that pay on average: {pays}" if pays else ""
-    return evidence.verdict(ours, paid.empty, criterion)
+    return evidence.verdict(ours, paid.empty, criterion, moved=rows.get("moved", pd.Series([0.0])).max())
 
 
 def inclusive(found: Tables, evidence: Evidence) -> Finding:
@@ -152,7 +174,8 @@ def inclusive(found: Tables, evidence: Evidence) -> Finding:
         "criterion, in means by role: buyers pay, sellers earn; nobody loses in any seed, and nobody buys from the "
         "attacker, which sends random parameters as in the paper; accuracies: row P28b"
     )
-    return evidence.verdict(ours, bool(paid > 0 and earned > 0 and sold == 0 and least >= -1e-9), criterion)
+    claim = bool(paid > 0 and earned > 0 and sold == 0 and least >= -1e-9)
+    return evidence.verdict(ours, claim, criterion, moved=trader.get("moved", 0.0))
 
 
 def improved(found: Tables, evidence: Evidence) -> Finding:
@@ -162,4 +185,4 @@ def improved(found: Tables, evidence: Evidence) -> Finding:
     told = ", ".join(f"{role} {change}" for role, change in points.items())
     ours = f"{evidence.what}, 12 owners, {seeds(roles)}: points above training alone: {told}"
     better = bool(roles.loc["buyer", "points"] > 0 and roles.loc["trader", "points"] > 0)
-    return evidence.verdict(ours, better, "criterion: buyers and traders get better on average")
+    return evidence.verdict(ours, better, "criterion: buyers and traders get better on average", by_accuracy=True)

@@ -21,9 +21,13 @@ _PARTS = {"NIID": 10, "Cluster": 9, "Skew": 10}
 _NAMES = {"cifar10": "CIFAR-10", "fashion_mnist": "Fashion-MNIST"}
 _HIGHEST = "highest utility, accuracy comparable or better"
 _SHORT = (
-    "6 rounds of 20 local steps where the paper has 50 of 200: trade still changes from round to round, and accuracies "
-    "are those of an early stage"
+    "8 rounds of 50 local steps where the paper has 50 of 200: the last round's trade counts for the rounds left out, "
+    "and accuracies are those of an early stage"
 )
+
+
+_WRITERS = _SHORT.replace("50 of 200", "50 rounds of as many")
+_FIGURE_5 = _SHORT.replace("50 local", "100 local").replace("50 of 200", "20 of 500")
 
 
 def _deciding(scenario: str, data: str = "cifar10", **parameters: Any) -> Play:
@@ -31,7 +35,7 @@ def _deciding(scenario: str, data: str = "cifar10", **parameters: Any) -> Play:
 
 
 def _recorded(what: str, scenario: str, data: str = "cifar10") -> Evidence:
-    return Evidence(what, "nothing", paper(scenario, data=data), _SHORT)
+    return Evidence(what, "decide", paper(scenario, data=data), _SHORT)
 
 
 def _row(
@@ -79,11 +83,11 @@ def _figure_2() -> None:
 
 
 def _figure_3() -> None:
-    cases: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
-        ("P19", "cifar10", "Cluster", {"seeds": 1}),
-        ("P21", "fashion_mnist", "NIID", {}),
+    cases: tuple[tuple[str, str, str, dict[str, Any], str], ...] = (
+        ("P19", "cifar10", "Cluster", {"seeds": 1}, "market_attacks"),
+        ("P21", "fashion_mnist", "NIID", {}, "market_comparison"),
     )
-    for id, data, part, more in cases:
+    for id, data, part, more, study in cases:
         name = f"{_NAMES[data]} {part}"
         chosen: dict[str, Any] = {"data": data, "split": part.lower(), "owners": _PARTS[part]}
         command = paper("market_rationality", **{key: str(value) for key, value in chosen.items()})
@@ -93,14 +97,14 @@ def _figure_3() -> None:
             f"Fig. 3: utility distributions on {name}",
             "positive for every client",
             (Play.of("market_rationality", **chosen, **more), small),
-            (_deciding("market_comparison", data), _recorded(name, "market_comparison", data)),
+            (_deciding(study, data), _recorded(name, study, data)),
             partial(_rational, part=part),
         )
 
 
 def _rational(found: Tables, evidence: Evidence, part: str) -> Finding:
-    """By the utilities of owners in a study of one partition, or of one among several."""
-    table = found.get("spread", found["summary"])
+    """By the utilities of owners in a study of one partition, of one among several, or where nobody attacks."""
+    table = found.get("honest", found.get("spread", found["summary"]))
     return rational(table[table["split"] == part.lower()] if "split" in table else table, evidence)
 
 
@@ -145,7 +149,7 @@ def _figure_5() -> None:
     )
     recorded = (
         _deciding("inclusive_market", attack="gaussian"),
-        _recorded("CIFAR-10 Cluster", "inclusive_market"),
+        Evidence("CIFAR-10 Cluster", "decide", paper("inclusive_market", data="cifar10"), _FIGURE_5),
     )
     claims = (
         ("P28a", "roles and isolation of the attacker", "buyers pay, sellers earn, attacker isolated", inclusive),
@@ -171,7 +175,7 @@ def _elsewhere() -> None:
         (natural, Evidence("FEMNIST digits", "nothing", writers)),
         (
             _deciding("market_comparison", "femnist_digits", splits=("natural",), owners=12),
-            Evidence("FEMNIST digits", "nothing", writers, f"{stand_in}; {_SHORT}"),
+            Evidence("FEMNIST digits", "confirm", writers, f"{stand_in}; {_WRITERS}"),
         ),
         partial(best_of_all, part="Natural", owners=12),
     )
