@@ -8,7 +8,17 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from fedabm.analysis.market_runs import banded, comparison_picture, rule_looks, utility_picture, utility_spread
+from fedabm import Federation, Scenario, population
+from fedabm.analysis.market_runs import (
+    banded,
+    comparison_picture,
+    moved,
+    owner_sums,
+    rule_looks,
+    utility_picture,
+    utility_spread,
+)
+from fedabm.games.accuracy import PowerLaw
 
 RULES = ["Local", "FedAvg", "FedProx", "Ditto", "FedAMP", "CFL", "FedFomo", "pFedGraph", "iPFL"]
 
@@ -47,9 +57,26 @@ def test_a_band_is_the_mean_and_a_deviation_over_seeds():
 
 def test_the_spread_of_utilities_by_hand():
     owners = pd.DataFrame({"run": [0, 0, 1, 1], "label": ["A", "A", "B", "B"], "utility": [1.0, 3.0, -2.0, 4.0]})
+    owners["moved"] = [0.1, 0.1, 0.2, 0.2]
     rounds = pd.DataFrame({"run": [0, 0, 1, 1], "utility": [0.5, 0.1, -3.0, 1.0]})
     table = utility_spread(owners, rounds).set_index("label")
     assert table["mean"].tolist() == [2.0, 1.0]
     assert table["lose"].tolist() == [0.0, 0.5]
     assert table["worst round"].tolist() == [0.1, -3.0]
     assert table["least"].tolist() == [1.0, -2.0]
+    assert table["moved"].tolist() == [0.1, 0.2]
+
+
+def test_a_run_that_has_settled_stands_for_a_longer_one():
+    """Two rounds that stand for five: the second counts four times; owner 1 moved by 1 of 4 in all."""
+    case = Scenario(population([0.1, 0.2], 1.0), PowerLaw(), steps=2)
+    frames = Federation(case).run().frames()
+    frames.owners["utility"] = [5.0, 2.0, 1.0, 3.0]
+    assert frames.owners["step"].tolist() == [1, 1, 2, 2]
+    assert owner_sums(frames)["utility"].tolist() == [6.0, 5.0]
+    assert owner_sums(frames, 5)["utility"].tolist() == [9.0, 14.0]
+    assert owner_sums(frames, 2)["utility"].tolist() == [6.0, 5.0]
+    frames.owners["utility"] = [1.0, 2.0, 1.0, 3.0]
+    assert moved(frames.owners).tolist() == [0.25]
+    frames.owners["utility"] = 0.0
+    assert moved(frames.owners).tolist() == [0.0]

@@ -64,7 +64,7 @@ def test_what_decides_is_the_papers_in_all_but_its_length():
     for data, similarity in (("cifar10", 2.0), ("fashion_mnist", 0.001)):
         short, full = (market_setting(preset, data, 10, "niid") for preset in ("decisive", "paper"))
         assert short.rule == full.rule == ModelMarket(similarity, 5.0)
-        assert (short.rounds, short.recipe.steps, short.judged_every) == (6, 20, 6)
+        assert (short.rounds, short.recipe.steps, short.judged_every, short.length) == (8, 50, 8, 50)
         assert replace(short.recipe, steps=200) == full.recipe
         assert short.eagerness(np.ones(3)) == full.eagerness(np.ones(3)) == 5e5
         assert (full.recipe.augment == CropAndFlip(4)) == (data == "fashion_mnist")

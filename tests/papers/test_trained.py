@@ -107,7 +107,7 @@ def comparison(utility: float, accuracy: float) -> dict[str, pd.DataFrame]:
         (2.0, 0.72, SMALL, "not run here"),
         (4.0, 0.72, TINY_SET, "not run here"),
         (4.0, 0.695, LARGE, "reproduced"),
-        (4.0, 0.68, LARGE, "not reproducible"),
+        (4.0, 0.68, LARGE, "not run here"),
         (2.0, 0.72, LARGE, "not reproducible"),
     ],
 )
@@ -117,6 +117,14 @@ def test_figure_2_needs_the_highest_utility_and_comparable_accuracy(
     found = best_of_all(comparison(utility, accuracy), evidence, "Cluster", 9)
     assert (found.verdict, "best other FedAvg 70 +- 1" in found.ours) == (verdict, True)
     assert (verdict == "not run here") == ("at the paper's size: fedabm run x" in found.reason)
+
+
+@pytest.mark.parametrize(("moved", "verdict"), [(0.05, "reproduced"), (0.06, "not run here")])
+def test_what_decides_has_settled(moved: float, verdict: str) -> None:
+    found = comparison(4.0, 0.72)
+    found["summary"]["moved"] = [0.0, 0.9, moved]
+    assert best_of_all(found, LARGE, "Cluster", 9).verdict == verdict
+    assert best_of_all(found, SMALL, "Cluster", 9).verdict == "reproduced"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +150,7 @@ def attacks(points: float, loses: int, rival: float = -9.0) -> dict[str, pd.Data
     ("points", "loses", "quick", "decided"),
     [
         (-0.9, 3, "reproduced", "reproduced"),
-        (-1.1, 3, "not run here", "not reproducible"),
+        (-1.1, 3, "not run here", "not run here"),
         (0.0, 2, "not run here", "not reproducible"),
     ],
 )
@@ -174,7 +182,7 @@ def test_a_lie_that_pays_in_a_seed_is_not_called_reproduced() -> None:
     [
         (0.0, 10.0, "reproduced", "reproduced"),
         (0.5, 10.0, "not reproducible", "reproduced"),
-        (0.0, -1.0, "reproduced", "not reproducible"),
+        (0.0, -1.0, "reproduced", "not run here"),
     ],
 )
 def test_figure_5_needs_an_isolated_attacker_and_better_buyers(
@@ -236,12 +244,21 @@ def doshi_tables(gap: float, width: float, full: float) -> dict[str, pd.DataFram
 def test_figure_1_is_decided_by_paired_gaps_and_never_by_what_is_equal_bit_for_bit(
     gap: float, width: float, verdict: str
 ) -> None:
-    found = decided(doshi_tables(gap, width, 1.0), "cifar10", "fedabm run x")
+    found = decided(doshi_tables(gap, width, 1.0), data="cifar10", command="fedabm run x")
     assert found.verdict == verdict
     assert "FedAvg - 2P-UPBReD = +0 +- 0: equal, bit for bit: no evidence" in found.ours
     assert "no evidence" in found.reason
     assert settled(doshi_tables(gap, width, 1.0), "").verdict == verdict
     assert settled(doshi_tables(0.5, 0.2, 2.0), "").verdict == "not reproducible"
+
+
+@pytest.mark.parametrize(("few", "verdict"), [(0.5, "reproduced"), (0.1, "not run here"), (-0.5, "not reproducible")])
+def test_a_panel_about_the_number_of_owners_needs_five_and_ten(few: float, verdict: str) -> None:
+    both = doshi_tables(few, 0.2, 1.0), doshi_tables(0.5, 0.2, 1.0)
+    found = decided(*both, data="sent140", command="fedabm run x")
+    assert found.verdict == verdict
+    assert "Sent140 (for Twitter), 5 owners" in found.ours
+    assert "; 10 owners" in found.ours
 
 
 @pytest.mark.parametrize(
