@@ -192,7 +192,8 @@ def _bars(panel: Axes, single: pd.DataFrame, measure: str) -> None:
     names, width = list(single["dataset"].unique()), 0.13
     for k, rule in enumerate(RULES):
         runs, colour = single[single["mechanism"] == rule], sns.color_palette("colorblind")[k]
-        several = runs.groupby("dataset", sort=False)[measure]
+        # Where nobody contributes there is no finite gain over that, and no bar.
+        several = runs.replace([np.inf, -np.inf], np.nan).groupby("dataset", sort=False)[measure]
         place, mean = np.arange(len(names)) + (2 * k - 2.5) * width, several.mean()
         band = np.maximum([mean - several.min(), several.max() - mean], 0.0)
         symbol = f"$\\mathcal{{M}}^{{{rule[2:]}}}$"

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm.cli import run_script
-from fedabm.common.errors import InputError
+from fedabm.common.errors import MOST, InputError, check_range
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
 from fedabm.games.curves import Array
@@ -42,6 +42,7 @@ def run(study: Study, costs: tuple[float, ...] = (5.0, 4.0), ceiling: float = 8.
     """
     if len(costs) != 2:
         raise InputError(f"this picture needs two owners, got {len(costs)} costs; give for instance costs=5,4")
+    check_range("capacity", capacity, max(_ALTERNATIVE), MOST)
     free = Game(PowerLaw(exponent=1.0, offset=0.0, ceiling=ceiling), costs, capacity, NoPayments())
     shared = Game(free.accuracy, costs, capacity, CostSharing())
     rate = optimal_rate(costs)

@@ -31,7 +31,7 @@ from fedabm.games.chords import concave_bound
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array, Curve, Line, Rows, beside
 from fedabm.games.intervals import Limits
-from fedabm.games.offers import Offers, Shape, nothing
+from fedabm.games.offers import Offers, Shape, Share, nothing
 from fedabm.games.promises import check_promises
 from fedabm.games.roots import just_inside
 
@@ -180,7 +180,10 @@ def _upper(stage: Stage, offers: Offers, worth: Worth, a: Array, b: Array, kind:
     most = _most_benefit(offers, a, b, smooth=smooth)
     if kind == "full access":
         return worth.bound[-1] + most - before
-    share = np.divide(most, before, out=np.ones_like(most), where=before > 0)
+    # Of a model that is worth nothing at a, the share that the rule states is largest at b, if it grows.
+    handed = offers.received
+    largest = handed.share(b[None])[0] if isinstance(handed, Share) and handed.grows else np.ones_like(most)
+    share = np.divide(most, before, out=largest, where=before > 0)
     return worth.most(np.clip(share, 0.0, 1.0))
 
 

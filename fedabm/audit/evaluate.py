@@ -84,9 +84,7 @@ def own_row(offers: Offers, owner: int) -> Offers:
 def at_claims(offers: Offers, claims: Array) -> Deal:
     """The offers of one owner at its claims: as `Mechanism.settle` evaluates them."""
     x = claims[None]
-    full, received = offers.accuracy.value(x)[0], offers.received.value(x)[0]
-    access = np.divide(received, full, out=np.ones_like(full), where=full > 0)
-    return Deal(np.clip(access, 0.0, 1.0), offers.payment.value(x)[0])
+    return Deal(offers.access(x)[0], offers.payment.value(x)[0])
 
 
 def _statements(stage: Stage, lies: Lies) -> Iterator[tuple[Deviation, NDArray[np.intp]]]:

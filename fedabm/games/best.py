@@ -53,6 +53,8 @@ def best_response(
     Without limits of a proof, `certify`, the bound of non-concave offers, and of users' own costs and curves, is left
     infinite, which is much faster.  A proof is no tighter than one percent of the largest gain over utilities `beside`.
     """
+    if not len(capacity):
+        return Best(np.zeros(0), np.zeros(0), np.zeros(0))
     low, high = pieces(all_kinks(offers, cost), capacity)
     easy = concave_rows(offers, cost, len(capacity))
     if np.all(easy):

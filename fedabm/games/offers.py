@@ -13,6 +13,7 @@ certified gap is the largest such gain.  So one piece of code per mechanism serv
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,7 +26,18 @@ from fedabm.games.curves import Array, Cap, Curve, Line, Rows, is_affine
 
 Shape = Literal["concave", "monotone", "unknown"]
 
-__all__ = ["Offers", "Shape", "all_kinks", "full_access", "nothing"]
+__all__ = ["Offers", "Shape", "Share", "all_kinks", "full_access", "nothing"]
+
+
+class Share(Curve):
+    """What a rule hands over that states the share of the full model itself, and not only what it is worth."""
+
+    #: the share never falls with the own contribution where accuracies do not
+    grows: bool = False
+
+    @abstractmethod
+    def share(self, x: Array) -> Array:
+        """The share of the full model, also of one that is worth nothing."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +71,19 @@ class Offers:
         """received + payment."""
         free = isinstance(self.payment, Line) and self.payment.zero
         return self.received if free else self.received + self.payment
+
+    def access(self, claimed: Array) -> Array:
+        """The share of the full model that owners are handed for what they claim: received / accuracy.
+
+        Of a model that by all claims is worth nothing the rule may state a share (`Share`), else all is handed over:
+        rules that promise a worth cannot ration it.  Whoever claims too little for a model, and uses enough, then has
+        all of it.
+        """
+        if self.received is self.accuracy:
+            return np.ones(claimed.shape)
+        full, received = self.accuracy.value(claimed), self.received.value(claimed)
+        stated = self.received.share(claimed) if isinstance(self.received, Share) else np.ones_like(full)
+        return np.clip(np.divide(received, full, out=stated, where=full > 0), 0.0, 1.0)
 
     def take(self, rows: Rows) -> Offers:
         """What some owners are offered."""

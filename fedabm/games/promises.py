@@ -36,6 +36,8 @@ _SHARES = np.unique(
 MOST_CHECKED = 4096
 #: what is lost to rounding, as a share of the amounts that are added
 _ROUNDING = 1e-9
+#: amounts below this may be differences of numbers around 1, as those of an accuracy below its ceiling are
+_LEAST = 5e-6
 
 
 def check_promises(offers: Offers, capacity: Array) -> None:
@@ -66,10 +68,10 @@ def _points(low: Array, high: Array) -> Array:
 
 
 def _values(curve: Curve, x: Array) -> tuple[Array, Array]:
-    """A sum of curves at x (n, p, k), and the amounts that were added, at least a thousandth of the owner's largest."""
+    """A sum of curves at x (n, p, k), and the amounts added, at least a thousandth of the owner's largest."""
     parts = [part.value(x.reshape(len(x), -1)).reshape(x.shape) for part in leaves(curve)]
     size = np.sum(np.abs(parts), axis=0)
-    return np.sum(parts, axis=0), np.maximum(size, 1e-3 * size.max(axis=(1, 2), keepdims=True))
+    return np.sum(parts, axis=0), np.maximum(size, np.maximum(1e-3 * size.max(axis=(1, 2), keepdims=True), _LEAST))
 
 
 def _check_growth(curve: Curve, low: Array, high: Array, rows: Members) -> None:

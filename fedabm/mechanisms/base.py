@@ -79,13 +79,9 @@ class Mechanism(ABC):
         offers = self.offers(view.oracle, view.reports)
         claimed = view.reports.contribution
         full = offers.accuracy.value(claimed)
-        access = np.ones(claimed.shape)
-        if offers.received is not offers.accuracy:
-            np.divide(offers.received.value(claimed), full, out=access, where=full > 0)
-            np.clip(access, 0.0, 1.0, out=access)
         payments = balanced(self, offers.payment.value(claimed), full, view.oracle) - self.forfeits(view)
         transfers = Transfers.central(payments, reason=type(self).__name__)
-        return Outcome(access, payments, transfers, offers, memory=self.remembered(view))
+        return Outcome(offers.access(claimed), payments, transfers, offers, memory=self.remembered(view))
 
     def remembered(self, view: ServerView) -> Any:
         """What to have in mind in the next round; by default nothing."""

@@ -27,7 +27,7 @@ import numpy as np
 from fedabm.common.errors import check_range
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Curve, Line, Rows, beside
-from fedabm.games.offers import Offers, Shape, full_access, nothing
+from fedabm.games.offers import Offers, Shape, Share, full_access, nothing
 from fedabm.games.roots import falling_root
 from fedabm.mechanisms.base import Mechanism
 from fedabm.views import Reports
@@ -74,16 +74,24 @@ class AgainstFixed(Merits):
 
 
 @dataclass(frozen=True)
-class Rationed(Curve):
+class Rationed(Share):
     """The full model times (own merit / best merit)^power."""
 
     full: Curve
     merits: Merits
     power: float
 
+    @property
+    def grows(self) -> bool:  # type: ignore[override]
+        """The own merit does, but with it may the best rival's."""
+        return isinstance(self.merits, AgainstFixed)
+
+    def share(self, x: Array) -> Array:
+        """All of a model that is worth less than nothing."""
+        return np.where(self.full.value(x) >= 0, _ratio(*self.merits.value(x)) ** self.power, 1.0)
+
     def value(self, x: Array) -> Array:
-        full = self.full.value(x)
-        return np.where(full > 0, _ratio(*self.merits.value(x)) ** self.power, 1.0) * full
+        return self.share(x) * self.full.value(x)
 
     def slope(self, x: Array) -> Array:
         own, rival = self.merits.value(x)
@@ -95,7 +103,7 @@ class Rationed(Curve):
             with np.errstate(divide="ignore"):
                 steep = self.power * np.where(rise > 0, ratio, 1.0) ** (self.power - 1.0)
             grown = np.where((rise > 0) & (full > 0), steep, 0.0) * np.where(full > 0, rise * full, 1.0)
-        return np.where(full > 0, ratio**self.power, 1.0) * self.full.slope(x) + grown
+        return np.where(full >= 0, ratio**self.power, 1.0) * self.full.slope(x) + grown
 
     def take(self, rows: Rows) -> Rationed:
         return Rationed(self.full.take(rows), self.merits.take(rows), self.power)

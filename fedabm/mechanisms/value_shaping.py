@@ -161,9 +161,11 @@ def shaped_equilibrium(accuracy: Exposure, cost: Cost, capacity: Array | None = 
 
     total = float(asked(best).sum())
     for _ in range(500):
+        if total <= accuracy.viable:
+            return alone
         given = asked(float(accuracy.curve(np.array(total))))
         fall = 1.0 - float(accuracy.curve_slope(np.array(total))) * float(np.sum(1.0 / rate[given < most]))
-        if fall <= 0 or total <= accuracy.viable:
+        if fall <= 0:
             return alone
         lower = total - (total - float(given.sum())) / fall
         if not lower < total * (1.0 - 1e-15):

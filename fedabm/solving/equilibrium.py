@@ -99,20 +99,28 @@ def _first_certified(game: Timed, candidates: Iterator[Path], origin: Array | No
     least, circle = math.inf, None
     try:
         for found in candidates:
-            seen = certify(game, found, tolerance)
+            seen = certify(game, found, tolerance, _first_proof(game, found.profile))
             best, least = (seen, seen.gain) if seen.gain < least else (best, least)
             if seen.converged:
                 return polish(game, seen, tolerance)
-            if seen.gain <= 0.1 * tolerance:
+            if seen.gain <= tolerance:
                 # Nobody gains, only the proof is missing: it takes longer, or the shape of offers is unknown.
-                best = sharpened(game, seen)
-                return certify(game, best, tolerance, _long_proof(game), aim=0.8)
+                near = sharpened(game, seen)
+                best = near if seen.gain <= 0.1 * tolerance else best
+                proven = certify(game, near, tolerance, _long_proof(game), aim=0.8)
+                if proven.converged or seen.gain <= 0.1 * tolerance:
+                    return proven
             circle = seen if circle is None and seen.cycle is not None else circle
     except TimeUp:
         return certify(game, best, tolerance)
     if not isinstance(best, Equilibrium):
         raise InputError("no starting point with finite slopes was found; give one with start=")
     return best if circle is None or least <= 1e3 * tolerance else circle
+
+
+def _first_proof(game: Game, profile: Array) -> int:
+    """How many intervals a proof may take before it is known that nobody gains: few where it would take many."""
+    return 2**20 if game.offers(profile).shape == "concave" else 0
 
 
 def _long_proof(game: Game) -> int:

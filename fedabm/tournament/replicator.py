@@ -35,14 +35,17 @@ class End(NamedTuple):
 def velocity(game: EmpiricalGame, mixture: Any) -> Array:
     """dx/dt at one mixture (K,) or at many (b, K)."""
     x = np.asarray(mixture, dtype=float)
-    return x * (game.fitness(x) - game.mean(x)[..., None])
+    earned = game.fitness(x)
+    return x * (earned - np.sum(x * earned, axis=-1, keepdims=True))
 
 
 def trajectory(game: EmpiricalGame, start: Any, time: float = _TIME) -> Array:
     """The mixtures (t, K) that a start goes through."""
+    scale = game.scale
 
     def change(_: float, x: Array) -> Array:
-        return velocity(game, np.maximum(x, 0.0)) / game.scale
+        # A trial step may leave the simplex, where powers of shares have no end.
+        return velocity(game, np.clip(x, 0.0, 1.0)) / scale
 
     def at_rest(time: float, x: Array) -> float:
         return float(np.max(np.abs(change(time, x)))) - _REST

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fedabm import Game
 from fedabm.audit.stage import Stage
-from fedabm.games.accuracy import Accuracy, GroupWeighted, PacBound, PowerLaw
-from fedabm.games.costs import Affine, Cost, Linear, Quadratic
+from fedabm.games.accuracy import Accuracy, PowerLaw
 from fedabm.games.curves import Line
 from fedabm.games.offers import Offers, full_access
 from fedabm.mechanisms import (
@@ -33,6 +32,7 @@ from fedabm.mechanisms import (
     Verification,
 )
 from fedabm.views import Reports
+from tests.fuzz.games import draw_game
 
 
 @dataclass(frozen=True)
@@ -82,29 +82,12 @@ def three(mechanism: Mechanism) -> Stage:
     return Stage.of(game, profile=[6.0, 3.0, 1.0])
 
 
-def random_stage(rng: np.random.Generator, mechanism: Mechanism, owners: int | None = None) -> Stage:
-    """Owners, accuracies and a profile at random; costs are linear where the rule needs it."""
-    n = owners or int(rng.integers(1, 5))
-    linear = mechanism.asks_cost or isinstance(mechanism, Screening | Verification)
-    game = Game(_accuracy(rng, n), [_cost(rng, linear=linear) for _ in range(n)], rng.uniform(2.0, 20.0, n), mechanism)
-    shares = np.where(rng.uniform(size=n) < 0.3, rng.integers(0, 2, n), rng.uniform(size=n))
+def random_stage(rng: np.random.Generator, mechanism: str | None = None) -> Stage:
+    """A game of the fuzzer at a profile at random; every tenth under a rule of a user's own."""
+    game = draw_game(rng, mechanism)
+    if mechanism is None and rng.random() < 0.1:
+        unit = float(np.median(game.costs.value(game.capacities) / game.capacities))
+        own: tuple[Mechanism, ...] = (Bounty(unit * rng.uniform()), PaymentRule(halves))
+        game = replace(game, mechanism=own[int(rng.integers(len(own)))])
+    shares = np.where(rng.uniform(size=game.owners) < 0.3, rng.integers(0, 2, game.owners), rng.random(game.owners))
     return Stage.of(game, profile=shares * game.capacities)
-
-
-def _accuracy(rng: np.random.Generator, n: int) -> Accuracy:
-    kind = rng.integers(4)
-    if kind == 0:
-        return PowerLaw(exponent=rng.uniform(0.3, 1.5))
-    if kind == 1:
-        return PowerLaw(scale=rng.uniform(1.1, 2.0), exponent=rng.uniform(0.4, 1.2))
-    if kind == 2:
-        return GroupWeighted(rng.uniform(0.2, 2.0, (2, 2)), rng.integers(0, 2, n))
-    return PacBound(ceiling=0.95, complexity=rng.uniform(0.05, 0.5))
-
-
-def _cost(rng: np.random.Generator, *, linear: bool) -> Cost:
-    rate = float(10.0 ** rng.uniform(-3, -0.5))
-    kind = 0 if linear else rng.integers(3)
-    if kind == 0:
-        return Linear(rate)
-    return Affine(rate, float(rng.uniform(0.0, 0.2))) if kind == 1 else Quadratic(0.1 * rate)

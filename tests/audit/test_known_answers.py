@@ -5,11 +5,11 @@ import pytest
 
 from fedabm.audit.card import Thoroughness, audit
 from fedabm.audit.deviations import Lies, Limits
-from fedabm.audit.evaluate import one_by_one
+from fedabm.audit.evaluate import one_by_one, utilities
 from fedabm.audit.fairness import about_budget, about_rationality
 from fedabm.audit.kinds import best_statement, skipped, try_kinds
 from fedabm.audit.names import best_merger, best_split, person_utility, split_play
-from fedabm.audit.search import Effort, best_lies
+from fedabm.audit.search import Effort, best_claim_alone, best_lies
 from fedabm.audit.stage import Stage
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
@@ -19,6 +19,7 @@ from fedabm.mechanisms import (
     LeaveOneOut,
     ModelMarket,
     NoPayments,
+    ProportionalData,
     Screening,
     ShapleyShare,
     ValueShaping,
@@ -166,3 +167,24 @@ def test_the_more_owners_share_a_subsidy_the_less_one_lie_matters():
     small, large = (stage_of(ContributionSubsidy(0.02), [0.03] * n, 10.0) for n in (2, 8))
     gains = [best_lies(stage)[0].gain for stage in (small, large)]
     assert gains[0] == pytest.approx(gains[1], rel=0.2)  # the liar's own payment does not depend on how many pay it
+
+
+def test_claiming_nothing_does_not_escape_rationing():
+    """v(S) = max(0, 1 - 2 / (1 + S)): what is claimed makes no model, but 0.5 + 0.9 really given do, worth 1/6."""
+    game = Game(PowerLaw(scale=2.0), [0.01, 0.01], 1.0, ProportionalData(1.0))
+    stage = Stage.of(game, profile=[0.5, 0.2])
+    assert stage.accuracy.values(np.array([[0.5, 0.9]]))[0, 1] == pytest.approx(1 / 6)
+    lies = Lies.of(stage, 1, 3, claim=np.array([0.0, 0.25, 0.5]), contribution=np.array([0.9, 0.9, 0.9]))
+    expected = np.array([0.0, 0.5, 1.0]) / 6 - 0.009
+    np.testing.assert_allclose(utilities(stage, 1, lies), expected, atol=1e-12)
+    np.testing.assert_allclose(one_by_one(stage, 1, lies), expected, atol=1e-12)
+
+
+def test_what_the_claims_make_worthless_is_not_rationed_by_worth_and_the_audit_finds_it():
+    """Value shaping promises a worth: of a model that is worth nothing by all claims it hands over everything."""
+    game = Game(PowerLaw(scale=2.0), [0.01, 0.01], 1.0, ValueShaping())
+    stage = Stage.of(game, profile=[0.5, 0.2])
+    lies = Lies.of(stage, 1, 1, claim=np.array([0.0]), contribution=np.array([0.9]))
+    assert utilities(stage, 1, lies)[0] == pytest.approx(1 / 6 - 0.009)
+    found = best_claim_alone(stage, 1, Limits())
+    assert found.honest + found.gain >= utilities(stage, 1, lies)[0] - 1e-9

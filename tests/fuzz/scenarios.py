@@ -29,21 +29,26 @@ from tests.fuzz.trying import Verdict, attempt
 
 #: seconds of computing that one scenario may take
 PATIENCE = 170.0
-#: one seed each, as every seed is tried anyway, and fewer owners where thousands add nothing
+#: one seed each, as every seed is tried anyway, and less of what would only be more of the same
 SMALL = {
     "cost_discrimination": ["owners=1000", "fractions=0.1,0.5,1"],
+    "forty_owners": ["rounds=20"],
     "gpt3": ["points=20"],
+    "learning_to_lie": ["rounds=4", "tries=20"],
     "market_attacks": ["seeds=1", "attacks=sign_flip,nan"],
-    "proportional_rules": ["owners=1000", "simulated=20"],
-    "value_shaping": ["owners=1000", "points=8"],
     "mechanism_by_population": ["seeds=1"],
+    "mixed_population": ["seeds=1", "changes=2"],
+    "proportional_rules": ["owners=1000", "simulated=20"],
+    "reciprocity_table": ["seeds=1", "dataset=mnist"],
+    "tournament": ["seeds=1", "steps=6"],
+    "value_shaping": ["owners=1000", "points=8"],
 }
 #: one owner, nobody left, all attackers or liars, no data, nothing to gain: all of it must end well
 EXTREMES: dict[str, tuple[str, ...]] = {
     "best_lie": ("costs=0.02", "costs=0,0", "costs=1000,1000", "capacity=1e-6", "largest_claim=1"),
-    "cost_discrimination": ("owners=2", "low=0.0002", "fractions=1", "fractions=0.001", "simulated=1"),
+    "cost_discrimination": ("owners=2", "low=0.00019", "fractions=1", "fractions=0.001", "simulated=2"),
     "first_training": (
-        *("owners=1 free_riders=0", "free_riders=10", "free_riders=0", "highest_cost=0", "highest_cost=1e6"),
+        *("owners=1 free_riders=0", "free_riders=10", "free_riders=0", "highest_cost=1e-9", "highest_cost=1e6"),
         "rounds=1",
     ),
     "forty_owners": ("owners=5", "rounds=1", "rate=0", "rate=1000", "overstatement=1", "overstatement=1000"),
@@ -51,28 +56,28 @@ EXTREMES: dict[str, tuple[str, ...]] = {
         *("owners=2 free_riders=0 liars=0", "free_riders=0 liars=0", "free_riders=11", "free_riders=0 liars=11"),
         *("rate=0", "rate=1000", "overstatement=1", "overstatement=1000"),
     ),
-    "free_riding_collapse": ("owners=1", "sizes=1", "lowest=0.002", "highest=1000", "complexity=1000"),
+    "free_riding_collapse": ("owners=1", "sizes=1", "lowest=0.0019", "highest=1000", "complexity=1000"),
     "gpt3": ("companies=1", "points=2", "cost=0.05"),
     "inclusive_market": ("attack=sign_flip", "attack=nan"),
     "individual_optimum": ("costs=1000", "costs=1e-9", "points=2", "complexities=1"),
     "learning_to_lie": ("owners=1", "rounds=1", "tries=10"),
     "market_attacks": ("full=true", "attacker=1", "attacks=nan", "rules=iPFL", "unit_cost=1e9", "scale=1e6"),
     "market_churn": ("newcomers=0", "newcomers=12", "newcomers=12 joins=1000", "joins=1", "joins=1000", "rules=CFL"),
-    "market_comparison": ("owners=2", "splits=niid"),
+    "market_comparison": ("owners=3", "splits=niid"),
     "market_liars": ("factors=1", "factors=1e6", "liar=1 friend=0"),
-    "market_rationality": ("owners=2", "split=cluster"),
+    "market_rationality": ("owners=3", "split=cluster"),
     "market_theory": ("rounds=1", "unit_cost=0", "unit_cost=1e9", "eagerness=0", "within=0 between=0", "factors=1"),
     "mechanism_by_population": ("owners=2", "shares=0", "shares=1", "steps=1"),
-    "mixed_population": ("highest_cost=0", "highest_cost=1e6", "changes=1"),
+    "mixed_population": ("highest_cost=1e-9", "highest_cost=1e6", "changes=1"),
     "no_equilibrium": ("rounds=1", "epsilon=0.001"),
-    "p_mean_table": ("cost=0", "cost=1e6", "goal=0", "goal=1", "mw_share=0", "mw_share=1"),
+    "p_mean_table": ("cost=1e-9", "cost=1e6", "goal=0", "goal=1", "mw_share=1e-6", "mw_share=1"),
     "payments_by_contribution": ("subsidy=1e-6", "subsidy=1e6", "budget=1e-6", "sigma=1e-6"),
-    "proportional_rules": ("owners=2", "powers=0", "powers=1", "cost=1000", "simulated=1"),
-    "reciprocity_table": ("cost=0", "cost=1000", "active=1"),
+    "proportional_rules": ("owners=2", "powers=0", "powers=1", "cost=1000", "simulated=2"),
+    "reciprocity_table": ("cost=1e-9", "cost=1000", "active=1"),
     "reciprocity_table_trained": ("cost=1000", "rounds=1"),
-    "screening": ("owners=1", "others=0", "probability=0", "probability=1", "low=0.001", "points=2"),
+    "screening": ("owners=1", "others=0", "probability=0", "probability=1", "low=0.00099", "points=2"),
     "shaped_models": ("owners=2", "rounds=1", "interval=100000", "highest_cost=1e6", "power=0", "power=1"),
-    "stage_payments": ("cost=0", "cost=1000", "start=0"),
+    "stage_payments": ("cost=1e-9", "cost=1000", "start=0"),
     "step_size_region": ("owners=1", "cross=0", "bound=1e6"),
     "tournament": ("owners=2", "spread=0", "spread=1", "cost=1000", "cost=1e-9", "capacity=1e-6", "population_size=4"),
     "two_phase": ("costs=0,0", "costs=1000,1000 subsidy=1001", "start=0", "costs=0.1"),
@@ -80,7 +85,7 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "welfare_by_owners": ("owners=1", "owners=2", "subsidy=0", "subsidy=1e6"),
     "welfare_by_subsidy": ("subsidies=0", "subsidies=1e6"),
     "welfare_by_time": ("subsidy=0", "subsidy=1e6"),
-    "welfare_two_owners": ("costs=0,0", "costs=1000,1000", "capacity=1e-6"),
+    "welfare_two_owners": ("costs=0,0", "costs=10,10", "capacity=0.4", "capacity=1e6"),
 }
 #: numbers for parameters that nobody thought of, whole or not
 ODD_WHOLE = ("0", "1", "-1", "1000000000000")

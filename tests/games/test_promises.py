@@ -246,3 +246,10 @@ def test_a_cap_that_is_exceeded_is_noticed():
     offers = replace(game.offers(np.ones(2)), caps=(Cap(Line(np.full(2, 0.5), np.zeros(2)), np.zeros(2)),))
     with pytest.raises(InputError, match=r"more at .* than its offer's cap"):
         certified_gains(offers, game.costs, game.capacities, np.ones(2))
+
+
+def test_an_accuracy_far_below_its_ceiling_keeps_its_promise_on_tiny_data():
+    """1 - 1/(1 + x) up to a millionth is lost in the rounding of numbers around 1; that is no bend."""
+    found = solve(Game(PowerLaw(), [0.75, 0.5], 1e-6, NoPayments()))
+    assert found.converged
+    np.testing.assert_allclose(found.profile, 1e-6)

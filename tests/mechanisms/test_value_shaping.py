@@ -13,6 +13,7 @@ from fedabm.games.best import best_response
 from fedabm.games.costs import Linear, PowerCost, Quadratic, stack
 from fedabm.games.individual import individual_optimum, viability_cost
 from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
+from fedabm.papers.karimireddy2022.shaping import value_of_tokens
 from fedabm.shapley import shapley
 from fedabm.views import Reports, ServerView
 
@@ -167,3 +168,10 @@ def test_bad_input_is_refused():
         ValueShaping(slack=-1.0)
     with pytest.raises(InputError):
         shaped_equilibrium(PowerLaw(), PowerCost(np.array([0.1, 0.0])))
+
+
+@pytest.mark.filterwarnings("error")
+def test_too_few_owners_to_begin_contribute_what_they_would_alone():
+    """Newton's method then passes below nothing, where a power law has no value."""
+    law = value_of_tokens(0.095, 1e9, 5.4e13)
+    assert shaped_equilibrium(law, Linear(np.full(3000, 0.05))).sum() == 0

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
 
 from fedabm import InputError
-from fedabm.tournament import EmpiricalGame, alpha_rank, ends, fixation, symmetric_equilibria, velocity
+from fedabm.tournament import EmpiricalGame, alpha_rank, ends, fixation, replicator, symmetric_equilibria, velocity
 from fedabm.tournament.empirical import mixtures
 from fedabm.tournament.replicator import trajectory
 
@@ -112,3 +113,16 @@ def test_a_game_with_holes_is_refused():
         EmpiricalGame(["a", "b"], 2, [[1.0, 2.0]])
     with pytest.raises(InputError, match="play every mixture"):
         EmpiricalGame(["a", "b"], 2, [[1.0, np.nan], [np.nan, 1.0], [np.nan, 1.0]])
+
+
+@pytest.mark.filterwarnings("error")
+def test_trial_steps_far_outside_the_simplex_do_not_overflow(monkeypatch):
+    """A solver tries what it likes, and powers of shares beyond 1 have no end."""
+
+    def wild(change, span, start, *given, **named):
+        assert np.all(np.isfinite(change(0.0, np.array([1e200, -1e200]))))
+        return solve_ivp(change, span, start, *given, **named)
+
+    monkeypatch.setattr(replicator, "solve_ivp", wild)
+    path = trajectory(of_two([[0.0, 3.0], [1.0, 2.0]]), [0.1, 0.9])
+    np.testing.assert_allclose(path[-1], [0.5, 0.5], atol=1e-6)
