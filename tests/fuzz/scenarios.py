@@ -36,11 +36,13 @@ SMALL = {
     "gpt3": ["points=20"],
     "learning_to_lie": ["rounds=4", "tries=20"],
     "market_attacks": ["seeds=1", "attacks=sign_flip,nan"],
-    "mechanism_by_population": ["seeds=1"],
+    "market_comparison": ["seeds=1", "splits=niid"],
+    "mechanism_by_population": ["seeds=1", "owners=3"],
     "mixed_population": ["seeds=1", "changes=2"],
     "proportional_rules": ["owners=1000", "simulated=20"],
     "reciprocity_table": ["seeds=1", "dataset=mnist"],
-    "tournament": ["seeds=1", "steps=6"],
+    "reciprocity_table_trained": ["seeds=1", "data=digits"],
+    "tournament": ["seeds=1", "steps=6", 'mechanisms=["no_payments","shapley_share","clarke","value_shaping"]'],
     "value_shaping": ["owners=1000", "points=8"],
 }
 #: one owner, nobody left, all attackers or liars, no data, nothing to gain: all of it must end well

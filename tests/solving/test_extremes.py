@@ -9,7 +9,7 @@ from fedabm.games.accuracy import Custom, GroupWeighted, PacBound, PowerLaw
 from fedabm.games.best import best_response
 from fedabm.games.costs import Linear
 from fedabm.games.individual import individual_optimum
-from fedabm.games.intervals import Limits
+from fedabm.games.intervals import Limits, prove
 from fedabm.mechanisms import (
     CostSharing,
     NoPayments,
@@ -86,6 +86,36 @@ def test_a_proof_that_needs_many_intervals_still_ends_within_the_tolerance():
     found = solve(Game(root, [0.4, 0.9], 10, ShapleyShare()))
     assert found.converged
     assert found.gap <= 1e-9
+
+
+def s_shaped(s):
+    """Worth little until there is enough."""
+    total = s @ np.array([[1.0, 0.3, 0.5], [0.6, 1.0, 0.2], [0.1, 0.9, 1.0]])
+    return 1.0 / (1.0 + np.exp(-12.0 * (total / 10.0 - 0.3)))
+
+
+def test_what_takes_long_to_prove_is_proven_once(monkeypatch):
+    """S-shaped accuracies: first it is looked whether anybody gains, and the last digits are found before the proof."""
+    proofs = []
+
+    def counted(*given, **named):
+        proofs.append(given[5].budget)
+        return prove(*given, **named)
+
+    monkeypatch.setattr("fedabm.games.best.prove", counted)
+    found = solve(Game(Custom(s_shaped, monotone=True), [0.02, 0.05, 0.09], 8.0, ShapleyShare()))
+    assert found.converged
+    assert np.any((found.profile > 0.1) & (found.profile < 7.9))
+    assert sum(budget > 0 for budget in proofs) == 1
+
+
+def test_when_time_is_up_it_says_what_was_reached():
+    game = Game(Custom(s_shaped, monotone=True), [0.02, 0.05, 0.09], 8.0, ShapleyShare())
+    found = solve(game, time_limit=1e-9)
+    assert found.time_up
+    assert found.verdict == "open"
+    assert np.isfinite(found.gap)
+    assert 0 < found.gain <= found.gap
 
 
 def test_proportional_shapley_among_groups_against_the_shares_themselves():
