@@ -12,8 +12,9 @@ from rich.table import Table
 
 from fedabm.results.design import SWEEP
 from fedabm.results.sweeps import State, states
+from fedabm.simulation.alike import why_alone
 from fedabm.sweep.folder import check_target
-from fedabm.sweep.jobs import do
+from fedabm.sweep.jobs import do, scenario_of
 from fedabm.sweep.limits import TimeLimit, time_limit
 from fedabm.sweep.plan import Sweep
 
@@ -43,6 +44,8 @@ def preview(
     seconds = [state.seconds for state in found if not state.failed]
     words = _estimate(left, workers, seconds) if seconds or not left else _trial(sweep, left, workers, limit)
     console.print(words, highlight=False, markup=False, soft_wrap=True)
+    if left and sweep.what.kind == "function":
+        console.print(_together(sweep, limit), highlight=False, markup=False, soft_wrap=True)
 
 
 def _known(sweep: Sweep, folder: Path) -> dict[str, State]:
@@ -61,6 +64,26 @@ def _cells(sweep: Sweep) -> Table:
     for cell in shown:
         table.add_row(*(("...", "") if cell is None else (cell.name, each)))
     return table
+
+
+def _together(sweep: Sweep, limit: float | None) -> str:
+    """Which cells are stepped together, judging by the first run of some; and why others are not."""
+    if limit is not None:
+        return "Runs are done one by one, as each has a limit of its own."
+    first = list({job.cell: job for job in reversed(sweep.jobs)}.values())
+    tried = [first[place] for place in sorted({round(place) for place in np.linspace(0, len(first) - 1, _SHOWN)})]
+    alone: dict[str, int] = {}
+    for job in tried:
+        try:
+            reason = why_alone(scenario_of(job))
+        except (Exception, SystemExit) as error:
+            reason = type(error).__name__
+        if reason is not None:
+            alone[reason] = alone.get(reason, 0) + 1
+    if not alone:
+        return "Runs of one kind are stepped together."
+    reasons = ", ".join(f"{reason} ({count})" for reason, count in alone.items())
+    return f"Of {len(tried)} cells, {sum(alone.values())} are done run by run, because of: {reasons}."
 
 
 def _trial(sweep: Sweep, left: int, workers: int, limit: float | None) -> str:

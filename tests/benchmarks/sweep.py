@@ -1,10 +1,12 @@
 """Sweeps: speed-up, overhead per run, memory and files, beside `mesa.batch_run` on the same model and design.
 
-    python -m tests.benchmarks.sweep [--quick]
+    python -m tests.benchmarks.sweep [--quick] [--only together]
 
 Speed-up: runs that compute for 0.2 s each, on one and on two workers that are already up.  Overhead: wall time per run
 of a sweep in this process less that of `Federation(...).run().frames()`.  Memory: the peak of the leader's process,
-from 200 to 5,000 runs of a small Mesa model.  Exit code 1 if a bound is missed.
+from 200 to 5,000 runs of a small Mesa model.  Together: processor time per run of a whole sweep of 10,000 closed-form
+runs of 20 owners that are stepped together, beside a sample of them run by run, in turns; frames of the sample are
+compared bit for bit.  Exit code 1 if a bound is missed.
 """
 
 from __future__ import annotations
@@ -23,11 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import mesa
+import numpy as np
 
 import fedabm
 from fedabm import Federation, Scenario, population
 from fedabm.games.accuracy import PowerLaw
-from fedabm.mechanisms import ContributionSubsidy, Mechanism, NoPayments
+from fedabm.mechanisms import ContributionSubsidy, CostSharing, Mechanism, NoPayments
+from fedabm.strategies import BestResponse
 from fedabm.sweep import Grid, Seeds, Sweep
 from fedabm.sweep.executors import LocalExecutor, SerialExecutor
 
@@ -45,6 +49,17 @@ def busy(seed: int, seconds: float = 0.2) -> Scenario:
 def short(seed: int, mechanism: Mechanism = NOTHING, rate: float = 0.1) -> Scenario:
     """A run of a few milliseconds."""
     return Scenario(population([rate, 2 * rate, 3 * rate], 10.0), PowerLaw(), mechanism, steps=2, record=None)
+
+
+def crowd(seed: int, mechanism: Mechanism = NOTHING) -> Scenario:
+    """20 owners with costs of their own, who move half of the way to their best responses until they rest."""
+    rates = np.random.default_rng(seed).uniform(0.01, 0.2, 20)
+    return Scenario(population(rates, 10.0, BestResponse(0.4)), PowerLaw(), mechanism, record=None)
+
+
+def crowds(runs: int) -> Sweep:
+    """So many of them, under three mechanisms."""
+    return Sweep(crowd, Grid(mechanism=[NoPayments(), ContributionSubsidy(0.02), CostSharing(0.3)]), -(-runs // 3))
 
 
 class Drift(mesa.Model):
@@ -119,6 +134,34 @@ def overhead(runs: int) -> float:
     return 1e3 * (swept - alone) / runs
 
 
+def together(runs: int, sample: int) -> tuple[float, bool]:
+    """How much less processor time a run takes in a sweep that steps them together; and whether frames are equal."""
+    few, many = crowds(sample), crowds(runs)
+    seconds = {"alone": 0.0, "together": 0.0}
+    alone, stacked = fresh("alone"), fresh("together")
+    for kind, sweep, folder in (("alone", few, alone), ("together", many, stacked)):
+        began = time.process_time()
+        sweep.run(folder, SerialExecutor(), quiet=True, together=kind == "together")
+        seconds[kind] = 1e3 * (time.process_time() - began) / len(sweep.jobs)
+    again = fresh("again")
+    few.run(again, SerialExecutor(), quiet=True)
+    equal = same(alone, again)
+    print(
+        f"together       {seconds['alone']:.1f} ms per run alone, {seconds['together']:.2f} ms together ({runs} runs)"
+    )
+    return seconds["alone"] / seconds["together"], equal
+
+
+def same(one: Path, other: Path) -> bool:
+    """Whether two sweeps have the same frames, wall time aside."""
+    first, second = fedabm.load(one), fedabm.load(other)
+    pairs = ((getattr(first, name), getattr(second, name)) for name in ("runs", "steps", "owners", "transfers"))
+    return all(
+        a.drop(columns="wall_time", errors="ignore").equals(b.drop(columns="wall_time", errors="ignore"))
+        for a, b in pairs
+    )
+
+
 def leader(kind: str, runs: int) -> dict[str, float]:
     """Seconds and peak memory (MiB) of a leader with two workers, or of Mesa's batch runner, in its own process."""
     command = [sys.executable, "-m", "tests.benchmarks.sweep", "--leader", kind, "--runs", str(runs)]
@@ -132,6 +175,8 @@ def lead(kind: str, runs: int) -> None:
         work: Callable[[], Any] = lambda: mesa.batch_run(  # noqa: E731
             Drift, seeds, number_processes=2, data_collection_period=1, max_steps=50, display_progress=False
         )
+    elif kind == "together":
+        work = lambda: crowds(runs).run(fresh("crowd"), SerialExecutor(), quiet=True)  # noqa: E731
     else:
         sweep = Sweep(Drift, Grid(pull=[0.1]), runs)
         work = lambda: sweep.run(fresh("mesa"), "local", 2, quiet=True)  # noqa: E731
@@ -165,12 +210,15 @@ def main() -> int:
     """Print every figure and say which bounds are missed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="a tenth of the runs")
+    parser.add_argument("--only", choices=["together"], help="this part alone")
     parser.add_argument("--leader", help=argparse.SUPPRESS)
     parser.add_argument("--runs", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.leader:
         lead(options.leader, options.runs)
         return 0
+    if options.only:
+        return report(stacked(options.quick))
     few, many = (50, 500) if options.quick else (200, 5000)
     ratio, extra = speed_up(20 if options.quick else 100), overhead(100 if options.quick else 300)
     figures = {(kind, runs): leader(kind, runs) for kind in ("sweep", "mesa") for runs in (few, many)}
@@ -186,6 +234,24 @@ def main() -> int:
         f"{count} files (at most 64)": count <= 64,
         f"opened in {seconds:.2f} s (at most 10)": seconds <= 10,
     }
+    return report(bounds | stacked(options.quick))
+
+
+def stacked(quick: bool) -> dict[str, bool]:
+    """The bounds of runs that are stepped together."""
+    runs = 1000 if quick else 10_000
+    ratio, equal = together(runs, 60 if quick else 240)
+    peaks = {count: leader("together", count)["peak"] for count in (runs // 4, runs)}
+    growth = peaks[runs] / peaks[runs // 4] - 1
+    return {
+        f"runs together are {ratio:.1f} times as fast as one by one (at least 20)": ratio >= 20,
+        "their frames are equal bit for bit": equal,
+        f"memory grows by {growth:.1%} from {runs // 4} to {runs} runs (at most 10%)": growth <= 0.1,
+    }
+
+
+def report(bounds: dict[str, bool]) -> int:
+    """Print which bounds are kept; 1 if one is not."""
     for what, kept in bounds.items():
         print(f"{'ok  ' if kept else 'MISS'} {what}")
     return 0 if all(bounds.values()) else 1
