@@ -69,6 +69,7 @@ def _run(commands: Any) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: a new folder in results/)")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     parser.add_argument("--profile", action="store_true", help="print which share of the time training took")
+    parser.add_argument("--device", default="auto", help="where models train: auto, cpu, cuda, cuda:1, meta (shapes)")
     parser.add_argument(
         "--format", action="append", default=[], choices=("pdf", "svg"), help="pictures in this format too; repeatable"
     )
@@ -163,6 +164,7 @@ def _sweep(commands: Any) -> None:
     parser.add_argument("--executor", choices=("local", "ray", "serial"), default="local", help="where runs are done")
     parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one per core)")
     parser.add_argument("--address", metavar="HOST:PORT", help="of a Ray cluster (default: one on this machine)")
+    parser.add_argument("--device", help="where models train: auto, cpu, cuda (workers share all), cuda:1")
     parser.add_argument("--gpus", type=float, default=0.0, metavar="SHARE", help="of a GPU for each run, with Ray")
     parser.add_argument("--time-limit", type=float, metavar="S", help="seconds that a run may take")
     parser.add_argument("--memory-limit", metavar="SIZE", help="memory that a run may take, such as 2G")

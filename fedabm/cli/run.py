@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedabm.common.device import on_device
 from fedabm.common.errors import InputError, Interrupted
 from fedabm.common.timing import profiled
 from fedabm.results.store import WATCHED, claim
@@ -24,6 +25,9 @@ from fedabm.study.library import Script, find
 from fedabm.study.study import Study
 
 __all__ = ["command_word", "run_scenario"]
+
+#: what a run without values can and cannot tell
+_SHAPES = "Device meta has shapes, no values: the run proves that it runs; its accuracies, utilities and money mean nothing."
 
 
 def run_scenario(options: argparse.Namespace) -> None:
@@ -40,7 +44,9 @@ def run_scenario(options: argparse.Namespace) -> None:
         return
     resume.make_room(folder, command)
     unfinished = resume.unfinished(folder, command, study, options.checkpoint)
-    with _claimed(folder), unfinished, profiled(active=options.profile) as profile:
+    with _claimed(folder), unfinished, on_device(options.device), profiled(active=options.profile) as profile:
+        if options.device == "meta":
+            study.note(_SHAPES)
         study.watchers += [watcher(kind, folder / WATCHED / kind) for kind in dict.fromkeys(options.watch)]
         try:
             script.run(study, **parameters)
@@ -70,6 +76,8 @@ def run_scenario(options: argparse.Namespace) -> None:
         study.note(f"Watched: {folder / WATCHED}")
     for path in pictures:
         study.note(f"Picture: {path}")
+    if options.device == "meta":
+        study.note(_SHAPES)
 
 
 def _script(name: str) -> Script:
@@ -116,6 +124,7 @@ def _command(script: Script, options: argparse.Namespace) -> str:
     """The command that repeats this run, from whatever folder."""
     words = ["fedabm", "run", script.where, "--seed", str(options.seed)]
     words += ["--steps", str(options.steps)] if options.steps else []
+    words += ["--device", options.device] if options.device != "auto" else []
     words += [word for setting in options.set for word in ("--set", setting)]
     words += [word for kind in options.format for word in ("--format", kind)]
     return shlex.join(words)

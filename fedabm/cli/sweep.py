@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -22,6 +23,8 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 def sweep(options: argparse.Namespace) -> int:
     """Run the sweep; the exit code says whether runs failed."""
     plan = read_sweep(options.spec)
+    if options.device is not None:
+        plan = replace(plan, device=options.device)
     folder = options.out or Path("results") / options.spec.stem
     if options.dry_run:
         workers = 1 if options.executor == "serial" else options.workers or os.cpu_count() or 1
@@ -59,7 +62,7 @@ def _command(options: argparse.Namespace, folder: Path) -> str:
     """The command that goes on with this sweep."""
     words = ["fedabm", "sweep", str(options.spec), "--out", str(folder), "--executor", options.executor]
     usual = {"gpus": 0.0, "checkpoint": 60.0}
-    for name in ("workers", "address", "gpus", "time_limit", "memory_limit", "checkpoint"):
+    for name in ("workers", "device", "address", "gpus", "time_limit", "memory_limit", "checkpoint"):
         value = getattr(options, name)
         words += [f"--{name.replace('_', '-')}", str(value)] if value != usual.get(name) else []
     words += ["--retry-failed"] if options.retry_failed else []

@@ -16,6 +16,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import Console
 
+from fedabm.common.device import used
 from fedabm.common.errors import InputError, Interrupted
 from fedabm.common.progress import following, track
 from fedabm.common.random import check_seed
@@ -192,6 +193,7 @@ class Study:
             "complete": complete,
             "tables": self._titles,
             "versions": versions(),
+            "devices": used(),
         }
         tables = {f"{name}.csv": partial(write_table, frame) for name, frame in self._tables.items()}
         pictures = {

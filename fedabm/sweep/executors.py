@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
 
+from fedabm.common.device import as_worker
+
 __all__ = ["LocalExecutor", "SerialExecutor", "WorkerDied", "Workers", "starting"]
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
@@ -68,7 +70,7 @@ class LocalExecutor(Workers):
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self._tasks: queue.SimpleQueue = queue.SimpleQueue()
-        self._threads = [_WorkerThread(self._tasks) for _ in range(workers)]
+        self._threads = [_WorkerThread(self._tasks, number, workers) for number in range(workers)]
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """Queue it for the next worker that is free."""
@@ -100,7 +102,8 @@ class LocalExecutor(Workers):
 class _WorkerThread:
     """A thread that leads one worker process, and starts another when that dies."""
 
-    def __init__(self, tasks: queue.SimpleQueue) -> None:
+    def __init__(self, tasks: queue.SimpleQueue, number: int, workers: int) -> None:
+        self._place = (number, workers)
         self.process: multiprocessing.process.BaseProcess | None = None
         #: what it is at
         self.future: Future | None = None
@@ -145,7 +148,7 @@ class _WorkerThread:
         self._retire()
         self._pipe, theirs = _FRESH.Pipe()
         process = _FRESH.Process(target=_serve, args=(theirs,), daemon=True)
-        with _STARTING, _environment(_ONE_THREAD), _without_ctrl_c():
+        with _STARTING, _environment(_ONE_THREAD), as_worker(*self._place), _without_ctrl_c():
             process.start()
         self.process = process
         theirs.close()

@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fedabm.common.device import check_device
 from fedabm.common.errors import InputError, Interrupted, check_positive, check_whole
 from fedabm.results import parts
 from fedabm.results.frames import versions
@@ -39,15 +40,20 @@ __all__ = ["Sweep"]
 
 @dataclass(frozen=True)
 class Sweep:
-    """Every cell of a design (or of several) with every seed; `fixed` parameters hold in all cells."""
+    """Every cell of a design (or of several) with every seed; `fixed` parameters hold in all cells.
+
+    Models train on the `device`; workers share all GPUs where it is "auto" or "cuda".
+    """
 
     target: Any
     design: Design | Sequence[Design]
     seeds: Seeds | int | Sequence[int] = field(default_factory=Seeds)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     steps: int | None = None
+    device: str = "auto"
 
     def __post_init__(self) -> None:
+        check_device(self.device)
         if self.steps is not None:
             check_whole("steps", self.steps)
         several = isinstance(self.design, Sequence) and all(isinstance(one, Design) for one in self.design)
@@ -83,10 +89,11 @@ class Sweep:
         seeds = Seeds.of(self.seeds)
         check_whole("number of runs", len(self.cells) * seeds.count, high=MOST_RUNS)
         made: dict[str, Job] = {}
+        where = [] if self.device == "auto" else [self.device]
         for cell in self.cells:
             complete = self.what.complete(cell.parameters)
             for seed in seeds.for_cell(digest(cell.parameters)):
-                key = digest([self.what.name, complete, seed, self.steps, self.code])
+                key = digest([self.what.name, complete, seed, self.steps, self.code, *where])
                 made.setdefault(key, Job(key, self.what, cell.parameters, seed, cell.name, self.steps))
         return list(made.values())
 
@@ -100,6 +107,7 @@ class Sweep:
             "fixed": written(self.fixed),
             "seeds": Seeds.of(self.seeds).describe(),
             "steps": self.steps,
+            "device": self.device,
             "code": self.code,
             "versions": versions(),
         }
@@ -151,6 +159,7 @@ class Sweep:
                 checkpoint=checkpoint,
                 hard=hard,
                 together=together,
+                device=self.device,
             )
             chosen = executor_of(executor, workers, address, gpus) if isinstance(executor, str) else executor
             _lead(settings, chosen, left, count, messages, repeat, keep=chosen is executor)

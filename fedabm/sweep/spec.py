@@ -1,6 +1,7 @@
 """A sweep in a few lines of TOML.
 
     scenario = "free_riding"       # or the path of a script, or function = "package.module:build", or model = ...
+    device = "auto"                # where models train (may be left out): auto, cpu, cuda (workers share all), cuda:1
     seeds = 20                     # or a list, or { count = 20, paired = false, root = 0 }
 
     [fixed]
@@ -36,7 +37,7 @@ from fedabm.sweep.values import Parameters
 __all__ = ["read_sweep", "sweep_of"]
 
 _TARGETS = ("scenario", "function", "model")
-_KEYS = (*_TARGETS, "seeds", "steps", "fixed", "design")
+_KEYS = (*_TARGETS, "seeds", "steps", "device", "fixed", "design")
 _SAMPLED: dict[str, Callable[..., Design]] = {"random": RandomDesign, "latin_hypercube": LatinHypercube, "sobol": Sobol}
 _DESIGNS = ("grid", "cells", "one_at_a_time", *_SAMPLED)
 
@@ -61,7 +62,8 @@ def sweep_of(table: Mapping[str, Any], folders: tuple[Path, ...] = ()) -> Sweep:
     read = Parameters(target, folders)
     fixed = read.setting(_table("fixed", table.get("fixed", {})))
     design = _design(_table("design", table.get("design", {})), read)
-    return Sweep(target, design, _seeds(table.get("seeds", 1)), fixed, table.get("steps"))
+    device = table.get("device", "auto")
+    return Sweep(target, design, _seeds(table.get("seeds", 1)), fixed, table.get("steps"), device)
 
 
 def _target(table: Mapping[str, Any], folders: tuple[Path, ...]) -> Target:

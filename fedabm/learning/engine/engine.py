@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from fedabm.common import device as devices
 from fedabm.common.errors import InputError, check_positive, check_whole
 from fedabm.common.random import Streams, generator
 from fedabm.common.timing import timed
@@ -38,6 +39,7 @@ from fedabm.learning.engine.blocks import SeededDropout
 from fedabm.learning.engine.evaluate import Scores, by_owner, judge
 from fedabm.learning.engine.flat import Layout, initial_row
 from fedabm.learning.engine.general import Alone, Mapped
+from fedabm.learning.engine.host import pull
 from fedabm.learning.engine.networks import build, check_fit
 from fedabm.learning.engine.optimisers import SGD, Optimiser
 from fedabm.learning.engine.sizing import (
@@ -63,8 +65,10 @@ class Engine:
     """Trains and judges models of one network on one federation's data.
 
     network       a name (see `networks.NETWORKS`) or a module without state
-    device        "auto" (a GPU if there is one), or any device of PyTorch; "meta" computes shapes only
-    memory_limit  bytes that models and training may take; by default half of the memory
+    device        "auto" (the one that --device names, else a GPU if there is one), or any device of PyTorch; "meta"
+                  computes shapes only
+    memory_limit  bytes that models and training may take; by default half of the memory, or of a GPU's free memory
+                  this worker's part
     path          how gradients are found: "auto", "batched", "vmap" or "serial"; see `work`
     chunk         how many owners to train at once; by default what fits (the serial path takes one)
     """
@@ -256,7 +260,7 @@ class Engine:
             sha.update(f"{array.shape}{array.dtype}".encode())
             sha.update(np.ascontiguousarray(array).data)
         sha.update(f"{self.describe()}{self.device.type}{torch.__version__}".encode())
-        sha.update(self.initial(0).cpu().numpy().tobytes())
+        sha.update(pull(self.initial(0)).tobytes())
         return sha.hexdigest()[:32]
 
     def _path(self) -> Any:
@@ -326,11 +330,15 @@ def _shared(path: Any, x: Tensor) -> Tensor:
 
 
 def _device(name: str) -> torch.device:
+    name = devices.chosen() if name == "auto" else name
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError):
+        if name == "cuda":
+            name = f"cuda:{devices.here().device(torch.cuda.device_count())}"
+        found = torch.device(name)
+        torch.empty(1, device=found)
+    except (RuntimeError, AssertionError, ZeroDivisionError):
         raise InputError(f"device {name!r} is not available; use auto or cpu") from None
-    return device
+    devices.note(str(found), torch.__version__)
+    return found

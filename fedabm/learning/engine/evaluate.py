@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from fedabm.learning.engine.general import losses
+from fedabm.learning.engine.host import pull
 
 __all__ = ["Scores", "by_owner", "judge"]
 
@@ -21,7 +22,7 @@ class Scores(NamedTuple):
 
     def numpy(self) -> tuple[np.ndarray, np.ndarray]:
         """Both as arrays."""
-        return self.loss.cpu().numpy(), self.accuracy.cpu().numpy()
+        return pull(self.loss), pull(self.accuracy)
 
 
 def judge(outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from fedabm.common.device import here
 from fedabm.common.errors import InputError
 from fedabm.learning.engine.batched import compile_network
 from fedabm.learning.engine.blocks import SeededDropout
@@ -135,7 +136,7 @@ def even(owners: int, most: int, busy: bool = False) -> int:
 
 
 def default_memory(device: torch.device) -> float:
-    """Half of a computer's memory, or four fifths of what is free on a GPU."""
+    """Half of a computer's memory; of four fifths of a GPU's free memory the part of one of the workers on it."""
     if device.type == "cuda":
-        return 0.8 * torch.cuda.mem_get_info(device)[0]
+        return 0.8 * torch.cuda.mem_get_info(device)[0] / here().share(torch.cuda.device_count())
     return 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

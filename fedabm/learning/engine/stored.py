@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from fedabm.common.archive import foreign
+from fedabm.learning.engine.host import pull
 
 __all__: list[str] = []
 
@@ -16,7 +17,7 @@ __all__: list[str] = []
 def _write(tensor: Tensor) -> list[Any]:
     """Kind, device, shape, strides and numbers; what is only repeated is kept once."""
     once = tensor.detach()[tuple(slice(0, 1) if step == 0 else slice(None) for step in tensor.stride())]
-    numbers = once.cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+    numbers = pull(once.contiguous().reshape(-1).view(torch.uint8))
     kind = str(tensor.dtype).removeprefix("torch.")
     grows = [isinstance(tensor, nn.Parameter), tensor.requires_grad]
     return [kind, str(tensor.device), tuple(tensor.shape), tuple(once.shape), once.stride(), numbers, grows]

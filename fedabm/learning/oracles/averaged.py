@@ -21,6 +21,7 @@ from fedabm.learning.engine import threads
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.evaluate import by_owner, judge
 from fedabm.learning.engine.first_layer import FirstLayer, Members
+from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.memory import Memory, digest
 from fedabm.learning.rules.aggregate import screen
 
@@ -86,8 +87,8 @@ class AveragedModels:
     def _compute(self, coalitions: np.ndarray) -> np.ndarray:
         mixing = torch.from_numpy(self.mixing(coalitions)).to(self._rows)
         if self._first is not None:
-            return self._mixed(mixing, self._first).cpu().numpy()
-        return torch.cat([self._averaged(part) for part in mixing.split(64)]).cpu().numpy()
+            return pull(self._mixed(mixing, self._first))
+        return pull(torch.cat([self._averaged(part) for part in mixing.split(64)]))
 
     def _averaged(self, mixing: Tensor) -> Tensor:
         """Values of a few models by plain evaluation: the way of large and of unknown networks."""
@@ -131,4 +132,4 @@ class AveragedModels:
         """A name that changes with the network, the models, their weights, the data and what is measured."""
         tensors = (self._rows, self._samples.x, self._samples.y, self._offsets)
         words = f"{self._engine.layout}{self._engine.describe()}{self._measure}"
-        return digest(words, *(tensor.cpu().numpy() for tensor in tensors), self._weights)
+        return digest(words, *(pull(tensor) for tensor in tensors), self._weights)

@@ -17,6 +17,7 @@ from fedabm.common.random import check_seed
 from fedabm.games.accuracy.random_discovery import check_width
 from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.answers import Answering, Answers
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.scores import Measure
@@ -107,7 +108,7 @@ class Coalition(Answering):
             done = one_round(self.engine, model, self.profile, self.recipe, self.seed, number, memory=memory)
             total, kept = total + done.updates, kept & done.sound
             model, memory = done.model, done.memory
-        return torch.where(kept.unsqueeze(1), total, 0.0), ~kept.cpu().numpy()
+        return torch.where(kept.unsqueeze(1), total, 0.0), ~pull(kept)
 
     def values(self, profiles: Array) -> Array:
         """Accuracies (k, n) of the coalitions that k restrictions (k, n) of the profile stand for."""

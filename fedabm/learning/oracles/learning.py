@@ -18,6 +18,7 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Line, Rows
 from fedabm.games.sending import Effort, Sending
 from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.answers import Standing
 from fedabm.learning.oracles.handing import by_noise
 from fedabm.learning.oracles.memory import Memory as Remembered
@@ -173,7 +174,7 @@ class Learning(Accuracy):
     def _judged(self, done: Round, wanted: NDArray[np.bool_]) -> Array:
         """What a round's model is worth, whose update was dropped, what own training brought these owners; (3, n)."""
         worth = self.measure.of(self.engine, done.model)[0]
-        sound = done.sound.cpu().numpy()
+        sound = pull(done.sound)
         owners = np.flatnonzero(wanted & sound)
         progress = np.zeros(self.owners)
         progress[owners] = self._gained(done.updates[owners], owners)
@@ -201,7 +202,7 @@ class Learning(Accuracy):
             model, memory = self._state
             updates = self.recipe.train(self.engine, model, alone, self.seed or 0, self.round, memory)[who]
             gained = np.zeros(len(who))
-            sound = screen(updates).cpu().numpy()
+            sound = pull(screen(updates))
             gained[sound] = self._gained(updates[sound], who[sound])
             return np.stack([gained, np.full(len(who), (time.perf_counter() - begun) / len(who))], axis=1)
 

@@ -17,6 +17,7 @@ from fedabm.games.accuracy.random_discovery import check_width
 from fedabm.games.curves import Array
 from fedabm.games.sending import Effort, Sending, Tampering
 from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.answers import Answering, Answers
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.scores import Measure
@@ -178,7 +179,7 @@ class Rounds(Answering):
         return Learned(
             AveragedModels(self.engine, first, models, weights, measure=self.measure.kind),
             claims,
-            ~kept[: self.owners].cpu().numpy(),
+            ~pull(kept[: self.owners]),
             server_part(self.recipe.rule, start, received, memory),
             past + torch.where(kept[: self.owners, None], updates[: self.owners], 0.0),
         )

@@ -18,6 +18,7 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Line, Rows
 from fedabm.games.sending import Sending, Tampering
 from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.answers import Standing
 from fedabm.learning.personal.own import ClassMix
 from fedabm.learning.personal.remembered import Remembered
@@ -145,7 +146,7 @@ class Personal(Accuracy):
         trained = self._run(task, used)
         own = trained if self.personal is None else self._run(self.personal, used, 1)
         models = _sent(task, trained, sending.tampering)
-        sound = screen(models).cpu().numpy()
+        sound = pull(screen(models))
         last = replace(self.last or _NOTHING, models=_sane(models, task.start), start=task.start, sound=sound)
         kept = _sane(own, self.models)
         number = self.round + 1
@@ -171,12 +172,12 @@ class Personal(Accuracy):
     def _measured(self, sent: SentModels, rows: NDArray[np.intp]) -> tuple[Array, Array]:
         """Losses of all models, and of what they started from, that the owners measure on their own training data."""
         samples, offsets = self.engine.part("train", rows, self.measured)
-        models = self.engine.score(sent.usable, samples, offsets).loss.cpu().numpy()
+        models = pull(self.engine.score(sent.usable, samples, offsets).loss)
         starts = [
-            self.engine.score(sent.start[[i]], *self.engine.part("train", rows[[i]], self.measured)).loss.item()
+            self.engine.score(sent.start[[i]], *self.engine.part("train", rows[[i]], self.measured)).loss
             for i in range(len(rows))
         ]
-        return models.T, np.array(starts)
+        return models.T, pull(torch.cat(starts).flatten())
 
     def deliver(self, rows: Rows, exchange: Exchange) -> Personal:
         """What owners in `rows` are to train on next; the others go on from their own models."""

@@ -11,6 +11,7 @@ from torch import Tensor
 from fedabm.common.errors import InputError
 from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.host import pull
 from fedabm.learning.engine.training import Samples
 from fedabm.learning.oracles.scores import Measure
 
@@ -40,8 +41,8 @@ class ClassMix:
         """What the models (n, P) are worth to their owners, (n,)."""
         samples, offsets, classes = _by_class(engine)
         # Before the first round, and wherever all keep the mean, rows are one and the same model.
-        distinct = models[:1] if models.stride(0) == 0 or bool((models == models[:1]).all()) else models
-        accuracy = engine.score(distinct, samples, offsets).accuracy.cpu().numpy()
+        distinct = models[:1] if models.stride(0) == 0 or bool(pull((models == models[:1]).all())) else models
+        accuracy = pull(engine.score(distinct, samples, offsets).accuracy)
         mix = engine.data.class_counts()[:, classes].astype(float)
         total = mix.sum(axis=1)
         if np.any(total == 0):

@@ -15,6 +15,7 @@ from typing import Any
 from torch import Tensor
 
 from fedabm.common.errors import check_positive
+from fedabm.learning.engine.host import fingerprint, pull
 
 __all__ = ["Remembered", "digest"]
 
@@ -59,4 +60,8 @@ def _size(models: Tensor) -> int:
 
 def digest(models: Tensor | None) -> bytes:
     """What stands for these numbers in a key."""
-    return b"" if models is None else hashlib.sha256(models.contiguous().cpu().numpy().data).digest()
+    if models is None:
+        return b""
+    if models.device.type != "cpu":
+        return fingerprint(models)
+    return hashlib.sha256(pull(models.contiguous()).data).digest()

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fedabm.common.errors import InputError
 from fedabm.games.curves import Array
+from fedabm.learning.engine.host import pull
 from fedabm.learning.rules.aggregate import screen
 from fedabm.views import Sent, Since
 
@@ -105,4 +106,4 @@ def cosines(rows: Tensor) -> Array:
 
 def _table(found: Tensor) -> Array:
     """On the host, in double precision."""
-    return found.cpu().numpy().astype(float)
+    return pull(found).astype(float)

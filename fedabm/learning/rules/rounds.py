@@ -19,6 +19,7 @@ from torch import Tensor
 from fedabm.common.timing import timed
 from fedabm.games.sending import Tampering
 from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.host import pull
 from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.base import Memory, Received, Rule
 from fedabm.learning.rules.recipe import Recipe
@@ -86,7 +87,7 @@ def federate(
         model, memory = done.model, done.memory
         broken |= ~done.sound
         del done  # with the updates, before the next round makes its own
-    return model, broken.cpu().numpy()
+    return model, pull(broken)
 
 
 def tamper(updates: Tensor, received: Tensor, attack: Tampering) -> None:

@@ -1,0 +1,97 @@
+"""Where models train: the device that `--device` names, who else works on it, and which devices were used.
+
+Engines that are told "auto" ask here.  Names are kept in the environment, so that worker processes know them too; this
+module knows nothing of PyTorch, so that studies without training need not load it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fedabm.common.errors import InputError
+
+__all__ = ["Worker", "as_worker", "check_device", "chosen", "here", "note", "on_device", "used"]
+
+#: the names under which they are kept
+_DEVICE, _WORKER = "FEDABM_DEVICE", "FEDABM_WORKER"
+_KNOWN = re.compile(r"auto|cpu|meta|mps|(cuda|xpu)(:\d+)?")
+#: the devices on which this process has made engines, with the version of PyTorch
+_used: dict[str, str] = {}
+
+
+class Worker(NamedTuple):
+    """Which of so many processes this is; they share this computer's devices."""
+
+    number: int = 0
+    workers: int = 1
+
+    def device(self, devices: int) -> int:
+        """The device, among so many, that this process uses: one after the other."""
+        return self.number % devices
+
+    def share(self, devices: int) -> int:
+        """How many processes share that device."""
+        return max(1, -(-(self.workers - self.device(devices)) // devices))
+
+
+def check_device(name: str) -> str:
+    """The name of a device, or an error.
+
+    >>> check_device("cuda:1")
+    'cuda:1'
+    """
+    if not isinstance(name, str) or not _KNOWN.fullmatch(name):
+        raise InputError(f"unknown device {name!r}; give auto, cpu, cuda, cuda:1, mps or meta (shapes only)")
+    return name
+
+
+def chosen() -> str:
+    """The device that was asked for; "auto" if none was."""
+    return check_device(os.environ.get(_DEVICE, "auto"))
+
+
+@contextlib.contextmanager
+def on_device(name: str) -> Iterator[None]:
+    """Engines that are made meanwhile, here and in processes that are started, use this device unless they say more."""
+    with _environment(_DEVICE, check_device(name)):
+        yield
+
+
+@contextlib.contextmanager
+def as_worker(number: int, workers: int) -> Iterator[None]:
+    """What is started meanwhile is this worker of so many."""
+    with _environment(_WORKER, f"{number}/{workers}"):
+        yield
+
+
+def here() -> Worker:
+    """Which worker this process is."""
+    number, _, workers = os.environ.get(_WORKER, "0/1").partition("/")
+    return Worker(int(number), int(workers))
+
+
+def note(device: str, torch: str) -> None:
+    """An engine was made on this device."""
+    _used[device] = torch
+
+
+def used() -> dict[str, str]:
+    """The devices on which this process has trained, each with the version of PyTorch."""
+    return dict(_used)
+
+
+@contextlib.contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = before
