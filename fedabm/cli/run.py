@@ -27,7 +27,7 @@ from fedabm.study.study import Study
 __all__ = ["command_word", "run_scenario"]
 
 #: what a run without values can and cannot tell
-_SHAPES = "Device meta has shapes, no values: that it ran says that it runs; accuracies, utilities and money mean nothing."
+_SHAPES = "Device meta has shapes, no values: the run shows that it runs; accuracies, utilities and money mean nothing."
 
 
 def run_scenario(options: argparse.Namespace) -> None:
