@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.patches import Ellipse
 
+from fedabm.analysis.boxes import lying_box
 from fedabm.analysis.looks import Look, new_panel
 from fedabm.analysis.outcomes import aside, per_group, scatter
 from fedabm.analysis.rows import UNITS, grouped, how_many, last_step, legend_below, nothing_to_show, run_looks
@@ -73,17 +73,15 @@ def utility_distribution(frames: Frames, column: str = "utility", by: str = "lab
     groups = list(dict.fromkeys(rows["group"]))
     ax = new_panel(ax, height=max(2.4, 1.2 + 0.42 * len(groups)))
     looks = run_looks(frames, groups, by)
-    shared = {"x": column, "y": "group", "order": groups, "hue": "group", "hue_order": groups, "legend": False}
-    palette = {group: look.colour for group, look in looks.items()}
-    sns.boxplot(
-        rows, palette=palette, whis=(5, 95), width=0.55, showfliers=False, boxprops={"alpha": 0.45}, ax=ax, **shared
-    )
     ax.set_yticks(np.arange(len(groups)), [shorten(group, 30) for group in groups])
     for place, group in enumerate(groups):
         values = rows.loc[rows["group"] == group, column]
+        lying_box(ax, place, values.to_numpy(dtype=float), looks[group].colour)
         if len(values) <= _DOTS:
             style = {"s": 13, "color": looks[group].colour, "edgecolor": "0.2", "linewidth": 0.3, "zorder": 3}
             ax.scatter(values, place + aside(len(values)), **style)
+    ax.invert_yaxis()
+    ax.grid(visible=False, axis="y")
     ax.axvline(0.0, color="0.3", linewidth=0.8, zorder=1)
     ax.set(xlabel=f"{UNITS.get(column, column)}\n{how_many(rows)}, {per_group(rows)} per box", ylabel="")
     return ax

@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 from fedabm.analysis.bars import owner_bars
 from fedabm.analysis.cycles import best_response_cycle
 from fedabm.analysis.distributions import accuracy_utility, utility_distribution
-from fedabm.analysis.heat import gain_table, heat_table
+from fedabm.analysis.heat import gain_table, heat_map, heat_maps, heat_table
 from fedabm.analysis.looks import kind_of, mechanism_looks, strategy_colours, strategy_looks
 from fedabm.analysis.networks import collaboration_graph, money_graph
 from fedabm.analysis.outcomes import against_contribution, mechanism_bars, welfare_against
@@ -41,6 +41,8 @@ __all__ = [
     "contributions_over_time",
     "convergence",
     "gain_table",
+    "heat_map",
+    "heat_maps",
     "heat_table",
     "last_step",
     "mechanism_bars",

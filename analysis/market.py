@@ -14,20 +14,18 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 
+from fedabm.analysis.looks import strategy_looks
+
 __all__ = ["lie_lines", "money_picture", "role_colours", "role_markers"]
 
-_COLOURS = sns.color_palette("colorblind")
-#: colour, marker and column by role: money flows from left to right
-_LOOKS = {
-    "buyer": (_COLOURS[0], "s", 0.0),
-    "trader": (_COLOURS[2], "o", 1.0),
-    "seller": (_COLOURS[1], "D", 2.0),
-    "attacker": (_COLOURS[3], "X", 2.0),
-}
+#: from left to right, as money flows
+_COLUMNS = {"buyer": 0.0, "trader": 1.0, "seller": 2.0, "attacker": 2.0}
+#: colour, marker and column by role; roles look the same in all figures
+_LOOKS = {role: (look.colour, look.marker, _COLUMNS[role]) for role, look in strategy_looks(_COLUMNS).items()}
 _ALONE = -0.22
 
 
-def role_colours(roles: Sequence[str]) -> list[tuple[float, float, float]]:
+def role_colours(roles: Sequence[str]) -> list[str]:
     """One colour per owner, the same in every figure."""
     return [_LOOKS[role][0] for role in roles]
 

@@ -11,7 +11,9 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from fedabm.analysis.looks import Look, mechanism_looks, styled
+from fedabm.analysis.boxes import lying_box
+from fedabm.analysis.looks import Look, mechanism_looks
+from fedabm.analysis.outcomes import aside
 from fedabm.results.frames import Frames
 
 __all__ = [
@@ -169,10 +171,14 @@ def utility_picture(owners: pd.DataFrame, words: str) -> Figure:
     sns.set_theme(style="whitegrid", context="paper", font_scale=1.05)
     labels = list(dict.fromkeys(owners["label"]))
     figure, panel = plt.subplots(figsize=(7.0, 0.55 * len(labels) + 1.4), layout="constrained")
-    shared = {"x": "utility", "y": "label", "order": labels, "hue": "label", "hue_order": labels, "legend": False}
-    palette = styled(rule_looks(labels), "palette")["palette"]
-    sns.boxplot(owners, palette=palette, width=0.6, showfliers=False, boxprops={"alpha": 0.45}, ax=panel, **shared)
-    sns.stripplot(owners, palette=palette, size=3.5, jitter=0.2, edgecolor="0.2", linewidth=0.3, ax=panel, **shared)
+    looks = rule_looks(labels)
+    for place, label in enumerate(labels):
+        values = owners.loc[owners["label"] == label, "utility"].to_numpy(dtype=float)
+        lying_box(panel, place, values, looks[label].colour, width=0.6)
+        style = {"s": 13, "color": looks[label].colour, "edgecolor": "0.2", "linewidth": 0.3, "zorder": 3}
+        panel.scatter(values, place + aside(len(values)), **style)
+    panel.invert_yaxis()
+    panel.grid(visible=False, axis="y")
     panel.axvline(0.0, color="0.2", linewidth=1.0)
     lost = owners.assign(lost=owners["utility"] < -1e-9).groupby("label")["lost"].mean()
     panel.set_yticks(np.arange(len(labels)), [f"{label}\n{100 * lost[label]:.0f}% lose" for label in labels])

@@ -111,7 +111,7 @@ def confidence(values: pd.Series) -> tuple[float, float]:
 def mechanism_bars(frames: Frames, column: str = "welfare", by: str = "label", ax: Axes | None = None) -> Axes:
     """The mean over runs of a column of `steps` at the end, one bar per mechanism.
 
-    Whiskers are the standard deviation over runs, dots the single runs.
+    Whiskers are the 95% interval of the mean (Student's t), dots the single runs.
     """
     rows = grouped(frames, "steps", ["step", column], by)
     if rows.empty:
@@ -124,17 +124,18 @@ def mechanism_bars(frames: Frames, column: str = "welfare", by: str = "label", a
     _name_bars(ax, groups)
     ax.axhline(0.0, color="0.3", linewidth=0.8)
     ax.set_xlabel(f"runs by {by}\n{numbers(runs=rows['run'].nunique())}, {per_group(rows)} per bar")
-    several = "\nmean, whiskers: s.d." if rows["group"].duplicated().any() else ""
+    several = "\nmean and 95% interval" if rows["group"].duplicated().any() else ""
     ax.set_ylabel(f"{UNITS.get(column, column)}{several}")
     return ax
 
 
 def _bar(ax: Axes, place: int, values: pd.Series, look: Look, group: str) -> None:
-    """The mean, and where there are several runs, their standard deviation and the runs themselves."""
+    """The mean, and where there are several runs, its 95% interval and the runs themselves."""
     style = {"color": look.colour, "hatch": look.hatch, "edgecolor": "white", "linewidth": 0, "label": group}
     ax.bar(place, values.mean(), 0.7, **style)
     if len(values) > 1:
-        ax.errorbar(place, values.mean(), values.std(), color="0.15", capsize=4, linewidth=1.2, zorder=3)
+        low, high = confidence(values)
+        ax.errorbar(place, values.mean(), (high - low) / 2, color="0.15", capsize=4, linewidth=1.2, zorder=3)
         ax.scatter(place + aside(len(values)), values, s=9, color="0.15", alpha=0.5, linewidth=0, zorder=3)
 
 

@@ -20,8 +20,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedabm import Scenario
-from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
-from fedabm.analysis.figures import last_step
+from fedabm.analysis.curves import LINES, dress, panels, shared_legend
+from fedabm.analysis.figures import last_step, mechanism_looks
 from fedabm.cli import run_script
 from fedabm.common.errors import check_positive, check_whole
 from fedabm.common.random import generator
@@ -39,6 +39,8 @@ from fedabm.study.study import Study
 
 _KINDS: dict[str, Strategy] = {"free-rider": FreeRider(), "liar": Liar(FixedShare(0.5), contribution_factor=2.0)}
 _NAMES = ("FedAvg", "2P-UPBReD", "M^Shap")
+#: the mechanism behind each protocol, whose look it has
+_RULES = dict(zip(_NAMES, ("NoPayments", "ContributionSubsidy", "ShapleyShare"), strict=True))
 
 
 _PRESETS = {
@@ -200,7 +202,8 @@ def _figure(gains: pd.DataFrame, outcomes: pd.DataFrame, owners: int, data: str)
 
 def _line(panel, turn: int, x: pd.Index, mean: pd.Series, width: pd.Series) -> None:
     name = _NAMES[turn].replace("M^Shap", r"$\mathcal{M}^{Shap}$").replace("2P-UPBReD", "2P-UPBReD (subsidy)")
-    style = {"color": COLOURS[turn], "linestyle": LINES[turn], "marker": "os^"[turn], "label": name}
+    look = mechanism_looks(_RULES)[_NAMES[turn]]
+    style = {"color": look.colour, "linestyle": LINES[turn], "marker": look.marker, "label": name}
     panel.errorbar(x, mean, width, capsize=3, **style)
 
 

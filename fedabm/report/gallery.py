@@ -89,7 +89,7 @@ def _bars(source: Source, groups: int) -> str:
     if groups == source.frames.steps["run"].nunique():
         return "Every bar is one run at its last step."
     spread = "; runs of all cells together, so the spread is not chance alone" if source.varied else ""
-    return f"Bars are means over runs, whiskers standard deviations, dots single runs{spread}."
+    return f"Bars are means over runs, whiskers their 95% intervals, dots single runs{spread}."
 
 
 def _short(source: Source) -> object:

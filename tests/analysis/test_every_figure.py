@@ -6,6 +6,7 @@ import doctest
 import importlib
 import inspect
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -15,6 +16,7 @@ from matplotlib.axes import Axes
 import fedabm
 from fedabm import Frames, InputError
 from fedabm.analysis import figures
+from fedabm.compare import Comparison
 from tests.analysis.marks import marks, words
 from tests.conftest import run, two_owners
 
@@ -31,6 +33,7 @@ DRAWN: dict[str, Any] = {
     "money_graph": lambda f: figures.money_graph(f.transfers, f.owners),
     "collaboration_graph": lambda f: figures.collaboration_graph(f.owners),
     "best_response_cycle": lambda f: figures.best_response_cycle(f.owners),
+    "heat_map": lambda f: figures.heat_map(f, "rate", "seed"),
     "heat_table": lambda f: figures.heat_table(f.runs, "label", ["gap", "steps"]),
     "value_shaping": lambda f: figures.value_shaping(f.owners.assign(curve="alone", value=f.owners["accuracy"])),
 }
@@ -57,6 +60,7 @@ def test_every_figure_takes_the_axes_it_is_given(name: str, one: Frames) -> None
         "money_graph": (one.transfers,),
         "collaboration_graph": (one.owners,),
         "best_response_cycle": (one.owners,),
+        "heat_map": (one, "rate", "seed"),
         "heat_table": (one.runs, "label"),
         "value_shaping": (one.owners.assign(curve="alone", value=one.owners["accuracy"]),),
     }.get(module, (one,))
@@ -118,7 +122,7 @@ def test_what_is_no_frame_is_refused() -> None:
 
 def test_all_figures_of_the_module_are_tested_and_documented() -> None:
     tables = ("gain_table", "offer_frame", "last_step", "of_runs", "strategy_colours")
-    helpers = (*tables, "mechanism_looks", "strategy_looks", "side_by_side", "owner_bars")
+    helpers = (*tables, "mechanism_looks", "strategy_looks", "side_by_side", "owner_bars", "heat_maps")
     assert {name.split(",")[0] for name in DRAWN} == set(figures.__all__) - set(helpers)
     assert all(inspect.getdoc(getattr(figures, name)) for name in figures.__all__)
 
@@ -135,3 +139,19 @@ def test_figures_do_not_change_the_style_of_others(one: Frames) -> None:
     figures.contributions_over_time(one)
     figures.side_by_side(one, figures.accuracy_utility)
     assert dict(plt.rcParams) == before
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", [*DRAWN, "side_by_side", "owner_bars", "heat_maps", "compare"])
+def test_no_figure_uses_what_is_going_away(name: str, frames: Frames, one: Frames, tmp_path: Path) -> None:
+    """Deprecations of Matplotlib, seaborn and pandas are errors here, also while the figure is written."""
+    more = {
+        "side_by_side": lambda f: figures.side_by_side(f, figures.contributions_over_time),
+        "owner_bars": lambda f: figures.owner_bars(f, {"utility": "utility"}),
+        "heat_maps": lambda f: figures.heat_maps(f, "rate", "seed"),
+        "compare": lambda f: Comparison(f).figure(),
+    }
+    drawn = {**DRAWN, **more}[name](one if name in SINGLE else frames)
+    figure = drawn.figure if isinstance(drawn, Axes) else drawn
+    figure.savefig(tmp_path / "figure.png", dpi=30)
+    plt.close(figure)

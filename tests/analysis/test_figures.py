@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +16,7 @@ from matplotlib.patches import Ellipse
 import fedabm
 from fedabm import Frames, InputError, Scenario, population
 from fedabm.analysis import figures
+from fedabm.analysis.boxes import lying_box
 from fedabm.analysis.looks import strategy_looks
 from fedabm.analysis.outcomes import confidence
 from fedabm.analysis.over_time import FLOOR
@@ -106,14 +108,58 @@ def test_bars_are_means_over_runs_with_their_spread(frames: Frames) -> None:
     assert heights == pytest.approx(final.mean().to_list())
     assert [text.get_text() for text in ax.get_xticklabels()] == ["none", SUBSIDY]
     spreads = [np.ptp(part.get_segments()[0][:, 1]) / 2 for part in ax.collections if hasattr(part, "get_segments")]
-    assert spreads == pytest.approx(final.std().to_list())
+    # 95% interval of the mean of two runs: t(1) = 12.7062 times s / sqrt(2)
+    assert spreads == pytest.approx((12.7062047 * final.std() / np.sqrt(2)).to_list())
     assert len({bar.get_hatch() for bar in ax.patches}) == 2
     assert "n = 4 runs, 2 per bar" in ax.get_xlabel()
-    assert "whiskers" in ax.get_ylabel()
+    assert "95% interval" in ax.get_ylabel()
 
 
-def test_bars_of_single_runs_do_not_speak_of_whiskers(one: Frames) -> None:
-    assert "whiskers" not in figures.mechanism_bars(one).get_ylabel()
+def test_bars_of_single_runs_do_not_speak_of_intervals(one: Frames) -> None:
+    assert "interval" not in figures.mechanism_bars(one).get_ylabel()
+
+
+def sweep(frames: Frames) -> Frames:
+    """Four runs on a grid of two parameters, with welfare 1 to 4; the cell at rate 0.1 and size 10 is empty."""
+    steps = frames.steps.assign(welfare=1.0 + frames.steps["run"])
+    runs = frames.runs.assign(rate=[0.0, 0.0, 0.1, 0.0], size=[10, 20, 20, 20])
+    return replace(frames, runs=runs, steps=steps)
+
+
+def test_a_heat_map_has_the_mean_of_every_cell_and_leaves_empty_ones_empty(frames: Frames) -> None:
+    ax = figures.heat_map(sweep(frames), "rate", "size")
+    values = ax.collections[0].get_array()
+    assert values.filled(-1.0).tolist() == [[1.0, -1.0], [3.0, 3.0]]  # rows are sizes; (2 + 4) / 2 = 3
+    assert [text.get_text() for text in ax.texts] == ["1", "3", "3"]
+    assert [[tick.get_text() for tick in ticks] for ticks in (ax.get_xticklabels(), ax.get_yticklabels())] == [
+        ["0", "0.1"],
+        ["10", "20"],
+    ]
+    assert "1 to 2 per cell" in ax.get_xlabel()
+    with pytest.raises(InputError, match="two parameters, got 'rate' twice"):
+        figures.heat_map(frames, "rate", "rate")
+
+
+def test_heat_maps_side_by_side_have_one_scale(frames: Frames) -> None:
+    figure = figures.heat_maps(sweep(frames), "rate", "size")
+    maps = [ax.collections[0] for ax in figure.axes[:2]]
+    assert [ax.get_title() for ax in figure.axes[:2]] == ["NoPayments", "ContributionSubsidy"]
+    assert {one.get_clim() for one in maps} == {(1.0, 3.0)}
+    assert [one.get_array().filled(-1.0).tolist() for one in maps] == [
+        [[1.0, -1.0], [-1.0, 3.0]],
+        [[-1.0, -1.0], [3.0, -1.0]],
+    ]
+    assert len(figure.axes) == 3  # and one bar of colours
+    assert figures.heat_maps(Frames.join([]), "seed", "owners").axes
+
+
+def test_boxes_hold_the_middle_half_and_whiskers_nine_tenths(frames: Frames) -> None:
+    ax = plt.subplots()[1]
+    lying_box(ax, 0.0, np.arange(101.0), "0.5")
+    box = ax.patches[0]
+    assert (box.get_x(), box.get_x() + box.get_width()) == pytest.approx((25.0, 75.0))
+    ends = [line.get_xdata()[-1] for line in ax.lines]
+    assert ends == pytest.approx([50.0, 5.0, 5.0, 95.0, 95.0])
 
 
 def test_ellipses_are_one_standard_deviation(frames: Frames) -> None:
