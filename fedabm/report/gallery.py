@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -26,6 +27,9 @@ __all__ = ["gallery"]
 
 _MOST_PARAMETERS = 4
 _MOST_PANELS = 4
+#: a parameter with more values than this has no heat map
+_MOST_VALUES = 24
+_MOST_MAPS = 3
 #: a column for the settings of the parameters that a figure does not have on its axis
 _REST = "all other parameters"
 
@@ -40,6 +44,7 @@ def gallery(source: Source) -> Iterator[Inline]:
         return
     yield _compared(source)
     yield from _parameters(source)
+    yield from _maps(source)
     yield from _over_time(source)
     yield _against_contribution(source)
     yield _accuracy_utility(source)
@@ -117,6 +122,28 @@ def _parameters(source: Source) -> Iterator[Inline]:
         mixed = ", whatever else varied, so the band is not chance alone" if rest.nunique() > _MOST_PANELS else ""
         caption = f"Lines are means over runs with that value, bands their 95% confidence intervals{mixed}."
         yield from_figure(drawn, f"Welfare against {shown}", alt, caption)
+
+
+def _maps(source: Source) -> Iterator[Inline]:
+    """Heat maps of welfare by two parameters of a sweep, one for each mechanism, with one scale."""
+    runs = source.frames.runs
+    kinds = runs["mechanism"].astype(str).map(kind_of)
+    few = [name for name in source.varied if runs[name].nunique() <= _MOST_VALUES and _hashable(runs[name])]
+    apart = [name for name in few if runs.groupby(kinds)[name].nunique().max() > 1]  # not what tells mechanisms apart
+    if kinds.nunique() > _MOST_PANELS:
+        return
+    for x, y in itertools.islice(itertools.combinations(apart, 2), _MOST_MAPS):
+        across, down = (name.removeprefix("parameter_") for name in (x, y))
+        means = source.ends.set_index("run")["welfare"]
+        alt = f"Heat map of welfare at the last step by {across} and {down}, from {means.min():.4g} to "
+        alt += f"{means.max():.4g}{', one map per mechanism' if kinds.nunique() > 1 else ''}."
+        mixed = "; other parameters vary within a cell" if len(apart) > 2 else ""
+        caption = f"Every cell is the mean over its runs, with one scale for all maps; grey: no runs{mixed}."
+        yield from_figure(figures.heat_maps(source.frames, x, y), f"Welfare by {across} and {down}", alt, caption)
+
+
+def _hashable(column: pd.Series) -> bool:
+    return bool(column.map(lambda value: isinstance(value, str | int | float | bool)).all())
 
 
 def _others(source: Source, name: str) -> pd.Series:

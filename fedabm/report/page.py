@@ -13,6 +13,7 @@ import fedabm
 from fedabm.common.errors import InputError
 from fedabm.common.files import write
 from fedabm.common.texts import visible
+from fedabm.report.cards import audit_command, cards
 from fedabm.report.concerns import concerns
 from fedabm.report.facts import facts, parameters, question, repeat, specification
 from fedabm.report.gallery import gallery
@@ -41,7 +42,7 @@ def write_report(folder: str | Path, file: str | Path | None = None) -> Path:
     target = Path(folder) / "report.html" if file is None else Path(file)
     if file is None and target.exists() and not _is_report(target):
         raise InputError(f"{target} is no report of ours and is left alone; give another place with --html FILE")
-    return write(target, page(folder), "give another --html FILE")
+    return write(target, page(folder, target.parent), "give another --html FILE")
 
 
 def _is_report(file: Path) -> bool:
@@ -50,8 +51,11 @@ def _is_report(file: Path) -> bool:
         return b'<meta name="generator" content="fedabm' in content.read(4096)
 
 
-def page(folder: str | Path) -> str:
-    """The report of a run or sweep folder as HTML; the same folder gives the same text."""
+def page(folder: str | Path, home: Path | None = None) -> str:
+    """The report of a run or sweep folder as HTML; the same folder gives the same text.
+
+    `home` is where the page will be (default: in the folder), for links to what lies beside it.
+    """
     source = read(Path(folder))
     own, unread = _own_pictures(source)
     source = replace(source, unread=(*source.unread, *unread))
@@ -69,6 +73,8 @@ def page(folder: str | Path) -> str:
         own_pictures=own,
         repeat=repeat(source),
         specification=specification(source),
+        cards=cards(source.folder, home or source.folder),
+        audit=audit_command(source),
         columns=COLUMNS,
         version=fedabm.__version__,
     )

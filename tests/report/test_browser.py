@@ -16,7 +16,7 @@ def test_chromium_shows_everything_and_asks_for_nothing(pages: dict[str, str], t
         for name, text in pages.items():
             file = tmp_path / f"{name}.html"
             file.write_text(text, encoding="utf-8")
-            for width in (1280, 375):
+            for width in (1400, 400):
                 browser.resize(width)
                 browser.open(file)
                 seen = browser.run(_LOOK)
@@ -26,6 +26,7 @@ def test_chromium_shows_everything_and_asks_for_nothing(pages: dict[str, str], t
                 assert seen["tables"]
                 assert [(rows > 0, blank) for rows, blank in seen["tables"]] == [(True, [])] * len(seen["tables"])
                 assert seen["width"] <= width
+                assert seen["cut"] == ([] if width == 1400 else seen["cued"])  # who scrolls says so
                 browser.screenshot(tmp_path / f"{name}-{width}.png")
         browser.open(tmp_path / "run.html")  # on the narrow screen: panels side by side scroll, they do not shrink
         assert browser.run("document.querySelector('figure.wide img').getBoundingClientRect().width") > 600
@@ -53,5 +54,9 @@ _LOOK = """(() => {
   const tables = open.map(table => [table.tBodies[0].rows.length, blank(table)]);
   const frames = [...document.images].map(image => image.closest('.scroll').getBoundingClientRect().width);
   const width = document.documentElement.scrollWidth;
-  return {images: [...document.images].map(size), frames: frames, tables: tables, width: width};
+  const beyond = [...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth + 1);
+  const cue = one => one.previousElementSibling?.matches('.cue') && one.previousElementSibling.offsetHeight > 0;
+  const names = some => some.map(one => one.getAttribute('aria-label'));
+  const images = [...document.images].map(size), cut = names(beyond), cued = names(beyond.filter(cue));
+  return {cut: cut, cued: cued, images: images, frames: frames, tables: tables, width: width};
 })()"""

@@ -15,7 +15,7 @@ import pytest
 import fedabm
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.report.facts import facts, specification
-from fedabm.report.gallery import _by_role, _money, _parameters
+from fedabm.report.gallery import _by_role, _maps, _money, _parameters
 from fedabm.report.page import page
 from fedabm.report.source import Source, read
 from fedabm.report.tables import _rounded
@@ -143,7 +143,7 @@ def test_own_tables_keep_their_titles_and_order(tmp_path: Path) -> None:
     study.add(small())
     study.save(tmp_path / "x")
     (tmp_path / "x" / "of_unknown_origin.csv").write_text("number\n3\n")
-    captions = re.findall("<caption>(.*?)</caption>", page(tmp_path / "x"))
+    captions = re.findall("<caption><span>(.*?)</span></caption>", page(tmp_path / "x"))
     assert captions[-len(COLUMNS) - 3 : -len(COLUMNS)] == ["First of all", "Then this", "of unknown origin"]
 
 
@@ -154,6 +154,14 @@ def sweep(sizes: list[int]) -> Source:
     runs = frames.runs.assign(rate=[rate for rate, _ in cells], size=[size for _, size in cells])
     seeds = {"count": 2, "paired": True, "root": 7}
     return Source(Path("sweep"), "sweep", {"seeds": seeds}, replace(frames, runs=runs))
+
+
+def test_two_parameters_have_a_heat_map_with_one_scale() -> None:
+    (only,) = _maps(sweep([3, 4]))
+    assert only.title == "Welfare by rate and size"
+    assert "by rate and size" in only.alt
+    assert "one scale" in only.caption
+    assert list(_maps(sweep([3]))) == []
 
 
 def test_a_parameter_is_drawn_apart_for_each_setting_of_the_others() -> None:
