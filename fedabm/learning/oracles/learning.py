@@ -202,7 +202,7 @@ class Learning(Accuracy):
             model, memory = self._state
             updates = self.recipe.train(self.engine, model, alone, self.seed or 0, self.round, memory)[who]
             gained = np.zeros(len(who))
-            sound = pull(screen(updates))
+            sound = np.flatnonzero(pull(screen(updates)))
             gained[sound] = self._gained(updates[sound], who[sound])
             return np.stack([gained, np.full(len(who), (time.perf_counter() - begun) / len(who))], axis=1)
 

@@ -168,8 +168,9 @@ class Rounds(Answering):
         trials = np.stack([counts, _beside(counts, self.more, self.engine.data.capacities)])
         updates = torch.cat([self._updates(start, count, memory) for count in trials])
         kept = screen(updates)
+        sound = pull(kept)
         claims = np.stack([effort.claimed, np.maximum(effort.claimed + trials[1] - trials[0], 0.0)])
-        counted = np.where(kept.cpu().numpy().reshape(2, -1), np.rint(claims), 0.0)
+        counted = np.where(sound.reshape(2, -1), np.rint(claims), 0.0)
         first = self._initial if self.whole else start
         past = torch.zeros_like(updates[: self.owners]) if self.past is None else self.past
         mean = self.recipe.mean("Rounds")
@@ -179,7 +180,7 @@ class Rounds(Answering):
         return Learned(
             AveragedModels(self.engine, first, models, weights, measure=self.measure.kind),
             claims,
-            ~pull(kept[: self.owners]),
+            ~sound[: self.owners],
             server_part(self.recipe.rule, start, received, memory),
             past + torch.where(kept[: self.owners, None], updates[: self.owners], 0.0),
         )

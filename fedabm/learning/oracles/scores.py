@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from fedabm.common.errors import InputError, check_range
 from fedabm.learning.engine.engine import Engine, Owners
+from fedabm.learning.engine.host import pull
 
 __all__ = ["Measure"]
 
@@ -31,14 +33,17 @@ class Measure:
 
     def of(self, engine: Engine, models: Tensor, owners: Owners = None) -> np.ndarray:
         """What models (k, P) or one model (P,) are worth to every owner, or to some, (k, n)."""
-        loss, accuracy = engine.evaluate(models, owners).numpy()
-        return self.worth(accuracy if self.kind == "accuracy" else loss)
+        return self.worth(pull(self._judged(engine, models, owners)))
 
     def own(self, engine: Engine, models: Tensor, owners: Iterable[int]) -> np.ndarray:
         """What each of the models (k, P) is worth to its own owner, (k,)."""
         # Every model sees other samples, so that there is nothing to do together.
-        judged = [self.of(engine, models[place], [owner])[0, 0] for place, owner in enumerate(owners)]
-        return np.array(judged)
+        judged = [self._judged(engine, models[place], [owner]) for place, owner in enumerate(owners)]
+        return self.worth(pull(torch.cat(judged)))[:, 0] if judged else np.zeros(0)
+
+    def _judged(self, engine: Engine, models: Tensor, owners: Owners) -> Tensor:
+        scores = engine.evaluate(models, owners)
+        return scores.accuracy if self.kind == "accuracy" else scores.loss
 
     def worth(self, judged: np.ndarray) -> np.ndarray:
         """Accuracies as they are, or losses (k, n) turned into what they are worth."""

@@ -87,7 +87,7 @@ def federate(
         model, memory = done.model, done.memory
         broken |= ~done.sound
         del done  # with the updates, before the next round makes its own
-    return model, pull(broken)
+    return model, ~pull(~broken)
 
 
 def tamper(updates: Tensor, received: Tensor, attack: Tampering) -> None:
