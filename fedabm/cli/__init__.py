@@ -14,6 +14,8 @@ from fedabm.specs.places import is_loading
 
 __all__ = ["main", "run_script"]
 
+#: what only data and trained models need, and how to have it; closed forms do without
+_FOR_TRAINING = {"torch": "pip install torch", "sklearn": "pip install scikit-learn"}
 #: letters at the beginning and at the end of a long message that are shown
 _HALF = 600
 
@@ -31,6 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("fedabm: interrupted; nothing was recorded", file=sys.stderr)
         return 130
+    except ModuleNotFoundError as error:
+        if error.name not in _FOR_TRAINING:
+            raise
+        print(f"fedabm: this needs {error.name}, which is not here; {_FOR_TRAINING[error.name]}", file=sys.stderr)
+        return 2
     except MemoryError:
         print("fedabm: not enough memory; take fewer owners or steps, or record less", file=sys.stderr)
         return 2

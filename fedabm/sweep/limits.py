@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import resource
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
+
+from fedabm.common.errors import InputError
+
+try:
+    import resource
+except ImportError:  # Windows, which knows neither such limits nor such signals
+    resource = None  # type: ignore[assignment]
 
 __all__ = ["TimeLimit", "memory_limit", "time_limit"]
 
@@ -39,6 +45,7 @@ def time_limit(seconds: float | None, trace: Path | None = None) -> Iterator[Non
     if seconds is None or threading.current_thread() is not threading.main_thread():
         yield
         return
+    _check_possible("time")
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise TimeLimit(f"the run took longer than {seconds:g} s")
@@ -66,8 +73,14 @@ def memory_limit(size: int | None) -> Iterator[None]:
     if size is None:
         yield
         return
+    _check_possible("memory")
     with _addresses(size), _watched(_held() + size, f"the run took more than {size / 2**20:.0f} MiB of memory"):
         yield
+
+
+def _check_possible(what: str) -> None:
+    if resource is None or not hasattr(signal, "SIGALRM"):
+        raise InputError(f"a limit of {what} needs signals, which this system lacks; leave it out")
 
 
 @contextlib.contextmanager

@@ -11,10 +11,10 @@ The rules, for 50 samples per owner in batches of 10; `python -m tests.benchmark
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
+import psutil
 import torch
 from torch import Tensor, nn
 
@@ -139,4 +139,4 @@ def default_memory(device: torch.device) -> float:
     """Half of a computer's memory; of four fifths of a GPU's free memory the part of one of the workers on it."""
     if device.type == "cuda":
         return 0.8 * torch.cuda.mem_get_info(device)[0] / here().share(torch.cuda.device_count())
-    return 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return 0.5 * psutil.virtual_memory().total
