@@ -142,16 +142,16 @@ def _figure(table: pd.DataFrame, data: str) -> Figure:
     """Welfare and data used against the subsidy."""
     figure, (left, right) = panels(2, width=4.4, height=3.3)
     two = table[table["protocol"] == "2P-UPBReD"]
+    flat = {name: rows.iloc[0] for name, rows in table.groupby("protocol") if name in _FLAT}
+    highest = two["subsidy"].max()
     for panel, column, width in ((left, "welfare", "+-"), (right, "data used %", None)):
         error = None if width is None else two[width].fillna(0.0)
-        for turn, name in enumerate(_FLAT):
-            if not (table["protocol"] == name).any():
-                continue
-            row = table[table["protocol"] == name].iloc[0]
-            panel.axhline(row[column], color=COLOURS[turn], linestyle=LINES[turn], label=name)
-            if width is not None and np.isfinite(row[width]):
-                low, high = row[column] - row[width], row[column] + row[width]
-                panel.axhspan(low, high, color=COLOURS[turn], alpha=0.12, linewidth=0)
+        for turn, name in ((turn, name) for turn, name in enumerate(_FLAT) if name in flat):
+            look = {"color": COLOURS[turn], "linestyle": LINES[turn]}
+            panel.axhline(flat[name][column], label=name, **look)
+            if width is not None and np.isfinite(flat[name][width]):  # beside the last subsidy, one after the other
+                beside = highest * (1.06 + 0.04 * turn)
+                panel.errorbar(beside, flat[name][column], flat[name][width], color=look["color"], capsize=3)
         style = {"color": COLOURS[4], "linestyle": LINES[4], "marker": "o", "label": "2P-UPBReD"}
         panel.errorbar(two["subsidy"], two[column], error, capsize=3, **style)
     ends = {row.protocol: row.welfare for row in table.itertuples() if row.protocol in _FLAT}

@@ -142,7 +142,7 @@ def _table_2() -> None:
             f"Table 2: lying about {name}",
             f"{honest}; {printed}",
             (play, small),
-            (_deciding("market_liars"), _recorded("CIFAR-10 NIID, 10 owners", "market_liars")),
+            (_deciding("market_liars", seeds=2), _recorded("CIFAR-10 NIID, 10 owners", "market_liars")),
             partial(lying, lie=lie, factors=factors),
         )
 
@@ -179,7 +179,7 @@ def _elsewhere() -> None:
         _HIGHEST,
         (natural, Evidence("FEMNIST digits", "nothing", writers)),
         (
-            _deciding("market_comparison", "femnist_digits", splits=("natural",), owners=12),
+            _deciding("market_comparison", "femnist_digits", splits=("natural",), owners=12, seeds=2),
             Evidence("FEMNIST digits", "confirm", writers, f"{stand_in}; {_WRITERS}"),
         ),
         partial(best_of_all, part="Natural", owners=12),
