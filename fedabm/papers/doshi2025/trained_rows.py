@@ -41,8 +41,12 @@ def _play(what: str, data: str) -> Play:
 
 
 def _decisive(what: str, data: str) -> Play:
-    """The run that decides a panel."""
-    return Play.of(f"welfare_by_{what}", preset="decisive", data=data)
+    """The run that decides a panel.
+
+    Three seeds of five writers left a gap of 2.6 +- 3.1, so that the small studies of five owners have six seeds.
+    """
+    more = {"seeds": 6} if what == "owners" and data != "cifar10" else {}
+    return Play.of(f"welfare_by_{what}", preset="decisive", data=data, **more)
 
 
 def decided(*found: Tables, data: str, command: str) -> Finding:
