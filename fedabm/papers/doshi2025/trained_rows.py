@@ -45,7 +45,7 @@ def _decisive(what: str, data: str) -> Play:
 
     Three seeds of five writers left a gap of 2.6 +- 3.1, so that the small studies of five owners have six seeds.
     """
-    more = {"seeds": 6} if what == "owners" and data != "cifar10" else {}
+    more: dict[str, Any] = {"seeds": 6} if what == "owners" and data != "cifar10" else {}
     return Play.of(f"welfare_by_{what}", preset="decisive", data=data, **more)
 
 
