@@ -20,7 +20,7 @@ from tests.sweep.targets import PAUSE, Walk, build, slow
 
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["fedabm.sweep.plan", "tests.sweep.targets"])
-SWEEP = Sweep(slow, Grid(rate=[0.1, 0.2, 0.3]), 30)
+SWEEP = Sweep(slow, Grid(rate=[0.1, 0.2, 0.3]), 16)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -54,7 +54,7 @@ def kill_until_done(wait, least, folder, *how):
 
 
 def test_a_leader_killed_at_random_moments_loses_nothing(tmp_path):
-    kill_until_done((0.0, 0.45), 22, tmp_path / "killed", 0.02, "serial")
+    kill_until_done((0.0, 0.45), 10, tmp_path / "killed", 0.02, "serial")
     SWEEP.run(tmp_path / "whole", "serial", quiet=True)
     assert_same_frames(tmp_path / "killed", tmp_path / "whole")
     left = [path.name for path in (tmp_path / "killed").rglob("*") if path.is_file()]
@@ -62,7 +62,7 @@ def test_a_leader_killed_at_random_moments_loses_nothing(tmp_path):
 
 
 def test_a_leader_of_processes_killed_at_random_moments_loses_nothing(tmp_path):
-    kill_until_done((0.5, 4.0), 3, tmp_path / "killed", 0.1, "local", 2)
+    kill_until_done((0.5, 2.5), 2, tmp_path / "killed", 0.1, "local", 2)
     SWEEP.run(tmp_path / "whole", "serial", quiet=True)
     assert_same_frames(tmp_path / "killed", tmp_path / "whole")
 
@@ -132,10 +132,10 @@ def test_workers_killed_at_random_moments_lose_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "BATCH_SECONDS", 0.05)
     monkeypatch.setattr(executors, "_FRESH", SERVER)
     folder, left = tmp_path / "killed", True
-    with LocalExecutor(2) as pool, killing(pool, folder, most=21) as killed:
+    with LocalExecutor(2) as pool, killing(pool, folder, most=11) as killed:
         while left:
             left = SWEEP.run(folder, pool, retry_failed=True, quiet=True).failed
-    assert len(killed) >= 20
+    assert len(killed) >= 10
     SWEEP.run(tmp_path / "whole", "serial", quiet=True)
     assert_same_frames(folder, tmp_path / "whole")
 
