@@ -1,10 +1,11 @@
 """Do owners that send spoiled models hurt the others, and do they earn by it?
 
-One of nine owners attacks (iPFL 2025, Figure 4).  Every run is compared with the same federation, data and draws in
-which that owner is honest, or (against=absent) is not there: what the attack changes for the benign owners, and for the
-attacker itself.  As in the authors' code attackers that shuffle or flip the sign of their parameters train first, want
-nobody's model and ask no price; those that send ones or noise do not train, keep their eagerness, and ask the price of
-the others, though it costs them nothing.  With full=false they tamper with updates, as the paper's text has it.
+One of nine owners attacks (iPFL 2025, Figure 4), or one of the given owners of PACS, Shakespeare or Sent140.  Every run
+is compared with the same federation, data and draws in which that owner is honest, or (against=absent) is not there:
+what the attack changes for the benign owners, and for the attacker itself.  As in the authors' code attackers that
+shuffle or flip the sign of their parameters train first, want nobody's model and ask no price; those that send ones or
+noise do not train, keep their eagerness, and ask the price of the others, though it costs them nothing.  With
+full=false they tamper with updates, as the paper's text has it.
 
 A weakness of the market: with the paper's weight of similarity, 2, a free-rider that returns the centre it was sent
 beneath a little noise (attacks=free_ride scale=0.01 full=false) sells what the others have made; with 4 it does not.
@@ -25,7 +26,15 @@ from fedabm.analysis.market_runs import counted, owner_sums, rule_looks, spread_
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_count, check_positive, check_range, nearest
 from fedabm.games.costs import Linear
-from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, honest_owners, market_rules, market_setting
+from fedabm.papers.ipfl2025.settings import (
+    Data,
+    MarketSetting,
+    Preset,
+    at_home,
+    honest_owners,
+    market_rules,
+    market_setting,
+)
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Attacker, Honest
 from fedabm.strategies.attackers import ATTACKS
@@ -78,7 +87,7 @@ def run(
     """
     check_count("seeds", seeds)
     rules = rules or RULES[preset]
-    setting = _setting(market_setting(preset, data, 9, "cluster"), similarity_weight, unit_cost)
+    setting = _setting(market_setting(preset, data, *at_home(data, 9, "cluster")), similarity_weight, unit_cost)
     check_range("attacker", attacker, 0, setting.owners - 1)
     _check(attacks, ATTACKS, "attack")
     known = market_rules(setting)
@@ -94,7 +103,8 @@ def run(
                 study.simulate(setting.scenario(owners, accuracy, known[rule]), f"{rule}, {attack}", seed)
     sums = owner_sums(study.frames, setting.length)
     found = _changes(sums, attacker)
-    words = f"{setting.data}: changes by one attacker of 9, against the same run with it {against}, {counted(seeds)}"
+    who = f"one attacker of {setting.owners}, against the same run with it {against}"
+    words = f"{setting.data}: changes by {who}, {counted(seeds)}"
     study.table(_summary(found), words)
     quiet = sums[sums["attack"] == "none"].assign(label=sums["rule"])
     study.table(utility_spread(quiet, study.frames.owners), "Utilities of owners where nobody attacks", "honest")
@@ -181,8 +191,8 @@ def _figure(found: pd.DataFrame, setting: MarketSetting, against: Against, seeds
     handles, labels = left.get_legend_handles_labels()
     left.get_legend().remove()
     figure.legend(handles, labels, loc="outside lower center", ncol=len(labels), frameon=False)
-    words = f"{setting.data}: one attacker of 9, against the same run with it {against}; {spread_words(seeds)}"
-    figure.suptitle(words, fontsize="medium")
+    who = f"one attacker of {setting.owners}, against the same run with it {against}"
+    figure.suptitle(f"{setting.data}: {who}; {spread_words(seeds)}", fontsize="medium")
     left.set_yscale("symlog", linthresh=1.0)
     left.set_yticks([-50, -20, -10, -5, -2, -1, 0, 1])
     left.yaxis.set_major_formatter("{x:g}")

@@ -21,14 +21,14 @@ from fedabm.analysis.market_runs import counted, owner_sums, spread_words
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_count, check_positive
 from fedabm.data.federated import split_owner
-from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, Split, honest_owners, market_setting
+from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, Split, at_home, honest_owners, market_setting
 from fedabm.simulation.lies import Sybil
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Honest, Liar
 from fedabm.study.study import Study
 
 LIES = ("size", "cost", "eagerness")
-#: ten owners of unlike data
+#: ten owners of unlike data, where owners are not given
 OWNERS = 10
 SPLIT: Split = "niid"
 #: the factors of lies, by what they are about, where one owner lies
@@ -66,16 +66,14 @@ def run(
     told = PRESETS[preset] if factors == (0.0,) else dict.fromkeys(PRESETS[preset], factors)
     for some in told.values():
         check_positive("factors", some)
-    setting = market_setting(preset, data, OWNERS, SPLIT)
+    setting = market_setting(preset, data, *at_home(data, OWNERS, SPLIT))
     if liar == friend or not {liar, friend} <= set(range(setting.owners)):
         raise InputError(f"liar {liar} and friend {friend} must be two of owners 0 .. {setting.owners - 1}; change one")
     for seed in range(study.seed, study.seed + seeds):
         _one_seed(study, setting, told, liar, friend, seed)
     found = _changes(owner_sums(study.frames, setting.length), liar, friend)
-    words = (
-        f"{setting.data}, {SPLIT}: utility over all rounds of a liar (owner {liar}, or with {friend}), {counted(seeds)}"
-    )
-    study.table(_summary(found), words)
+    words = f"utility over all rounds of a liar (owner {liar}, or with {friend}), {counted(seeds)}"
+    study.table(_summary(found), f"{setting.data}, {setting.split}: {words}")
     _say(study, found)
     study.picture(_figure(found, setting, seeds), "market_liars")
 
@@ -170,8 +168,8 @@ def _figure(found: pd.DataFrame, setting: MarketSetting, seeds: int) -> Figure:
         dress(panel, f"{lie} misreported", "reported / true", "change of liars' utility")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncol=3, frameon=False)
-    words = f"{setting.data}, {SPLIT}: against honesty on the same draws; {spread_words(seeds)}; above 0 the lie pays"
-    figure.suptitle(words, fontsize="medium")
+    words = f"against honesty on the same draws; {spread_words(seeds)}; above 0 the lie pays"
+    figure.suptitle(f"{setting.data}, {setting.split}: {words}", fontsize="medium")
     return figure
 
 

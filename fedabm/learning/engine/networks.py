@@ -139,6 +139,12 @@ def _quadratic(task: _Task) -> nn.Sequential:
     return nn.Sequential(nn.Flatten(), quadratic, nn.Linear(quadratic.outputs, task.outputs))
 
 
+def _token_mlp(task: _Task) -> nn.Sequential:
+    """Embedding 8 and one hidden layer of 64 on all tokens at once, after Bengio et al. 2003."""
+    body = [nn.Embedding(task.tokens, 8), nn.Flatten(), nn.Linear(8 * task.features, 64), nn.ReLU()]
+    return nn.Sequential(*body, nn.Linear(64, task.outputs))
+
+
 def _char_lstm(task: _Task) -> nn.Sequential:
     """Embedding 8 and two LSTM layers of 256; the state after the last character predicts the next one."""
     lstm = nn.LSTM(8, 256, num_layers=2, batch_first=True)
@@ -167,6 +173,7 @@ NETWORKS: dict[str, tuple[Callable[[_Task], nn.Sequential], int]] = {
     "vgg11": (_vgg11, 3),
     "resnet18": (_resnet((64, 128, 256, 512), 2), 3),
     "resnet20": (_resnet((16, 32, 64), 3), 3),
+    "token_mlp": (_token_mlp, 1),
     "char_lstm": (_char_lstm, 1),
     "sentiment_lstm": (_sentiment_lstm, 1),
 }

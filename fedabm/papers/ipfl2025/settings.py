@@ -10,6 +10,9 @@ decisive  the paper's in everything but the length: 8 rounds of 50 steps, judged
           trade settles in the fourth round (a pilot run: utilities are the same in rounds 4 to 10), so that sums over
           the paper's 50 rounds follow: the last round is counted for those left out, if utilities moved by at most 5%
           in it.  Accuracies grow by two points in the last two rounds: about them it can confirm a claim, not refute it
+
+`natural` has what differs for PACS, Shakespeare and Sent140, whose owners are given: there 6 rounds
+of 20 steps with smaller batches take as long, and decide nothing.
 """
 
 from __future__ import annotations
@@ -48,6 +51,7 @@ from fedabm.mechanisms import (
 )
 from fedabm.mechanisms.market import ImportGain
 from fedabm.mechanisms.personalised.base import Personalised
+from fedabm.papers.ipfl2025.natural import NATURAL
 from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.strategies import Honest, Strategy
 
@@ -57,6 +61,7 @@ __all__ = [
     "MarketSetting",
     "Preset",
     "Split",
+    "at_home",
     "honest_owners",
     "market_rules",
     "market_setting",
@@ -76,7 +81,9 @@ RIVALS: tuple[Personalised, ...] = (
 
 Preset = Literal["quick", "decisive", "paper"]
 #: "auto": the preset's own, see `_AUTO`
-Data = Literal["auto", "digits", "fashion_mnist", "cifar10", "femnist", "femnist_digits"]
+Data = Literal[
+    "auto", "digits", "fashion_mnist", "cifar10", "femnist", "femnist_digits", "pacs", "shakespeare", "sent140"
+]
 Split = Literal["niid", "cluster", "skew", "natural"]
 
 #: what "auto" stands for, by preset: where owners are made, and where they are natural
@@ -126,7 +133,12 @@ class MarketSetting:
 
     def federated(self, seed: int) -> FederatedData:
         """Everybody's data."""
-        known, part = load(self.data), _partition(self.split, self.owners)
+        part = _partition(self.split, self.owners, self.data)
+        if self.data in NATURAL:
+            own = NATURAL[self.data]
+            known = load(self.data, **own.options.get(self.preset, {}))
+            return from_partition(known, part, seed, own.test_share.get(self.preset, 0.2), one_class="allow")
+        known = load(self.data)
         if self.preset != "quick":
             owned = from_partition(known, part, seed, None if known.split is not None else 0.2, one_class="allow")
             return normalised(owned) if self.data == "cifar10" else owned
@@ -157,13 +169,16 @@ def market_setting(preset: Preset, data: Data, owners: int, split: Split, rounds
     check_whole("owners", owners, 2)
     data = _AUTO[preset][split == "natural"] if data == "auto" else data
     owners -= owners % 3 if split == "cluster" and owners > 3 else 0
+    if data in NATURAL:
+        return _natural_setting(preset, data, owners, split, rounds)
     if preset == "quick":
         steps, rate = (50, 0.01) if data.startswith("femnist") else (10, 0.05)
         recipe, rule = Recipe(steps=steps, batch=16, optimiser=SGD(rate, momentum=0.9)), ModelMarket(2.0, 10.0)
         return MarketSetting(preset, data, owners, split, "mlp", min(rounds or 12, 12), recipe, rule)
     known = _STANDS_FOR.get(data, data) if preset == "decisive" else data
     if known not in _PAPER:
-        raise InputError(f"the paper has no study of {data}; add --set data=cifar10 (or {', '.join(list(_PAPER)[1:])})")
+        others = ", ".join([*_PAPER, *NATURAL][1:])
+        raise InputError(f"the paper has no study of {data}; add --set data=cifar10 (or {others})")
     similarity, step, steps = _PAPER[known]
     augment = CropAndFlip(4) if data == "fashion_mnist" else None
     recipe = Recipe(steps=steps, batch=64, optimiser=SGD(0.01, momentum=0.9, weight_decay=1e-5), augment=augment)
@@ -176,6 +191,25 @@ def market_setting(preset: Preset, data: Data, owners: int, split: Split, rounds
     )
 
 
+def _natural_setting(preset: Preset, data: Data, owners: int, split: Split, rounds: int | None) -> MarketSetting:
+    """The same for sets whose owners are given; the preset that decides has smaller batches, too."""
+    own = NATURAL[data]
+    quick = Recipe(steps=10, batch=16, optimiser=SGD(0.01, momentum=0.9))
+    full = Recipe(steps=own.steps, batch=64, optimiser=SGD(0.01, momentum=0.9, weight_decay=1e-5))
+    setting = MarketSetting(preset, data, owners, split, own.network, rounds or 50, full, own.rule)
+    if preset == "quick":
+        return replace(setting, network=own.small, rounds=min(rounds or 12, 12), recipe=quick)
+    if preset == "decisive":
+        short = replace(full, steps=20, batch=16)
+        return replace(setting, rounds=6, judged_every=6, recipe=short)
+    return setting
+
+
+def at_home(data: Data, owners: int, split: Split) -> tuple[int, Split]:
+    """How many owners and which split a study that has one of its own takes: given owners where there are such."""
+    return (NATURAL[data].owners, "natural") if data in NATURAL else (owners, split)
+
+
 def honest_owners(
     setting: MarketSetting, data: FederatedData, strategies: dict[int, Strategy] | None = None
 ) -> list[OwnerProfile]:
@@ -186,9 +220,9 @@ def honest_owners(
     return [replace(one, strategy=(strategies or {}).get(i, one.strategy)) for i, one in enumerate(own)]
 
 
-def _partition(split: Split, owners: int) -> Partition:
+def _partition(split: Split, owners: int, data: Data) -> Partition:
     if split == "natural":
-        return Natural(owners)
+        return Natural(owners, parts_each=NATURAL[data].parts_each if data in NATURAL else 1)
     return {"niid": Dirichlet(owners, 0.1, rule="ipfl"), "cluster": Clusters(owners), "skew": ClassSkew(owners)}[split]
 
 
