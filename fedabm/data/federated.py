@@ -19,7 +19,10 @@ from fedabm.data.datasets.base import Dataset
 from fedabm.data.partitions.base import Partition
 from fedabm.data.quality import Quality
 
-__all__ = ["FederatedData", "from_partition", "normalised", "split_owner"]
+__all__ = ["IGNORED", "FederatedData", "from_partition", "normalised", "split_owner"]
+
+#: a label among several of one sample that does not count, as in PyTorch's losses
+IGNORED = -100
 
 Qualities = Quality | Sequence[Quality | None] | Mapping[int, Quality] | None
 
@@ -29,7 +32,8 @@ class FederatedData:
     """Owner i's training samples are rows offsets[i] .. offsets[i + 1] of x_train, its test samples those of x_test.
 
     Images of bytes are scaled to [-1, 1] where they are learned from, or, with a `scaling` (mean and deviation by
-    channel), to mean 0 and deviation 1; see `normalised`.
+    channel), to mean 0 and deviation 1; see `normalised`.  Where an answer is several tokens, labels are (n, tokens of an
+    answer), and those that are `IGNORED` do not count.
     """
 
     name: str
@@ -47,7 +51,9 @@ class FederatedData:
 
     def __post_init__(self) -> None:
         for part in ("train", "test"):
-            _check_codes(self.name, "labels", getattr(self, f"y_{part}"), self.classes)
+            labels = getattr(self, f"y_{part}")
+            counted = labels if labels.ndim == 1 else labels[labels != IGNORED]
+            _check_codes(self.name, "labels", counted, self.classes)
             _check_codes(self.name, "tokens", getattr(self, f"x_{part}"), self.tokens)
 
     @property

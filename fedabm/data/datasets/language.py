@@ -13,7 +13,7 @@ from fedabm.data.datasets.files import damaged, json_lines, lookup, matches, tab
 from fedabm.data.datasets.leaf import is_leaf, sent140_json, shakespeare_json
 from fedabm.data.datasets.text import CHARACTERS, characters, words
 
-__all__ = ["financial_sentiment", "sent140", "shakespeare"]
+__all__ = ["MOODS", "financial_sentiment", "sent140", "sentences", "shakespeare"]
 
 _WINDOW = 80
 
@@ -70,13 +70,14 @@ def sent140(folder: Path, tokens: int = 20_000, length: int = 25) -> Dataset:
     return Dataset("sent140", words(frame.text.astype(str), tokens, length), labels, 2, users=users, tokens=tokens)
 
 
-_MOODS = {"negative": 0, "neutral": 1, "positive": 2}
-_STRENGTHS = {f"{strength} {mood}": _MOODS[mood] for strength in ("mildly", "moderately", "strong") for mood in _MOODS}
+#: what a sentence can be, and its label
+MOODS = {"negative": 0, "neutral": 1, "positive": 2}
+_STRENGTHS = {f"{strength} {mood}": MOODS[mood] for strength in ("mildly", "moderately", "strong") for mood in MOODS}
 _SOURCES = {
-    "phrasebank": ("financial_phrasebank*.csv*", "text", "label", _MOODS),
+    "phrasebank": ("financial_phrasebank*.csv*", "text", "label", MOODS),
     "fiqa": ("fiqa_task1*.csv*", "sentence", "score", None),
     "tfns": ("tfns_*.csv*", "text", "label", {"0": 0, "1": 2, "2": 1}),
-    "nwgi": ("nwgi*.csv*", "text", "label", _MOODS | _STRENGTHS),
+    "nwgi": ("nwgi*.csv*", "text", "label", MOODS | _STRENGTHS),
 }
 
 
@@ -91,7 +92,7 @@ def financial_sentiment(
     phrasebank: Malo et al. 2014; fiqa: a score in [-1, 1], neutral within 0.1 of 0; tfns: tweets (0 bearish, 1 bullish,
     2 neutral in the file); nwgi: news in seven grades, joined to three.
     """
-    parts = [_source(folder, name) for name in sources]
+    parts = [sentences(folder, name) for name in sources]
     if not parts:
         raise InputError(f"no sources of financial sentiment given; {nearest('', _SOURCES)}")
     texts = [text for part, _ in parts for text in part]
@@ -100,7 +101,7 @@ def financial_sentiment(
     return Dataset("financial_sentiment", words(texts, tokens, length), labels, 3, users=users, tokens=tokens)
 
 
-def _source(folder: Path, name: str) -> tuple[list[str], np.ndarray]:
+def sentences(folder: Path, name: str) -> tuple[list[str], np.ndarray]:
     """The sentences and labels of one source, of all its files."""
     if name not in _SOURCES:
         raise InputError(f"unknown source of financial sentiment {name!r}; {nearest(name, _SOURCES)}")

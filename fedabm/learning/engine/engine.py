@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from fedabm.common import device as devices
-from fedabm.common.errors import InputError, check_positive, check_whole
+from fedabm.common.errors import InputError, check_kind, check_positive, check_whole
 from fedabm.common.random import Streams, generator
 from fedabm.common.timing import timed
 from fedabm.data.federated import FederatedData
@@ -48,6 +48,7 @@ from fedabm.learning.engine.sizing import (
     IMAGES_JUDGED,
     LARGE,
     SMALL_JUDGED,
+    WIDE,
     choose_path,
     chunk_size,
     default_memory,
@@ -84,13 +85,16 @@ class Engine:
         chunk: int | None = None,
     ) -> None:
         self.data, self.device = data, _device(device)
-        self._train, self._test = self._samples(data.x_train, data.y_train), self._samples(data.x_test, data.y_test)
-        dtype = self._train.scaled(self._train.x[:1]).dtype
         if isinstance(network, str):
             network = build(network, data.shape, data.classes, data.tokens)
-        check_fit(network, data.shape, data.classes, dtype)
-        self._network, self.layout = copy.deepcopy(network).to(self.device), Layout.of(network)
-        self.work = measure(network, data.shape, dtype)
+        check_kind("network", network, nn.Module)
+        self._network = copy.deepcopy(network).to(self.device)
+        self._train, self._test = self._samples(data.x_train, data.y_train), self._samples(data.x_test, data.y_test)
+        first = self._train.scaled(self._train.x[:1])
+        shape = tuple(first.shape[1:])
+        check_fit(network, shape, data.classes, first.dtype, tuple(data.y_train.shape[1:]))
+        self.layout = Layout.of(network)
+        self.work = measure(network, shape, first.dtype)
         self.path = choose_path(path, network, self.work, self.device)
         self.memory_limit = default_memory(self.device) if memory_limit is None else memory_limit
         check_positive("memory_limit", self.memory_limit)
@@ -113,7 +117,9 @@ class Engine:
     def _samples(self, x: np.ndarray, y: np.ndarray) -> Samples:
         inputs = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32 if x.dtype.kind == "f" else None))
         targets = torch.from_numpy(np.ascontiguousarray(y, dtype=np.float32 if y.dtype.kind == "f" else np.int64))
-        return Samples(inputs.to(self.device), targets.to(self.device), self._affine(inputs))
+        prepare = getattr(self._network, "prepare", None)  # what a frozen part makes of samples, found once
+        seen = inputs if prepare is None else prepare(inputs)
+        return Samples(seen.to(self.device), targets.to(self.device), self._affine(inputs))
 
     def _affine(self, inputs: Tensor) -> tuple[Tensor, Tensor] | None:
         """Factor and offset by channel that give bytes mean 0 and deviation 1, if the data say which those are."""
@@ -227,7 +233,8 @@ class Engine:
 
     def width(self, samples: int) -> int:
         """How many samples to judge at once."""
-        return max(min(samples, 100 if self._images else 4096), 1)
+        large = self._images or self.work.activations >= WIDE
+        return max(min(samples, 100 if large else 4096), 1)
 
     def together(self, width: int, numbers: int | None = None) -> int:
         """How many models to judge at once on `width` samples, if each takes up so many numbers at a time.

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedabm.learning.engine.general import losses
+from fedabm.data.federated import IGNORED
+from fedabm.learning.engine.general import answer_losses, losses
 from fedabm.learning.engine.host import pull
 
 __all__ = ["Scores", "by_owner", "judge"]
@@ -29,8 +30,13 @@ def judge(outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Loss and hit of every sample for outputs (models, batch, k).
 
     A label is hit or not, and outputs that are no numbers hit nothing (else they would count as a guess of class 0).
-    For a real target the "hit" is 1 - squared error, so that higher is better too.
+    For a real target the "hit" is 1 - squared error, so that higher is better too.  An answer of several labels, outputs
+    (models, batch, labels, k), is hit if all of them are: that is what greedy decoding would have answered.
     """
+    if outputs.dim() == 4:
+        loss = answer_losses(outputs, y)
+        right = ((outputs.argmax(-1) == y) | (y == IGNORED)).all(-1)
+        return loss, (right & ~loss.isnan()).to(loss.dtype)
     loss = losses(outputs, y)
     if y.is_floating_point():
         return loss, 1.0 - loss

@@ -9,11 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from fedabm.common.errors import InputError
+from fedabm.data.federated import IGNORED
 from fedabm.learning.engine.blocks import SeededDropout
 from fedabm.learning.engine.flat import Layout
 from fedabm.learning.engine.passes import sample_keys
 
-__all__ = ["Alone", "Mapped", "losses"]
+__all__ = ["Alone", "Mapped", "answer_losses", "losses"]
 
 
 def losses(outputs: Tensor, y: Tensor) -> Tensor:
@@ -25,6 +26,16 @@ def losses(outputs: Tensor, y: Tensor) -> Tensor:
     if y.is_floating_point():
         return (outputs.squeeze(-1) - y) ** 2
     return -outputs.log_softmax(-1).gather(-1, y.expand(outputs.shape[:-1]).unsqueeze(-1)).squeeze(-1)
+
+
+def answer_losses(outputs: Tensor, y: Tensor) -> Tensor:
+    """The loss of every sample whose answer is several labels: the mean of those that count.
+
+    Outputs (..., batch, labels, k) and labels (batch, labels), of which some may be `IGNORED`.
+    """
+    counted = y != IGNORED
+    each = losses(outputs, y.where(counted, 0)).where(counted, 0.0)
+    return each.sum(-1) / counted.sum(-1).clamp(min=1)
 
 
 class Mapped:
@@ -76,6 +87,8 @@ class Alone:
         """The gradient of every block (1, ...) of the weighted loss."""
         self.adopt(blocks, keys, len(x))
         with torch.enable_grad():
-            loss = (losses(self._network(x), y[0]) * weights[0]).sum()
+            outputs = self._network(x)
+            each = answer_losses(outputs, y[0]) if outputs.dim() == 3 else losses(outputs, y[0])
+            loss = (each * weights[0]).sum()
             found = torch.autograd.grad(loss, self._parameters)
         return [gradient.unsqueeze(0) for gradient in found]

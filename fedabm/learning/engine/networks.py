@@ -207,8 +207,13 @@ def count(network: nn.Module) -> int:
     return sum(parameter.numel() for parameter in network.parameters())
 
 
-def check_fit(network: nn.Module, shape: Shape, classes: int | None, dtype: torch.dtype) -> None:
-    """Raise unless the network, on whatever device it is, maps samples of this shape to one output per class."""
+def check_fit(
+    network: nn.Module, shape: Shape, classes: int | None, dtype: torch.dtype, answers: tuple[int, ...] = ()
+) -> None:
+    """Raise unless the network, on whatever device it is, maps samples of this shape to one output per class.
+
+    Where an answer is several labels, `answers` says how many.
+    """
     check_kind("network", network, nn.Module)
     _check_modules(network)
     wanted = classes or 1
@@ -219,7 +224,7 @@ def check_fit(network: nn.Module, shape: Shape, classes: int | None, dtype: torc
     except (RuntimeError, ValueError, IndexError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"the network does not fit samples of shape {shape}: {reason}; choose another") from None
-    if tuple(out.shape) != (2, wanted):
+    if tuple(out.shape) != (2, *answers, wanted):
         raise InputError(f"the network gives {tuple(out.shape[1:])} outputs but the data has {wanted}; rebuild it")
 
 

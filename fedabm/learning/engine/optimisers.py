@@ -6,15 +6,16 @@ of `torch.optim`, checked against it in the tests.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
-from fedabm.common.errors import LARGEST_RATE, InputError, check_number, check_positive, check_range
+from fedabm.common.errors import LARGEST_RATE, InputError, check_number, check_positive, check_range, check_whole
 
-__all__ = ["SGD", "Adam", "Optimiser", "State"]
+__all__ = ["SGD", "Adam", "AdamW", "Cosine", "Optimiser", "State"]
 
 Blocks = list[Tensor]
 State = list[list[Tensor]]
@@ -106,3 +107,43 @@ class Adam(Optimiser):
         torch._foreach_div_(spread, scale)
         torch._foreach_add_(spread, self.epsilon)
         torch._foreach_addcdiv_(blocks, first, spread, -self.rate / (1.0 - self.betas[0] ** number))
+
+
+@dataclass(frozen=True)
+class AdamW(Adam):
+    """Loshchilov & Hutter 2019: the weight decay acts on the weights, w <- (1 - rate weight_decay) w, not through g."""
+
+    weight_decay: float = 0.01
+
+    def step(self, blocks: Blocks, gradients: list[Tensor], state: State, number: int) -> None:
+        if self.weight_decay:
+            torch._foreach_mul_(blocks, 1.0 - self.rate * self.weight_decay)
+        replace(_PLAIN, rate=self.rate, betas=self.betas, epsilon=self.epsilon).step(blocks, gradients, state, number)
+
+
+_PLAIN = Adam()
+
+
+@dataclass(frozen=True)
+class Cosine:
+    """From the optimiser's own rate in round 0 to `least` in round `rounds`, along half a cosine.
+
+    rate_t = least + (rate - least) (1 + cos(pi t / rounds)) / 2.  Loshchilov & Hutter 2017, without restarts.
+    """
+
+    rounds: int
+    least: float = 1e-6
+
+    def __post_init__(self) -> None:
+        check_whole("rounds", self.rounds)
+        check_number("least", self.least, most=LARGEST_RATE)
+
+    def at(self, optimiser: Optimiser, round: int) -> Optimiser:
+        """The optimiser of a round; beyond the last one the rate stays at its least.
+
+        >>> [Cosine(4, 0.5).at(SGD(1.0), t).rate for t in (0, 2, 4, 9)]
+        [1.0, 0.75, 0.5, 0.5]
+        """
+        share = (1.0 + math.cos(math.pi * min(round, self.rounds) / self.rounds)) / 2.0
+        rate = self.least + (optimiser.rate - self.least) * share  # type: ignore[attr-defined]
+        return replace(optimiser, rate=rate)  # type: ignore[type-var]

@@ -31,6 +31,7 @@ __all__ = [
     "LARGE",
     "PATHS",
     "SMALL_JUDGED",
+    "WIDE",
     "Work",
     "choose_path",
     "chunk_size",
@@ -55,6 +56,10 @@ CACHE_JUDGED = 24_000_000
 SMALL_JUDGED = 1_000_000
 #: the same bytes for these networks: 3 models together take 31 microseconds per image and model, 9 take 26, one 53
 IMAGES_JUDGED = 96_000_000
+
+
+#: numbers stored per sample from which few samples are judged at once: layers of transformers
+WIDE = 250_000
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ def choose_path(path: str, network: nn.Module, work: Work, device: torch.device)
     if large:
         return "serial"
     alone = any(isinstance(module, nn.RNNBase | SeededDropout) for module in network.modules())
-    return "serial" if alone else "vmap"
+    return "serial" if alone or getattr(network, "alone", False) else "vmap"
 
 
 def chunk_size(work: Work, batch: int, copies: int, path: str, device: torch.device, memory: float) -> int:

@@ -107,7 +107,7 @@ def train_chunk(
         x, y = samples.take(rows[step, :active, :width].reshape(-1), moved)
         batch = (
             x,
-            y.view(active, width),
+            y.view(active, width, *y.shape[1:]),
             weights[step, :active, :width],
             None if keys is None else keys[step, :active],
         )

@@ -101,7 +101,7 @@ def _trained(
         epochs=recipe.epochs,
         steps=recipe.steps,
         batch=recipe.batch,
-        optimiser=recipe.optimiser,
+        optimiser=recipe.optimiser_in(path[0]),
         augment=recipe.augment,
         proximal=proximal,
         streams=streams,

@@ -15,7 +15,7 @@ from fedabm.games.curves import Array
 from fedabm.learning.engine.augment import CropAndFlip
 from fedabm.learning.engine.batches import Plan
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.engine.optimisers import SGD, Optimiser
+from fedabm.learning.engine.optimisers import SGD, Cosine, Optimiser
 from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.base import Mean, Memory, Received, Rule
 from fedabm.learning.rules.fed_avg import FedAvg
@@ -30,6 +30,7 @@ class Recipe:
     epochs, steps  how long to train: one of them (neither: one epoch)
     rule           how the server's model changes; see `fedabm.learning.rules`
     augment        how images are changed at random whenever they are seen; None: not at all
+    schedule       how the optimiser's rate falls from round to round; None: not at all
     """
 
     epochs: int | None = None
@@ -38,6 +39,7 @@ class Recipe:
     optimiser: Optimiser = field(default_factory=lambda: SGD(0.1))
     rule: Rule = field(default_factory=FedAvg)
     augment: CropAndFlip | None = None
+    schedule: Cosine | None = None
 
     def __post_init__(self) -> None:
         if self.epochs is None and self.steps is None:
@@ -48,9 +50,15 @@ class Recipe:
         check_kind("rule", self.rule, Rule)
         if self.augment is not None:
             check_kind("augment", self.augment, CropAndFlip)
+        if self.schedule is not None:
+            check_kind("schedule", self.schedule, Cosine)
         if self.rule.plain_descent and self.optimiser.fused_rate is None:
             name = type(self.rule).__name__
             raise InputError(f"{name} needs plain local descent, got {self.optimiser}; use SGD(rate) without momentum")
+
+    def optimiser_in(self, round: int) -> Optimiser:
+        """What owners train with in a round, counted from 0."""
+        return self.optimiser if self.schedule is None else self.schedule.at(self.optimiser, round)
 
     def mean(self, who: str) -> Mean:
         """The weighted mean of updates that the rule takes; a rule that takes none is refused in the name of `who`."""
@@ -71,8 +79,8 @@ class Recipe:
         added = self.rule.local(start, known)
         drift = added.drift if added.drift is None or everybody else added.drift.index_select(0, rows)
         how: dict[str, Any] = {"epochs": self.epochs, "steps": self.steps, "batch": self.batch}
-        how |= {"proximal": added.proximal, "drift": drift, "optimiser": self.optimiser, "seed": seed, "round": round}
-        how |= {"augment": self.augment}
+        how |= {"proximal": added.proximal, "drift": drift, "optimiser": self.optimiser_in(round)}
+        how |= {"seed": seed, "round": round, "augment": self.augment}
         moved = engine.train(start, contributions[who], owners=who, **how).sub_(start)
         if everybody:
             return moved

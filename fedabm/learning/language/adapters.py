@@ -1,0 +1,141 @@
+"""Low-rank adapters on a frozen model: an owner's row is its adapter matrices and, where the model has one, its head.
+
+    y = W x + (alpha / rank) B A x          A (rank, inputs), B (outputs, rank), B = 0 at first
+
+Hu et al. 2022.  For the engine this is a network like any other: models, mixing, distances, tampering and the rejection
+of what is no number work as for any row.  The frozen tensors are no parameters, and are in memory once.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from fedabm.common.errors import InputError, check_number, check_range, check_whole
+from fedabm.learning.engine.blocks import SeededDropout
+from fedabm.learning.language.activations import activations
+from fedabm.learning.language.frozen import Front, arguments, frozen_copy, places, share, tail_of
+from fedabm.learning.language.models import Base
+
+__all__ = ["Adapted", "Adapter", "LowRank"]
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """Which layers are adapted and how.
+
+    rank, alpha   the adapter's rank, and its weight times the rank
+    dropout       on what goes into A, in training
+    targets       the names of linear layers, as in peft
+    last          only in the last so many layers, whose inputs are then found once per sample; None: in all
+    """
+
+    rank: int = 8
+    alpha: float = 16.0
+    dropout: float = 0.0
+    targets: tuple[str, ...] = ("q_proj", "v_proj", "query", "value")
+    last: int | None = 2
+
+    def __post_init__(self) -> None:
+        check_whole("rank", self.rank)
+        check_number("alpha", self.alpha)
+        check_range("dropout", self.dropout, 0.0, 0.99)
+        if self.last is not None:
+            check_whole("last", self.last)
+
+
+class LowRank(nn.Module):
+    """A frozen linear layer with an adapter."""
+
+    def __init__(self, linear: nn.Linear, adapter: Adapter) -> None:
+        super().__init__()
+        self.linear, self.scale = linear, adapter.alpha / adapter.rank
+        self.down = nn.Parameter(torch.empty(adapter.rank, linear.in_features))
+        self.up = nn.Parameter(torch.empty(linear.out_features, adapter.rank))
+        self.dropout = SeededDropout(adapter.dropout) if adapter.dropout else nn.Identity()
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """As peft does."""
+        nn.init.kaiming_uniform_(self.down, a=math.sqrt(5))
+        nn.init.zeros_(self.up)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The layer's output and the adapter's."""
+        return self.linear(x) + self.scale * (self.dropout(x) @ self.down.T) @ self.up.T
+
+
+class Adapted(nn.Module):
+    """A base with adapters: the network that an engine trains.
+
+    A causal model gives its guesses (n, answers, tokens) of the last `answers` tokens of a text, each from the true
+    tokens before it; an encoder, with the mean of a text's tokens and a linear head, one guess (n, classes).  Texts come
+    as tokens (n, L), padded with the number after the last token (on the left for causal models), or as what the front
+    makes of them (`prepare`), where padding is zero.
+    """
+
+    #: one owner after the other: layers of transformers cannot be mapped over owners
+    alone = True
+
+    def __init__(self, base: Base, adapter: Adapter, *, answers: int = 0, classes: int = 0, cached: bool = True) -> None:
+        super().__init__()
+        if (base.kind == "causal") != bool(answers) or (base.kind == "encoder") != bool(classes):
+            raise InputError("give the number of answers of a causal model, or the number of classes of an encoder")
+        self.adapter, self.answers, self.checksum = adapter, answers, base.checksum
+        self.front = None if adapter.last is None else Front(base, adapter.last)
+        self.cached = cached and self.front is not None
+        self.tail = frozen_copy(base.model) if adapter.last is None else tail_of(base, adapter.last)
+        self.padding = base.tokens
+        if not _adapt(self.tail, adapter):
+            raise InputError(f"the model has no linear layers called {', '.join(adapter.targets)}; give its own names")
+        self.head = nn.Linear(base.width, classes) if classes else None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Adapted:
+        memo |= {id(tensor): tensor for tensor in share(self.tail)}
+        twin = Adapted.__new__(Adapted)
+        memo[id(self)] = twin
+        twin.__dict__.update({name: copy.deepcopy(value, memo) for name, value in vars(self).items()})
+        return twin
+
+    def extra_repr(self) -> str:
+        """What a run depends on besides the modules."""
+        return f"{self.adapter}, answers={self.answers}, base={self.checksum}"
+
+    def prepare(self, tokens: Tensor) -> Tensor:
+        """What the front makes of texts (n, L), found once; the tokens themselves where nothing is kept."""
+        if not self.cached or self.front is None:
+            return tokens
+        return activations(self.front, tokens)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Guesses."""
+        if x.is_floating_point():
+            present = (x != 0).any(-1)
+            given = {"inputs_embeds": x, "attention_mask": present.long(), "position_ids": places(present)}
+        else:
+            present = x < self.padding
+            if self.front is not None:
+                return self(self.front(x))
+            given = arguments(x.where(present, 0), present)
+        if self.head is None:
+            given["logits_to_keep"] = self.answers + 1  # type: ignore[assignment]
+            return self.tail(**given, use_cache=False).logits[:, -self.answers - 1 : -1]
+        states = self.tail(**given, use_cache=False)[0]
+        counted = present.unsqueeze(-1).to(states)
+        return self.head((states * counted).sum(1) / counted.sum(1).clamp(min=1.0))
+
+
+def _adapt(tail: nn.Module, adapter: Adapter) -> int:
+    """Put adapters on all targets; how many there were."""
+    found = 0
+    for module in list(tail.modules()):
+        for name, child in list(module.named_children()):
+            if name in adapter.targets and isinstance(child, nn.Linear):
+                setattr(module, name, LowRank(child, adapter))
+                found += 1
+    return found

@@ -1,0 +1,93 @@
+"""Texts as tokens, with the answer that is to be learned, for everybody's data.
+
+A causal model is to continue a prompt with the answer and the sign of its end; only these tokens count in the loss
+(Taori et al. 2023 for the template).  An encoder sees the text alone, and the answer is one of few classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fedabm.common.errors import InputError, check_whole
+from fedabm.data.federated import IGNORED, FederatedData
+from fedabm.data.instructions import Example, Task
+from fedabm.learning.language.models import Base
+
+__all__ = ["ALPACA", "PLAIN", "classified", "instructed"]
+
+#: what stands before and after the input; Taori et al. 2023
+ALPACA = (
+    "Below is an instruction that describes a task, paired with an input that provides further context. "
+    "Write a response that appropriately completes the request.\n\n"
+    "### Instruction:\n{instruction}\n\n### Input:\n",
+    "\n\n### Response:",
+)
+#: a third of its tokens, for those who wait for a processor
+PLAIN = ("", "\nSentiment:")
+
+
+def instructed(
+    base: Base, tasks: Sequence[Task], length: int, answers: int, template: tuple[str, str] = ALPACA
+) -> FederatedData:
+    """Everybody's prompts with answers as tokens (n, length), filled up on the left, and the answers (n, answers).
+
+    An input that is too long loses its end, an answer its end.
+    """
+    check_whole("answers", answers)
+
+    def encode(one: Example) -> tuple[np.ndarray, np.ndarray]:
+        said = _ids(base, f" {one.output}")[: answers - 1] + [_end(base)]
+        before = _ids(base, template[0].format(instruction=one.instruction), first=True)
+        after = _ids(base, template[1])
+        room = length - len(before) - len(after) - len(said)
+        if room < 1:
+            raise InputError(f"a prompt of {length} tokens leaves no room for a text; raise length")
+        x = [*before, *_ids(base, one.input)[:room], *after, *said]
+        filled = [base.tokens] * (length - len(x)) + x
+        return np.array(filled, dtype=np.int32), np.array([IGNORED] * (answers - len(said)) + said, dtype=np.int64)
+
+    return _owned(base, tasks, encode, base.tokens)
+
+
+def classified(base: Base, tasks: Sequence[Task], length: int, words: Sequence[str]) -> FederatedData:
+    """Everybody's texts as tokens (n, length), filled up on the right, with the place of the answer among `words`."""
+    codes = {word: code for code, word in enumerate(words)}
+
+    def encode(one: Example) -> tuple[np.ndarray, np.ndarray]:
+        if one.output not in codes:
+            raise InputError(f"the answer {one.output!r} is none of {', '.join(words)}; give all answers as classes")
+        ids = base.tokeniser(one.input, truncation=True, max_length=length)["input_ids"]
+        filled = ids + [base.tokens] * (length - len(ids))
+        return np.array(filled, dtype=np.int32), np.array(codes[one.output], dtype=np.int64)
+
+    return _owned(base, tasks, encode, len(words))
+
+
+def _owned(base: Base, tasks: Sequence[Task], encode: Any, classes: int) -> FederatedData:
+    """The encoded examples of all owners, side by side."""
+    parts = []
+    for chosen in ([task.train for task in tasks], [task.test for task in tasks]):
+        made = [encode(one) for part in chosen for one in part]
+        offsets = np.concatenate([[0], np.cumsum([len(part) for part in chosen])]).astype(np.int64)
+        parts.append((np.stack([x for x, _ in made]), np.stack([y for _, y in made]), offsets))
+    (x, y, offsets), (x_test, y_test, test_offsets) = parts
+    sets = list(dict.fromkeys(task.name for task in tasks))
+    names = tuple(f"{task.name} {1 + [t.name for t in tasks[:i]].count(task.name)}" for i, task in enumerate(tasks))
+    name, tokens = " and ".join(sets), base.tokens + 1
+    return FederatedData(name, x, y, offsets, x_test, y_test, test_offsets, classes, tokens, names=names)
+
+
+def _ids(base: Base, text: str, *, first: bool = False) -> list[int]:
+    found = base.tokeniser(text, add_special_tokens=False)["input_ids"] if text else []
+    begin = base.tokeniser.bos_token_id
+    return [begin, *found] if first and begin is not None else found
+
+
+def _end(base: Base) -> int:
+    end = base.tokeniser.eos_token_id
+    if end is None:
+        raise InputError("the tokeniser has no sign of the end; choose a model for text that is written")
+    return int(end)
