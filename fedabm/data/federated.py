@@ -32,8 +32,8 @@ class FederatedData:
     """Owner i's training samples are rows offsets[i] .. offsets[i + 1] of x_train, its test samples those of x_test.
 
     Images of bytes are scaled to [-1, 1] where they are learned from, or, with a `scaling` (mean and deviation by
-    channel), to mean 0 and deviation 1; see `normalised`.  Where an answer is several tokens, labels are (n, tokens of an
-    answer), and those that are `IGNORED` do not count.
+    channel), to mean 0 and deviation 1; see `normalised`.  Where an answer is several tokens, a sample has a label for
+    each of them, and those that are `IGNORED` do not count.
     """
 
     name: str

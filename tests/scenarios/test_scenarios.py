@@ -50,7 +50,11 @@ def few(name):
     return [word for setting in settings for word in ("--set", setting)]
 
 
-@pytest.mark.parametrize("name", NAMES)
+#: needs a pretrained model; `test_language_market` runs it with a small one
+FETCHED = "language_market"
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != FETCHED])
 def test_two_steps_leave_frames_manifest_and_a_picture(name, tmp_path, capsys):
     out = tmp_path / "out"
     words = ["run", name, "--steps", "2", "--quiet", "--out", str(out), *few(name)]

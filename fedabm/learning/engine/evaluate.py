@@ -30,8 +30,8 @@ def judge(outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Loss and hit of every sample for outputs (models, batch, k).
 
     A label is hit or not, and outputs that are no numbers hit nothing (else they would count as a guess of class 0).
-    For a real target the "hit" is 1 - squared error, so that higher is better too.  An answer of several labels, outputs
-    (models, batch, labels, k), is hit if all of them are: that is what greedy decoding would have answered.
+    For a real target the "hit" is 1 - squared error, so that higher is better too.  An answer of several labels, with
+    outputs (models, batch, labels, k), is hit if all of them are: that is what greedy decoding would have answered.
     """
     if outputs.dim() == 4:
         loss = answer_losses(outputs, y)

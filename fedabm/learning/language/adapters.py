@@ -74,15 +74,17 @@ class Adapted(nn.Module):
     """A base with adapters: the network that an engine trains.
 
     A causal model gives its guesses (n, answers, tokens) of the last `answers` tokens of a text, each from the true
-    tokens before it; an encoder, with the mean of a text's tokens and a linear head, one guess (n, classes).  Texts come
-    as tokens (n, L), padded with the number after the last token (on the left for causal models), or as what the front
-    makes of them (`prepare`), where padding is zero.
+    tokens before it; an encoder, with the mean of a text's tokens and a linear head, one guess (n, classes).  Texts are
+    tokens (n, L), padded with the number after the last token (on the left for causal models), or what the front makes
+    of them (`prepare`), where padding is zero.
     """
 
     #: one owner after the other: layers of transformers cannot be mapped over owners
     alone = True
 
-    def __init__(self, base: Base, adapter: Adapter, *, answers: int = 0, classes: int = 0, cached: bool = True) -> None:
+    def __init__(
+        self, base: Base, adapter: Adapter, *, answers: int = 0, classes: int = 0, cached: bool = True
+    ) -> None:
         super().__init__()
         if (base.kind == "causal") != bool(answers) or (base.kind == "encoder") != bool(classes):
             raise InputError("give the number of answers of a causal model, or the number of classes of an encoder")
@@ -91,6 +93,8 @@ class Adapted(nn.Module):
         self.cached = cached and self.front is not None
         self.tail = frozen_copy(base.model) if adapter.last is None else tail_of(base, adapter.last)
         self.padding = base.tokens
+        self.layers = int(base.model.config.num_hidden_layers)  # type: ignore[union-attr,arg-type]
+        self.before = 0 if adapter.last is None else self.layers - adapter.last
         if not _adapt(self.tail, adapter):
             raise InputError(f"the model has no linear layers called {', '.join(adapter.targets)}; give its own names")
         self.head = nn.Linear(base.width, classes) if classes else None

@@ -1,7 +1,7 @@
 """A model whose numbers are no parameters, cut before its last layers.
 
-The front, embeddings and first layers, is the same for all owners, so that what it makes of a sample is found once.  The
-tail, the last layers, takes that in place of embeddings.  Tensors are shared by all copies of a tail.
+The front, embeddings and first layers, is the same for all owners, so that what it makes of a sample is found once.
+The tail, the last layers, takes that in place of embeddings.  Tensors are shared by all copies of a tail.
 """
 
 from __future__ import annotations
@@ -114,6 +114,7 @@ def frozen_copy(model: nn.Module) -> nn.Module:
     kept = [*model.parameters(), *model.buffers()]
     twin = copy.deepcopy(model, {id(tensor): tensor for tensor in kept})
     for module in twin.modules():
+        module.__dict__["reset_parameters"] = None  # who draws a fresh model must leave these numbers as they are
         for held in (module._parameters, module._buffers):
             for name, tensor in list(held.items()):
                 if tensor is not None:

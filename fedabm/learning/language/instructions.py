@@ -39,7 +39,7 @@ def instructed(
     check_whole("answers", answers)
 
     def encode(one: Example) -> tuple[np.ndarray, np.ndarray]:
-        said = _ids(base, f" {one.output}")[: answers - 1] + [_end(base)]
+        said = [*_ids(base, f" {one.output}")[: answers - 1], _end(base)]
         before = _ids(base, template[0].format(instruction=one.instruction), first=True)
         after = _ids(base, template[1])
         room = length - len(before) - len(after) - len(said)
@@ -81,9 +81,8 @@ def _owned(base: Base, tasks: Sequence[Task], encode: Any, classes: int) -> Fede
 
 
 def _ids(base: Base, text: str, *, first: bool = False) -> list[int]:
-    found = base.tokeniser(text, add_special_tokens=False)["input_ids"] if text else []
-    begin = base.tokeniser.bos_token_id
-    return [begin, *found] if first and begin is not None else found
+    """Tokens of a part of a text; the first part begins as the tokeniser has it."""
+    return list(base.tokeniser(text, add_special_tokens=first)["input_ids"]) if text or first else []
 
 
 def _end(base: Base) -> int:

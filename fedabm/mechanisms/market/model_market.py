@@ -33,7 +33,8 @@ class ModelMarket(Personalised):
     Owner i imports j's model at the price c_j + lambda (N_j / N_i) d_ij, lambda = `similarity_weight`, by Algorithm 2,
     and pays r_ij by eq. (10).  The algorithm is corrected as `select` says; `printed` gives it as
     printed, which leaves out free models, too.  Owners go on from their own models, held to proximal centres, which
-    are one gradient step of size eta = `step` on the distances to their imports, eq. (6), by lambda / (2 eta), eq. (7).
+    are one gradient step of size eta = `step` on the distances to their imports, eq. (6), by lambda / (2 eta), eq. (7):
+    to their loss `strength` / 2 |w - centre|^2 is added, lambda / eta unless another is given.
 
     In a federation it settles on what owners send (`fedabm.learning.personal`, or `GivenModels` without training);
     `clear` is the market alone, on given distances.  Pure: the same view gives the same outcome.  iPFL 2025, Section 4.
@@ -49,6 +50,7 @@ class ModelMarket(Personalised):
     gain: Gain = field(default_factory=SquareRootGain)
     distance: Distance = field(default_factory=Cosine)
     printed: bool = False
+    strength: float | None = None
     #: an importer that needs one of two equal models takes the one of the owner with the lower number
     equal_treatment: ClassVar[bool] = False
     asks_cost: ClassVar[bool] = True
@@ -57,6 +59,8 @@ class ModelMarket(Personalised):
     def __post_init__(self) -> None:
         check_positive("similarity_weight", self.similarity_weight, zero=True)
         check_positive("step", self.step)
+        if self.strength is not None:
+            check_positive("strength", self.strength, zero=True)
         check_kind("gain", self.gain, Gain)
         check_kind("distance", self.distance, Distance)
 
@@ -68,7 +72,8 @@ class ModelMarket(Personalised):
         adjacency, paid = self.clear(replace(sent.reports, size=size), apart)
         weights = import_weights(adjacency, size)
         centres = sent.pulled(lambda products: self.step * self.distance.pull(products, weights))
-        return Exchange(LocalTask(None, centres, self.similarity_weight / self.step), weights, paid=paid)
+        strength = self.similarity_weight / self.step if self.strength is None else self.strength
+        return Exchange(LocalTask(None, centres, strength), weights, paid=paid)
 
     def clear(self, reports: Reports, distances: Array) -> tuple[Flags, Array]:
         """Who imports (row) whose model (column), and what it pays for it."""

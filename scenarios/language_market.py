@@ -1,0 +1,164 @@
+"""Whose adapter is worth buying when owners of texts share a language model?
+
+One frozen base for all, and an adapter of each owner.  The market iPFL beside training alone and the rivals of its
+Table 1, on the same owners, texts and draws (iPFL 2025).
+Finance: two owners each of three sets, who learn to name the mood of a sentence; with code five owners of CodeAlpaca
+and three of NWGI.  Moods are compared to the letter, code by the likelihood of the held-out answers.  The first owner
+may behave otherwise (first=free_rider, poisoner or liar): then what it gets, and what that does to the others.
+
+The base is a real pretrained model: `fedabm data get minilm` (quick) or `fedabm data get smollm2`; needs the extra llm.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from fedabm.analysis.curves import panels, shared_legend
+from fedabm.analysis.figures import collaboration_graph
+from fedabm.analysis.looks import styled
+from fedabm.analysis.market_runs import (
+    accuracy_against_utility,
+    by_label,
+    counted,
+    owner_sums,
+    rule_looks,
+    run_summary,
+    spread_words,
+    utility_spread,
+)
+from fedabm.cli import run_script
+from fedabm.common.errors import InputError, check_whole, nearest
+from fedabm.papers.ipfl2025.language import LanguageSetting, Sets, language_rules, language_setting
+from fedabm.papers.presets import Sizes
+from fedabm.results.market_graphs import import_table
+from fedabm.simulation.scenario import Scenario
+from fedabm.strategies import Attacker, Honest, Liar, Strategy
+from fedabm.study.study import Study
+
+First = Literal["honest", "free_rider", "poisoner", "liar"]
+#: what the first owner may be: it sends back what it got, beneath a little noise; the opposite of what it learned; or
+#: tells that it has twice its data
+BEHAVIOURS: dict[str, Strategy] = {
+    "honest": Honest(),
+    "free_rider": Attacker(Honest(), "free_ride", 0.001, full=False, trains=False),
+    "poisoner": Attacker(Honest(), "sign_flip", full=False),
+    "liar": Liar(Honest(), size_factor=2.0),
+}
+RULES = ("Local", "FedAvg", "FedProx", "FedAMP", "CFL", "pFedGraph", "iPFL")
+
+
+def run(
+    study: Study,
+    preset: Sizes = "quick",
+    sets: Sets = "finance",
+    rules: tuple[str, ...] = RULES,
+    first: First = "honest",
+    checksum: str = "",
+    seeds: int = 1,
+) -> None:
+    """Run every rule with every seed; `checksum` is that of Llama-2-7B's weights, which the paper's preset needs."""
+    check_whole("seeds", seeds)
+    for rule in rules:
+        if rule not in RULES:
+            raise InputError(f"no rule is called {rule!r}; {nearest(rule, RULES)}")
+    setting = language_setting(preset, sets, checksum or None)
+    for seed in range(study.seed, study.seed + seeds):
+        _one_seed(study, setting, rules, first, seed)
+    found, owners = run_summary(study.frames), _owners(study, setting)
+    what = f"{sets.replace('_', ' ')}, {setting.model if isinstance(setting.model, str) else setting.model.place}"
+    words = f"{what}: last round's accuracy and utility over all rounds, {counted(seeds)}"
+    study.table(_summary(found, owners), words)
+    study.table(_spread(study), f"{what}: utilities of single owners over all rounds", "spread")
+    study.table(_each(owners), f"{what}: owners, means over seeds", "owners")
+    _say(study, rules)
+    study.picture(_figure(study, setting, found, owners, f"{what}; {spread_words(seeds)}"), "language_market")
+
+
+def _one_seed(study: Study, setting: LanguageSetting, rules: tuple[str, ...], first: First, seed: int) -> None:
+    """All rules on the texts of one seed."""
+    owned = setting.federated(seed)
+    people, accuracy = setting.owners(owned, {0: BEHAVIOURS[first]}), setting.accuracy(owned)
+    known = language_rules(setting)
+    for rule in rules:
+        made: Scenario = setting.scenario(people, accuracy, known[rule])
+        study.simulate(made, rule, seed)
+
+
+def _owners(study: Study, setting: LanguageSetting) -> pd.DataFrame:
+    """One row per run and owner, with the set it has."""
+    sets = {owner: name for owner, (name, _) in enumerate(setting.owned)}
+    table = owner_sums(study.frames)
+    return table.assign(set=table["owner"].map(sets))
+
+
+def _summary(found: pd.DataFrame, owners: pd.DataFrame) -> pd.DataFrame:
+    """Mean and deviation over seeds by rule, with the accuracy of every set beside it (Table 1)."""
+    shown = by_label(found, ["accuracy", "utility", "imports"]).drop(columns=["imports s.d."])
+    sets = owners.groupby(["label", "set"], sort=False)["accuracy"].mean().unstack()
+    return shown.merge(sets[list(dict.fromkeys(owners["set"]))], left_on="label", right_index=True)
+
+
+def _spread(study: Study) -> pd.DataFrame:
+    """Who gains and who loses, by rule."""
+    return utility_spread(owner_sums(study.frames), study.frames.owners)
+
+
+def _each(owners: pd.DataFrame) -> pd.DataFrame:
+    """What every owner has under every rule."""
+    columns = ["accuracy", "utility", "payment", "imports", "exports"]
+    return owners.groupby(["label", "owner", "set"], sort=False)[columns].mean().reset_index()
+
+
+def _say(study: Study, rules: tuple[str, ...]) -> None:
+    """Where the market stands, and whether its money is balanced."""
+    table = study.tables["summary"].set_index("label")
+    balance = float(study.frames.steps["server_balance"].abs().max())
+    study.note(
+        f"Most utility: {table['utility'].idxmax()} ({table['utility'].max():.4g}); server's balance {balance:g}."
+    )
+    if {"iPFL", "Local"} <= set(rules):
+        better = 100 * (table.loc["iPFL", "accuracy"] - table.loc["Local", "accuracy"])
+        study.note(f"In the market owners are {better:+.2f} points better than alone, on average.")
+
+
+def _figure(study: Study, setting: LanguageSetting, found: pd.DataFrame, owners: pd.DataFrame, words: str) -> Figure:
+    """Accuracy against utility, accuracies by set, and who gives its adapter to whom in the market."""
+    figure, (left, middle, right) = panels(3, width=4.4, height=4.2)
+    accuracy_against_utility(left, found, "rules")
+    _by_set(middle, owners)
+    _graph(study, setting, right)
+    shared_legend(figure, left)
+    figure.suptitle(words, fontsize="medium")
+    return figure
+
+
+def _by_set(panel: Axes, owners: pd.DataFrame) -> None:
+    """One group of bars per set, one bar per rule."""
+    table = owners.groupby(["set", "label"], sort=False)["accuracy"].mean().unstack()
+    colours = styled(rule_looks(table.columns), "palette")["palette"]
+    places, width = np.arange(len(table)), 0.8 / len(table.columns)
+    for place, label in enumerate(table.columns):
+        shift = (place - (len(table.columns) - 1) / 2) * width
+        panel.bar(places + shift, 100 * table[label], width, color=colours[label])
+    panel.set_xticks(places, [str(name) for name in table.index])
+    panel.set(title="accuracy by set", ylabel="accuracy, last round (%)")
+
+
+def _graph(study: Study, setting: LanguageSetting, panel: Axes) -> None:
+    """Imports of the market's last round in the first seed; of the last rule, if there is no market."""
+    runs = study.frames.runs
+    chosen = runs[runs["label"] == "iPFL"] if (runs["label"] == "iPFL").any() else runs
+    number = int(chosen["run"].iloc[0])
+    owners = study.frames.owners[study.frames.owners["run"] == number]
+    transfers = study.frames.transfers[study.frames.transfers["run"] == number]
+    graph = import_table(transfers, len(setting.owned), int(owners["step"].max()))
+    collaboration_graph(owners, graph, ax=panel)
+
+
+if __name__ == "__main__":
+    run_script(__file__)

@@ -1,0 +1,213 @@
+"""Adapters of a frozen language model are rows like any other, equal to peft's, and found with less work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+import torch
+
+if find_spec("transformers") is None or find_spec("peft") is None:
+    pytest.skip("the extra llm is not installed", allow_module_level=True)
+
+from fedabm import Federation, InputError
+from fedabm.data.federated import IGNORED
+from fedabm.games.costs import Linear
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.flat import Layout
+from fedabm.learning.engine.general import answer_losses
+from fedabm.learning.engine.optimisers import AdamW, Cosine
+from fedabm.learning.language import activations
+from fedabm.learning.language.adapters import Adapted, Adapter
+from fedabm.learning.language.answers import Answers
+from fedabm.learning.language.exchange import read_adapter, write_adapter
+from fedabm.learning.language.models import Source, checksum, load, transformers
+from fedabm.learning.personal.models import Personal
+from fedabm.learning.rules.recipe import Recipe
+from fedabm.mechanisms import ModelMarket
+from fedabm.mechanisms.market import ImportGain
+from fedabm.simulation.scenario import OwnerProfile, Scenario
+from fedabm.strategies import Attacker, Honest
+from tests.learning.small_models import owned, saved, small
+
+ADAPTER = Adapter(rank=2, alpha=4.0, last=1)
+ADAMW = AdamW(0.05, weight_decay=0.1)
+
+
+@pytest.fixture(scope="module")
+def causal(tmp_path_factory):
+    return small(tmp_path_factory.mktemp("causal"), "causal")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    return small(tmp_path_factory.mktemp("encoder"), "encoder")
+
+
+def test_three_steps_of_the_engine_are_three_steps_of_peft(causal, tmp_path):
+    """The adapter is handed to peft in its own format, trained there by PyTorch's AdamW, and read back."""
+    transformers()
+    import peft
+
+    data = owned(causal, owners=1)
+    engine = Engine(Adapted(causal, ADAPTER, answers=2), data)
+    start = engine.initial(3)
+    ours = engine.train(start, data.capacities, steps=3, batch=6, optimiser=ADAMW)[0]
+
+    write_adapter(engine._network, start, tmp_path / "start")
+    model = peft.PeftModel.from_pretrained(_again(causal), tmp_path / "start", is_trainable=True)
+    optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=0.05, weight_decay=0.1)
+    x, y = torch.from_numpy(data.x_train).long(), torch.from_numpy(data.y_train)
+    present = x < causal.tokens
+    for _ in range(3):
+        optimiser.zero_grad()
+        places = (present.long().cumsum(-1) - 1).clamp(min=0)
+        found = model(x.where(present, 0), attention_mask=present.long(), position_ids=places).logits[:, -3:-1]
+        torch.nn.functional.cross_entropy(found.flatten(0, 1), y.flatten()).backward()
+        optimiser.step()
+    model.save_pretrained(tmp_path / "end")
+    theirs = read_adapter(engine._network, tmp_path / "end")
+    assert (ours - start).abs().max() > 0.05
+    torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=0)
+
+
+def _again(base):
+    """A copy that peft may change."""
+    import copy
+
+    return copy.deepcopy(base.model)
+
+
+@pytest.mark.parametrize("kind", ["causal", "encoder"])
+def test_cached_activations_change_nothing_in_memory_or_on_disk(kind, request, tmp_path, monkeypatch):
+    base = request.getfixturevalue(kind)
+    data, what = owned(base), {"answers": 2} if kind == "causal" else {"classes": 3}
+    monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
+    kept = Engine(Adapted(base, ADAPTER, **what), data)
+    monkeypatch.setattr(activations, "IN_MEMORY", 0)
+    filed = Engine(Adapted(base, ADAPTER, **what), data)
+    plain = Engine(Adapted(base, ADAPTER, cached=False, **what), data)
+    assert len(list((tmp_path / "activations").glob("*.npy"))) == 2
+    assert kept.initial(0).equal(plain.initial(0))
+    rows = [
+        one.train(one.initial(0), data.capacities, steps=3, batch=4, optimiser=ADAMW) for one in (kept, filed, plain)
+    ]
+    assert rows[0].equal(rows[1])
+    torch.testing.assert_close(rows[0], rows[2], atol=1e-5, rtol=0)
+    assert engine_size(base) > 20 * kept.size
+
+
+def engine_size(base) -> int:
+    return sum(parameter.numel() for parameter in base.model.parameters())
+
+
+def test_adapters_of_all_layers_need_no_cut(causal):
+    data = owned(causal)
+    engine = Engine(Adapted(causal, replace(ADAPTER, last=None), answers=2), data)
+    assert sum(name.endswith("q_proj.down") for name in Layout.of(engine._network).names) == 3
+    models = engine.train(engine.initial(0), data.capacities, steps=2, batch=4, optimiser=ADAMW)
+    assert models.isfinite().all()
+
+
+def test_dropout_depends_on_the_owner_alone(causal):
+    data = owned(causal)
+    engine = Engine(Adapted(causal, replace(ADAPTER, dropout=0.5), answers=2), data)
+    start = engine.initial(0)
+    both = engine.train(start, data.capacities, steps=2, batch=4, optimiser=ADAMW)
+    alone = engine.train(start, data.capacities[1:], steps=2, batch=4, optimiser=ADAMW, owners=[1])
+    assert both[1].equal(alone[0])
+
+
+def test_an_answer_is_right_if_greedy_decoding_gives_it(causal):
+    """What the base itself would write is right to the letter, and with another last word it is not."""
+    data = owned(causal, owners=1, samples=5)
+    engine = Engine(Adapted(causal, ADAPTER, answers=2), data)
+    x = torch.from_numpy(data.x_test).long()
+    prompt, present = x[:, :-2], x[:, :-2] < causal.tokens
+    how = {"max_new_tokens": 2, "min_new_tokens": 2, "do_sample": False, "pad_token_id": 0, "suppress_tokens": []}
+    with torch.no_grad():
+        written = causal.model.generate(prompt.where(present, 0), attention_mask=present.long(), **how)[:, -2:]
+    right = np.concatenate([data.x_test[:, :-2], written.numpy()], axis=1).astype(np.int32)
+    wrong = written.clone()
+    wrong[:, 1] = (wrong[:, 1] + 1) % causal.tokens
+    for answers, share in ((written, 1.0), (wrong, 0.0)):
+        told = replace(data, x_test=right, y_test=answers.numpy())
+        judged = Engine(Adapted(causal, ADAPTER, answers=2), told)
+        assert judged.evaluate(judged.initial(0)).accuracy.item() == share
+    assert engine.evaluate(engine.initial(0)).loss.isfinite().all()
+
+
+def test_ignored_labels_do_not_count():
+    """Two labels with chances 1/2 and 1/4, of which the second is ignored: ln 2 instead of (ln 2 + ln 4) / 2."""
+    outputs = torch.tensor([[[1.0, 1.0], [1.0, 3.0]]]).log()
+    assert answer_losses(outputs, torch.tensor([[0, 0]])).item() == pytest.approx(1.5 * np.log(2))
+    assert answer_losses(outputs, torch.tensor([[0, IGNORED]])).item() == pytest.approx(np.log(2))
+
+
+def test_likely_answers_are_worth_their_likelihood(causal):
+    data = owned(causal)
+    engine = Engine(Adapted(causal, ADAPTER, answers=2), data)
+    models = engine.initial(0).expand(2, -1)
+    loss = engine.evaluate(models[0]).loss[0]
+    found = Answers(frozenset({1})).own(engine, models)
+    assert found[1] == pytest.approx(np.exp(-loss[1].item()))
+
+
+def people(data, strategies=None) -> tuple[OwnerProfile, ...]:
+    chosen = strategies or {}
+    owner = OwnerProfile(Linear(1.0), 6.0, Honest(), eagerness=600.0, role="trader")
+    return tuple(replace(owner, strategy=chosen.get(i, Honest())) for i in range(data.owners))
+
+
+def market(causal, strategies=None, steps=3) -> Scenario:
+    data = owned(causal, owners=3)
+    recipe = Recipe(steps=2, batch=4, optimiser=AdamW(0.01), schedule=Cosine(3, 1e-3))
+    accuracy = Personal(Engine(Adapted(causal, ADAPTER, answers=2), data), recipe, Answers())
+    rule = ModelMarket(0.1, 1.0)
+    return Scenario(people(data, strategies), accuracy, rule, steps=steps, valuation=ImportGain(rule.gain))
+
+
+def test_an_adapter_that_is_no_number_reaches_nobody(causal):
+    honest = Federation(market(causal), 1).run().frames().owners
+    assert honest["exports"].sum() > 0
+    made = Federation(market(causal, {0: Attacker(Honest(), "nan")}), 1).run()
+    found = made.frames().owners
+    assert found[found["owner"] == 0]["exports"].sum() == 0
+    assert made.accuracy.models.isfinite().all()
+
+
+def test_rates_fall_from_round_to_round(causal):
+    """A schedule that has come to its end moves models less than one that has not begun."""
+    data = owned(causal)
+    engine = Engine(Adapted(causal, ADAPTER, answers=2), data)
+    recipe, start = Recipe(steps=1, batch=6, optimiser=AdamW(0.01), schedule=Cosine(4, 1e-4)), engine.initial(0)
+    first, last = (recipe.train(engine, start, data.capacities, 0, round).abs().max().item() for round in (0, 4))
+    assert first == pytest.approx(0.01, rel=1e-3)
+    assert last == pytest.approx(1e-4, rel=1e-2)
+
+
+def test_a_model_of_the_hub_needs_its_revision_and_its_checksum(tmp_path):
+    folder = tmp_path / "fake"
+    saved(folder, "encoder")
+    known = Source("somebody/model", "encoder", revision="main", checksum=checksum(folder))
+
+    def fetch(place: str, revision: str) -> str:
+        assert (place, revision) == ("somebody/model", "main")
+        return str(folder)
+
+    assert load(known, fetch).width == 16
+    with pytest.raises(InputError, match="expected 00"):
+        load(replace(known, checksum="00"), fetch)
+    with pytest.raises(InputError, match="revision and checksum"):
+        load(Source("somebody/model"), fetch)
+
+
+def test_what_is_asked_of_a_model_that_has_it_not(causal):
+    with pytest.raises(InputError, match="no linear layers called dense"):
+        Adapted(causal, replace(ADAPTER, targets=("dense",)), answers=2)
+    with pytest.raises(InputError, match="last must lie in 1"):
+        Adapted(causal, replace(ADAPTER, last=4), answers=2)
+    with pytest.raises(InputError, match="number of answers"):
+        Adapted(causal, ADAPTER, classes=3)
