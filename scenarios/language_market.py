@@ -32,7 +32,7 @@ from fedabm.analysis.market_runs import (
     utility_spread,
 )
 from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_whole, nearest
+from fedabm.common.errors import InputError, check_count, nearest
 from fedabm.papers.ipfl2025.language import LanguageSetting, Sets, language_rules, language_setting
 from fedabm.papers.presets import Sizes
 from fedabm.results.market_graphs import import_table
@@ -61,8 +61,18 @@ def run(
     checksum: str = "",
     seeds: int = 1,
 ) -> None:
-    """Run every rule with every seed; `checksum` is that of Llama-2-7B's weights, which the paper's preset needs."""
-    check_whole("seeds", seeds)
+    """Run every rule with every seed.
+
+    preset    size of the study: quick takes minutes, decisive an hour or so on a larger model, paper a GPU
+    sets      whose texts: finance, or finance_and_code
+    rules     ways of sharing models, by name
+    first     how the first owner behaves: honest, free_rider, poisoner or liar
+    checksum  that of Llama-2-7B's weights, which preset=paper needs
+    seeds     how often it is repeated with new draws
+
+    Takes some minutes with preset=quick, after `fedabm data get minilm`.
+    """
+    check_count("seeds", seeds)
     for rule in rules:
         if rule not in RULES:
             raise InputError(f"no rule is called {rule!r}; {nearest(rule, RULES)}")

@@ -42,7 +42,8 @@ def run(
     preset  size of the study: quick takes minutes, decisive an hour or so on the paper's data, paper the paper's own
             sizes
     data    which data set (auto: the preset's own)
-    splits  how data differ between owners, each in runs of its own: niid, cluster or skew
+    splits  how data differ between owners, each in runs of its own: niid, cluster, skew, or natural where owners
+            are given (data=pacs, shakespeare, sent140, femnist)
     owners  number of owners
     seeds   how often it is repeated with new draws
 

@@ -28,8 +28,10 @@ from fedabm.learning.personal.models import Personal
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import ModelMarket
 from fedabm.mechanisms.market import ImportGain
+from fedabm.simulation import checkpoint
 from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.strategies import Attacker, Honest
+from tests.conftest import assert_equal_frames
 from tests.learning.small_models import owned, saved, small
 
 ADAPTER = Adapter(rank=2, alpha=4.0, last=1)
@@ -176,6 +178,16 @@ def test_an_adapter_that_is_no_number_reaches_nobody(causal):
     found = made.frames().owners
     assert found[found["owner"] == 0]["exports"].sum() == 0
     assert made.accuracy.models.isfinite().all()
+
+
+def test_a_killed_run_goes_on_from_its_checkpoint(causal, tmp_path):
+    """What is stored are the owners' rows; the base is found again in the scenario."""
+    made = Federation(market(causal), 4)
+    made.step()
+    kept = checkpoint.save(made, tmp_path / "run")
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) < 200_000
+    again = checkpoint.restore(kept, made.scenario)
+    assert_equal_frames(again.run().frames(), made.run().frames())
 
 
 def test_rates_fall_from_round_to_round(causal):

@@ -1,0 +1,50 @@
+"""The market for adapters, with a base of a few thousand random numbers in the place of the fetched one."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+if find_spec("transformers") is None:
+    pytest.skip("the extra llm is not installed", allow_module_level=True)
+
+from fedabm import load
+from fedabm.cli import main
+from tests.learning.small_models import saved, texts
+
+
+def _sets(folder) -> None:
+    """Sentences in the files of the three finance sets, each sentence once."""
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    heads = {"fiqa_task1.csv": "sentence,score", "tfns_train.csv": "text,label", "nwgi_test.csv": "text,label"}
+    for place, (file, head) in enumerate(heads.items()):
+        lines = [f"{one.input} {number}" for number, one in enumerate(texts(230, place))]
+        labels = rng.integers(3, size=len(lines))
+        words = {0: [-0.5, 0.0, 0.5], 1: [0, 1, 2], 2: ["strong negative", "neutral", "mildly positive"]}[place]
+        rows = [f"{line},{words[label]}" for line, label in zip(lines, labels, strict=True)]
+        (folder / file).write_text("\n".join([head, *rows]) + "\n")
+
+
+def test_owners_trade_adapters_and_the_money_is_balanced(tmp_path, monkeypatch):
+    _sets(tmp_path / "financial_sentiment")
+    saved(tmp_path / "models" / "minilm", "encoder")
+    monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
+    out = tmp_path / "out"
+    words = ["run", "language_market", "--set", "rules=Local,iPFL", "--steps", "2", "--quiet", "--out", str(out)]
+    assert main(words) == 0
+    frames = load(out)
+    assert frames.owners["name"].unique().tolist()[:3] == ["fiqa 1", "fiqa 2", "tfns 1"]
+    assert frames.steps["server_balance"].abs().max() < 1e-9
+    paid = frames.owners.groupby("run")["payment"].sum()
+    assert paid.abs().max() < 1e-9
+    assert (out / "language_market.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_the_model_one_line_says_how_to_get_it(tmp_path, monkeypatch, capsys):
+    _sets(tmp_path / "financial_sentiment")
+    monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
+    assert main(["run", "language_market", "--quiet", "--out", str(tmp_path / "out")]) == 2
+    assert "fedabm data get minilm" in capsys.readouterr().err
