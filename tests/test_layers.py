@@ -30,7 +30,7 @@ LAYERS = (
     ("simulation", "solving"),
     ("fedabm",),
     ("testing", "tournament"),
-    ("environment",),
+    ("environment", "bridges"),
     ("data",),
     ("learning",),
     ("specs",),

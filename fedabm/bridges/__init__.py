@@ -1,0 +1,5 @@
+"""Ways to and from other tools, each imported when it is used.
+
+games      empirical games for Nashpy, and as files for Gambit
+byzfl      attacks of ByzFL as what owners do to their updates
+"""
