@@ -36,6 +36,9 @@ from fedabm.simulation.activation import Sequential
 from fedabm.strategies import BestResponse, FreeRider, Honest, Strategy
 from fedabm.study.study import Study
 
+#: one model is trained for every point of the public curve
+_MOST_POINTS = 100
+
 
 def run(
     study: Study,
@@ -63,10 +66,10 @@ def run(
     """
     check_count("owners", owners)
     check_range("free_riders", free_riders, 0, owners)
-    check_whole("interval", interval)
     check_count("rounds", rounds)
     check_positive("highest_cost", highest_cost)
     data = from_partition(load("digits"), Dirichlet(owners, alpha), seed=study.seed, test_share=0.2)
+    check_whole("interval", interval, -(-int(data.capacities.sum()) // _MOST_POINTS))
     engine, recipe = Engine(network, data), Recipe(rule=rule)
     measured, curve = _public_curve(study, Trained(engine, rounds, recipe, seed=study.seed), interval)
     costs = np.sort(generator(study.seed, "population").uniform(0.1, 1.0, owners)) * highest_cost

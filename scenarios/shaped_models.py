@@ -33,6 +33,9 @@ from fedabm.mechanisms import Mechanism, NoPayments, ProportionalData, Proportio
 from fedabm.simulation.activation import Sequential
 from fedabm.study.study import Study
 
+#: one model is trained for every point of the public curve
+_MOST_POINTS = 100
+
 
 def run(
     study: Study,
@@ -55,11 +58,11 @@ def run(
     Takes seconds.
     """
     check_count("owners", owners, 2)
-    check_whole("interval", interval)
     check_count("rounds", rounds)
     check_positive("highest_cost", highest_cost)
     check_range("power", power, 0.0, 1.0)
     data = from_partition(load("digits"), IID(owners), seed=study.seed, test_share=0.3)
+    check_whole("interval", interval, -(-int(data.capacities.sum()) // _MOST_POINTS))
     engine, recipe = Engine(network, data), Recipe()
     curve = _public_curve(study, Trained(engine, rounds, recipe, seed=study.seed), interval)
     costs = np.sort(generator(study.seed, "population").uniform(0.1, 1.0, owners)) * highest_cost

@@ -20,7 +20,7 @@ from fedabm.cli import main
 #: seconds of computing that one command may take
 PATIENCE = 20.0
 #: seconds after which a command that does not even hear signals ends everything, with a traceback
-DEAF = 300.0
+DEAF = 3600.0
 
 #: bytes that one command may ask for
 MEMORY = 3 * 2**30

@@ -13,6 +13,7 @@ from tests.fuzz.trying import attempt
     ("name", "setting", "message"),
     [
         ("first_training", "rounds=1000000000000", "rounds must be a whole number from 1 to 100000"),
+        ("first_training", "interval=1", "interval must be a whole number from 15 on, got 1"),
         ("cost_discrimination", "owners=1000000000", "owners must be a whole number from 2 to 100000"),
         ("gpt3", "cost=1", "1,617,968 companies would have to begin together, more than 100,000; raise worth or lower"),
         ("welfare_by_time", "seeds=1000000000", "seeds must be a whole number from 0 to 100000"),
