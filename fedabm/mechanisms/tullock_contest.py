@@ -8,7 +8,7 @@ import numpy as np
 
 from fedabm.common.errors import check_number
 from fedabm.common.rowwise import power
-from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.accuracy.base import Accuracy, sum_of_others
 from fedabm.games.curves import Array, Curve, Line, Rows, beside
 from fedabm.games.offers import Offers, Shape
 from fedabm.mechanisms.base import Mechanism
@@ -66,7 +66,7 @@ class TullockContest(Mechanism):
         claimed = reports.contribution
         n = claimed.shape[-1]
         weight = power(claimed, self.exponent)
-        rivals = np.where(np.eye(n, dtype=bool), 0.0, weight[..., None, :]).sum(axis=-1)
+        rivals = sum_of_others(weight)
         fee = Line(np.full(claimed.shape, -self.prize / n), np.zeros(claimed.shape))
         payment = self.prize * Share(rivals, self.exponent, 1.0 / n) + fee
         curves = accuracy.curves(claimed)

@@ -42,6 +42,7 @@ SMALL = {
     "proportional_rules": ["owners=1000", "simulated=20"],
     "reciprocity_table": ["seeds=1", "dataset=mnist"],
     "reciprocity_table_trained": ["seeds=1", "data=digits"],
+    "scale_study": ["largest=1000"],
     "tournament": ["seeds=1", "steps=6", 'mechanisms=["no_payments","shapley_share","clarke","value_shaping"]'],
     "value_shaping": ["owners=1000", "points=8"],
 }
@@ -77,6 +78,7 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "proportional_rules": ("owners=2", "powers=0", "powers=1", "cost=1000", "simulated=2"),
     "reciprocity_table": ("cost=1e-9", "cost=1000", "active=1"),
     "reciprocity_table_trained": ("cost=1000", "rounds=1"),
+    "scale_study": ("largest=100 owners=1", "largest=100 cores=1"),
     "screening": ("owners=1", "others=0", "probability=0", "probability=1", "low=0.00099", "points=2"),
     "shaped_models": ("owners=2", "rounds=1", "interval=100000", "highest_cost=1e6", "power=0", "power=1"),
     "stage_payments": ("cost=1e-9", "cost=1000", "start=0"),

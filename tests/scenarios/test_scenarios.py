@@ -37,6 +37,7 @@ FEW = {
     "proportional_rules": ["powers=0,1", "owners=300", "simulated=20"],
     "learning_to_lie": ["rounds=2", "tries=10"],
     "reciprocity_table_trained": ["data=digits", "seeds=2"],
+    "scale_study": ["largest=100"],
     "screening": ["points=5"],
     "shaped_models": ["rounds=4", "interval=200"],
     "tournament": ['mechanisms=["no_payments", "shapley_share"]', "owners=3", "seeds=1"],

@@ -199,6 +199,8 @@ class Exposure(Accuracy):
     def spillovers(self, profile: Array) -> Curve:
         """sum_{j != i} v(exposure of j from all but i + W_ji * own contribution)."""
         profile = np.asarray(profile, dtype=float)
+        if type(self).weight_matrix is Exposure.weight_matrix:  # all ones, whatever the number of owners
+            return (profile.shape[-1] - 1.0) * self.curves(profile)
         weights = self.weight_matrix(len(profile))
         if np.all(weights == 1):
             return (len(profile) - 1.0) * self.curves(profile)
