@@ -88,9 +88,9 @@ def _gallery() -> None:
         lines += [f"## {name}", "", f"**{script.question}**", "", f"    fedabm run {name}", ""]
         text = (script.module.__doc__ or "").strip().partition("\n")[2].strip()
         lines += [re.sub(r"(?<!\s)\s*\n(?!\n)", " ", text), ""] if text else []
-        picture = HERE / "gallery" / f"{name}.jpg"
+        picture = HERE / "gallery" / f"{name}.png"
         if picture.exists():
-            lines += [f"![{script.question}](../gallery/{name}.jpg)", ""]
+            lines += [f"![{script.question}](../gallery/{name}.png)", ""]
     _write("gallery.md", "\n".join(lines))
 
 
