@@ -1,7 +1,7 @@
 """Makes the pictures of the gallery: runs studies and keeps the first picture of each, small.
 
-    python docs/pictures.py                    # all that have none yet
-    python docs/pictures.py free_riding gpt3   # these, anew
+python docs/pictures.py                    # all that have none yet
+python docs/pictures.py free_riding gpt3   # these, anew
 """
 
 from __future__ import annotations

@@ -17,9 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm import Frames, Scenario, population
-from fedabm.analysis.curves import LINES, dress, panels, shared_legend
+from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
 from fedabm.analysis.figures import last_step
-from fedabm.analysis.rows import run_looks
 from fedabm.cli import run_script
 from fedabm.common.errors import check_count, check_positive, check_range, check_whole
 from fedabm.common.random import generator
@@ -113,10 +112,9 @@ def _figure(frames: Frames, measured: Curve, curve: Curve) -> Figure:
     left.plot(curve.totals.array, curve.accuracies.array, color="black", label="announced")
     dress(left, "public accuracy curve", "samples of all owners", "test accuracy", "lower right")
     final = last_step(frames.owners)
-    looks = run_looks(frames, list(frames.runs["label"]), "label")
     for turn, run in enumerate(frames.runs.itertuples()):
         steps = frames.steps[frames.steps["run"] == run.run]
-        style = {"color": looks[run.label].colour, "linestyle": LINES[turn], "label": run.label}
+        style = {"color": COLOURS[turn], "linestyle": LINES[turn], "label": run.label}
         middle.plot(steps["step"], steps["accuracy"], **style)
         _contributions(right, final[final["run"] == run.run], **style)
     dress(middle, "the model in training", "round", "mean test accuracy")
