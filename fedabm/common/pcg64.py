@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fedabm.common.arrays import Array
 
-__all__ = ["Bits", "begun", "spread", "uniform"]
+__all__ = ["AT_ONCE", "Bits", "begun", "spread", "uniform"]
 
 #: 32-bit words, one row per stream
 Words = NDArray[np.uint32]
@@ -28,8 +28,8 @@ _MIX_LEFT, _MIX_RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
 _FOLD = np.uint32(16)
 _FACTOR_HIGH, _FACTOR_LOW = np.uint64(0x2360ED051FC65DA4), np.uint64(0x4385DF649FCCF645)
 _HALF, _LOWER, _ONE = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(1)
-#: streams that are drawn from together: few enough for a processor's cache
-_AT_ONCE = 8192
+#: streams that are worked on together: few enough for a processor's cache
+AT_ONCE = 8192
 
 
 class Bits(NamedTuple):
@@ -77,6 +77,11 @@ def _mixed(one: NDArray[np.uint32], other: NDArray[np.uint32]) -> NDArray[np.uin
 
 def begun(words: Words) -> Bits:
     """The generators `default_rng(row)` of all rows of words (n, k), before anything is drawn."""
+    parts = [_begun(words[first : first + AT_ONCE]) for first in range(0, len(words), AT_ONCE)] or [_begun(words)]
+    return Bits(*(np.concatenate(halves) for halves in zip(*parts, strict=True)))
+
+
+def _begun(words: Words) -> Bits:
     seeds = np.ascontiguousarray(spread(words.T, 8).astype("<u4")).view("<u8").astype(np.uint64)
     start_high, start_low, high, low = seeds.T
     add_high, add_low = high << _ONE | low >> np.uint64(63), low << _ONE | _ONE
@@ -101,8 +106,8 @@ def uniform(bits: Bits, rows: NDArray[np.intp] | None = None) -> Array:
     """A number from [0, 1) from each of the generators (of those in `rows`), which take a step."""
     n = len(bits.low) if rows is None else len(rows)
     drawn = np.empty(n)
-    for first in range(0, n, _AT_ONCE):
-        part = slice(first, first + _AT_ONCE)
+    for first in range(0, n, AT_ONCE):
+        part = slice(first, first + AT_ONCE)
         some = part if rows is None else rows[part]
         high, low = _stepped(Bits(*(column[some] for column in bits)))
         bits.high[some], bits.low[some] = high, low

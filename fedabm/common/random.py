@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import InputError
-from fedabm.common.pcg64 import Bits, begun, spread, uniform
+from fedabm.common.pcg64 import AT_ONCE, Bits, begun, spread, uniform
 
 __all__ = ["Streams", "check_seed", "generator", "owner_streams", "run_streams"]
 
@@ -68,7 +68,12 @@ class Streams:
         return some
 
     def lent(self, rows: Sequence[int] | np.ndarray) -> Streams:
-        """Streams of some of the owners from which nobody else's can be reached; they are to be `returned`."""
+        """Streams of some of the owners from which nobody else's can be reached; they are to be `returned`.
+
+        The rows are in ascending order; if they are all, there is nobody else.
+        """
+        if len(rows) == len(self):
+            return self
         some = Streams()
         some._home = self._home.part(self.take(rows)._places)
         return some
@@ -127,8 +132,8 @@ class _Home:
 
     def part(self, rows: NDArray[np.intp]) -> _Home:
         """Those in some rows, in arrays of their own."""
-        known = {place: self.whole[row] for place, row in enumerate(rows.tolist()) if row in self.whole}
-        some = _Home(self.words[rows], known if self.whole else {})
+        known = enumerate(rows.tolist()) if self.whole else ()
+        some = _Home(self.words[rows], {place: self.whole[row] for place, row in known if row in self.whole})
         some.bits = None if self.bits is None else Bits(*(column[rows] for column in self.bits))
         return some
 
@@ -190,7 +195,11 @@ def run_streams(seeds: Sequence[int], owners: int) -> Streams:
 def _begun(seeds: NDArray[np.uint64], owners: NDArray[np.uint32]) -> Streams:
     # The words of `SeedSequence(seed, spawn_key=(kind, owner))`: a seed of two words, room for four, and the key.
     low, high = (seeds & np.uint64(0xFFFFFFFF)).astype(np.uint32), (seeds >> np.uint64(32)).astype(np.uint32)
-    common = (np.array([word], dtype=np.uint32) for word in (0, 0, _KINDS["owner"]))
-    streams = Streams()
-    streams._home = _Home(spread([low, high, *common, owners], 4), {})
+    common = [np.array([word], dtype=np.uint32) for word in (0, 0, _KINDS["owner"])]
+    streams, words = Streams(), np.empty((len(owners), 4), dtype=np.uint32)
+    for begin in range(0, len(owners), AT_ONCE):
+        part = slice(begin, begin + AT_ONCE)
+        of = slice(None) if len(seeds) == 1 else part
+        words[part] = spread([low[of], high[of], *common, owners[part]], 4)
+    streams._home = _Home(words, {})
     return streams

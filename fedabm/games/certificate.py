@@ -25,6 +25,10 @@ from fedabm.games.promises import check_promises
 __all__ = ["Gains", "certified_gains", "weigh"]
 
 
+#: how many owners are weighed together: few enough for a processor's cache, and for memory
+_AT_ONCE = 16384
+
+
 class Gains(NamedTuple):
     """What each owner could gain: the most that was found, and a proven bound."""
 
@@ -50,6 +54,20 @@ def weigh(
     """
     if limits is not None:
         check_promises(offers, capacity)
+    if offers.shape != "concave" or len(profile) <= _AT_ONCE:
+        return _weigh(offers, cost, capacity, profile, limits, largest)
+    largest = np.broadcast_to(np.max(profile) if largest is None else largest, profile.shape)
+    blocks = (np.arange(first, min(first + _AT_ONCE, len(profile))) for first in range(0, len(profile), _AT_ONCE))
+    parts = [
+        _weigh(offers.take(rows), cost.take(rows), capacity[rows], profile[rows], limits, largest[rows])
+        for rows in blocks
+    ]
+    return Gains(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _weigh(
+    offers: Offers, cost: Cost, capacity: Array, profile: Array, limits: Limits | None, largest: Array | None
+) -> Gains:
     found, bound = np.zeros(len(profile)), np.full(len(profile), np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
         rows = np.arange(len(profile))

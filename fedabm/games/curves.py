@@ -77,6 +77,9 @@ class Line(Curve):
         return np.full(x.shape, beside(self.gradient, x), dtype=float)
 
     def take(self, rows: Rows) -> Line:
+        if self.zero:
+            none = np.broadcast_to(0.0, len(rows[0] if isinstance(rows, tuple) else rows))
+            return Line(none, none)
         return Line(self.intercept[rows], self.gradient[rows])
 
 

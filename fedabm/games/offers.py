@@ -87,7 +87,8 @@ class Offers:
 
     def take(self, rows: Rows) -> Offers:
         """What some owners are offered."""
-        accuracy, received, payment = (part.take(rows) for part in (self.accuracy, self.received, self.payment))
+        accuracy, payment = self.accuracy.take(rows), self.payment.take(rows)
+        received = accuracy if self.received is self.accuracy else self.received.take(rows)
         refund = None if self.refund is None else self.refund.take(rows)
         caps = tuple(cap.take(rows) for cap in self.caps)
         return Offers(accuracy, received, payment, self.kinks[rows], self.shape, refund, caps)
@@ -101,7 +102,8 @@ def all_kinks(offers: Offers, cost: Cost) -> Array:
 
 def nothing(owners: int | tuple[int, ...]) -> Line:
     """No payment, whatever the contribution, to so many owners, or to all of a table (runs, owners)."""
-    return Line(np.zeros(owners), np.zeros(owners))
+    none = np.broadcast_to(0.0, owners)
+    return Line(none, none)
 
 
 def full_access(accuracy: Accuracy, profile: Array, payment: Curve, shape: Shape | None = None) -> Offers:

@@ -164,9 +164,9 @@ def mixture_of(owners: Sequence[OwnerProfile]) -> tuple[Part, ...]:
     return tuple(Part(words.count(word), word) for word in dict.fromkeys(words))
 
 
-def _mixed(owners: tuple[OwnerProfile, ...], source: Source, mixture: Sequence[Part]) -> tuple[OwnerProfile, ...]:
+def _mixed(owners: Sequence[OwnerProfile], source: Source, mixture: Sequence[Part]) -> tuple[OwnerProfile, ...]:
     if not mixture:
-        return owners
+        return tuple(owners)
     kinds = [source.strategy(part.strategy, owners) for part in mixture]
     chosen = spread(counts([part.share for part in mixture], len(owners)))
     return tuple(replace(owner, strategy=kinds[kind]) for owner, kind in zip(owners, chosen, strict=True))

@@ -172,7 +172,7 @@ def best_other(merit: Array) -> Array:
     """
     if merit.shape[-1] < 2:
         return np.zeros(merit.shape)
-    ranked, best = np.sort(merit, axis=-1), np.argmax(merit, axis=-1)[..., None]
+    ranked, best = np.partition(merit, -2, axis=-1), np.argmax(merit, axis=-1)[..., None]
     return np.where(np.arange(merit.shape[-1]) == best, ranked[..., -2:-1], ranked[..., -1:])
 
 

@@ -22,6 +22,8 @@ __all__ = ["TILT", "Lowest", "Ramp", "ValueShaping", "bends", "last_crossing", "
 #: The limit slack -> 0+ in floating point: gradients exceed the unit cost by this share, so that an owner who would be
 #: indifferent between all contributions on a ramp prefers its upper end by more than rounding.
 TILT = 1e-10
+#: how many owners' crossings are looked for together
+_AT_ONCE = 16384
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,14 @@ class Lowest(Curve):
 
     def take(self, rows: Rows) -> Lowest:
         return Lowest(tuple(part.take(rows) for part in self.parts))
+
+
+def last_crossings(full: Offers, ramp: Ramp, high: Array) -> Array:
+    """`last_crossing` of all owners, so many at once as a cache holds."""
+    blocks = [np.arange(first, min(first + _AT_ONCE, len(high))) for first in range(0, len(high), _AT_ONCE)]
+    if len(blocks) <= 1:
+        return last_crossing(full, ramp, high)
+    return np.concatenate([last_crossing(full.take(rows), ramp.take(rows), high[rows]) for rows in blocks])
 
 
 def last_crossing(full: Offers, ramp: Ramp, high: Array) -> Array:
@@ -134,7 +144,7 @@ class ValueShaping(Mechanism):
         full = full_access(accuracy, claimed, nothing(len(claimed)))
         alone = self.standing_terms(accuracy, reports)
         ramp = Ramp(accuracy.curves(nobody), alone, (1.0 + TILT) * cost.unit(claimed) + self.slack)
-        most = last_crossing(full, ramp, np.maximum(reports.size, claimed))
+        most = last_crossings(full, ramp, np.maximum(reports.size, claimed))
         kinks = np.column_stack([full.kinks, accuracy.kinks(nobody), bends(alone), bends(most)])
         return replace(full, received=Lowest((full.accuracy, ramp)), kinks=kinks, caps=(ramp.cap,))
 

@@ -15,7 +15,8 @@ import numpy as np
 from fedabm.games.costs import PowerCost
 from fedabm.games.valuation import Received
 from fedabm.simulation.activation import Simultaneous
-from fedabm.simulation.scenario import OwnerProfile, Scenario
+from fedabm.simulation.owners import Owners
+from fedabm.simulation.scenario import Scenario
 
 __all__ = ["kind_of", "why_alone"]
 
@@ -35,19 +36,20 @@ def why_alone(scenario: Scenario) -> str | None:
     ):
         if not plain:
             return what
-    return next((reason for owner in scenario.owners if (reason := _why_owner(owner))), None)
+    return _why_owners(Owners.of(scenario.owners))
 
 
-def _why_owner(owner: OwnerProfile) -> str | None:
-    if not (_ours(owner.strategy) and owner.strategy.stacks):
-        return type(owner.strategy).__name__
-    if not isinstance(owner.cost, PowerCost):
-        return type(owner.cost).__name__
-    if owner.agent is not None:
+def _why_owners(owners: Owners) -> str | None:
+    strange = [one for one in owners.strategy.values if not (_ours(one) and one.stacks)]
+    if strange:
+        return type(strange[0]).__name__
+    if not isinstance(owners.cost, PowerCost):
+        return next(type(owner.cost).__name__ for owner in owners if not isinstance(owner.cost, PowerCost))
+    if any(owners.agent.values):
         return "agents of its own"
-    if owner.joins != 1:
+    if np.any(owners.joins != 1):
         return "owners that come later"
-    return None if np.isinf(owner.budget) else "budgets"
+    return None if np.all(np.isinf(owners.budget)) else "budgets"
 
 
 def kind_of(scenario: Scenario) -> Hashable:
@@ -55,7 +57,7 @@ def kind_of(scenario: Scenario) -> Hashable:
 
     Formulas may take another branch where all costs are linear, so that is part of the kind, too.
     """
-    linear = all(owner.cost.linear for owner in scenario.owners)
+    linear = Owners.of(scenario.owners).cost.linear
     settings = (scenario.steps, scenario.tolerance, scenario.record, scenario.gap_tolerance)
     return (len(scenario.owners), linear, scenario.mechanism, scenario.accuracy, scenario.stopping, *settings)
 

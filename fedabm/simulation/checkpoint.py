@@ -30,7 +30,7 @@ FORMAT = 5
 _REMEDY = "free some space or save it elsewhere"
 #: what belongs to Mesa or points at the model and is made anew
 _ANEW = (
-    *("_agents", "_agents_by_type", "_all_agents", "_user_step", "step", "_seated", "server", "random", "rng"),
+    *("_agents", "_agents_by_type", "_all_agents", "_user_step", "step", "_seated", "_gone", "server", "random", "rng"),
     "datacollector",
 )
 #: what a data collector has collected
@@ -180,7 +180,7 @@ def _rebuilt(scenario: Scenario, state: dict[str, Any]) -> Federation:
     # With the accuracy that has its seed already, so that nothing is trained or judged anew.
     model = Federation(replace(scenario, accuracy=state["values"]["accuracy"]), state["seed"])
     model.__dict__.update(state["values"])
-    if not all(seat is None or issubclass(seat[0], Owner) for seat in state["agents"]):
+    if not all(seat is None or issubclass(seat[0], Owner) for seat in state["agents"].values()):
         raise ValueError("somebody in it is no owner")
     model.reseat(state["agents"])
     if set(state["collected"]["model_vars"]) == set(model.datacollector.model_vars):

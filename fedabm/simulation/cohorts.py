@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.arrays import Array, Flags
+from fedabm.common.coded import Coded
 from fedabm.common.random import Streams
 from fedabm.games.costs import Cost
 from fedabm.games.offers import Offers
@@ -120,30 +121,37 @@ class Turn:
 
 
 def grouped(
-    strategies: Sequence[Strategy], alone: Iterable[int], facts: Facts, streams: Streams, before: Sequence[Cohort]
+    strategies: Coded, alone: Iterable[int], facts: Facts, streams: Streams, before: Sequence[Cohort]
 ) -> list[Cohort]:
     """The owners by strategy, in order of first appearance; who was in a cohort `before` keeps what it remembers."""
-    apart = set(alone)
-    groups: dict[tuple[Strategy, int | None], list[int]] = {}
-    for row, strategy in enumerate(strategies):
-        groups.setdefault((strategy, row if row in apart else None), []).append(row)
-    known = {
-        (cohort.strategy, row): (number, place)
-        for number, cohort in enumerate(before)
-        for place, row in enumerate(cohort.members.tolist())
-    }
     cohorts = []
-    for (strategy, own), rows in groups.items():
-        members = np.array(rows)
-        mine = facts.take(members).freeze()
-        new = np.array([place for place, row in enumerate(rows) if (strategy, row) not in known], dtype=np.intp)
-        memory = _begun(strategy, members, streams, new)
-        old = np.array([(place, *known[strategy, row]) for place, row in enumerate(rows) if (strategy, row) in known])
-        for number in np.unique(old[:, 1]) if memory and len(old) else ():
-            places, _, there = old[old[:, 1] == number].T
-            put_rows(memory, places, take_rows(before[number].memory, there))
-        cohorts.append(Cohort(strategy, members, mine, memory, own is not None))
+    for strategy, members, apart in _groups(strategies, np.array(sorted(alone), dtype=np.intp)):
+        mine = facts if len(members) == len(facts.capacity) else facts.take(members)
+        known = [(cohort, *_common(cohort.members, members)) for cohort in before if cohort.strategy == strategy]
+        new = np.ones(len(members), dtype=bool)
+        for _, _, here in known:
+            new[here] = False
+        memory = _begun(strategy, members, streams, np.flatnonzero(new))
+        for cohort, there, here in known if memory else ():
+            put_rows(memory, here, take_rows(cohort.memory, there))
+        cohorts.append(Cohort(strategy, members, mine.freeze(), memory, apart))
     return cohorts
+
+
+def _groups(strategies: Coded, alone: Members) -> Iterator[tuple[Strategy, Members, bool]]:
+    """Who has the same strategy, and each of those who decide `alone`; in order of the first row."""
+    codes = strategies.codes.astype(np.intp)
+    codes[alone] = len(strategies.values) + np.arange(len(alone))
+    order = np.argsort(codes, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    for members in sorted(parts, key=lambda rows: rows[0]):
+        yield strategies[members[0]], members, bool(codes[members[0]] >= len(strategies.values))
+
+
+def _common(old: Members, now: Members) -> tuple[Members, Members]:
+    """Where those stand who are in both lists."""
+    _, there, here = np.intersect1d(old, now, assume_unique=True, return_indices=True)
+    return there, here
 
 
 def _begun(strategy: Strategy, members: Members, streams: Streams, new: Members) -> dict[str, Any]:

@@ -68,7 +68,7 @@ class Measured(Membership):
         if not provable and (oracle.costly or not self.scenario.mechanism.promises):
             # Nothing could be proven, so no training is spent on it.
             return Gains(np.where(people.stayed, np.nan, 0.0), np.where(people.stayed, np.inf, 0.0))
-        facts = people.cost.take(present), people.capacity[present], given
+        facts = people.costs_of(present), people.capacity[present], given
         gains.found[present], gains.bound[present] = weigh(offers, *facts, Limits())
         return gains
 
@@ -112,7 +112,7 @@ class Measured(Membership):
     def mean_accuracy(self) -> float:
         """Mean accuracy received by the owners present."""
         present = self.population.present
-        return float(self.population.accuracy[present].mean()) if len(present) else 0.0
+        return float(self.population.received(present).mean()) if len(present) else 0.0
 
     @property
     def total_cost(self) -> float:

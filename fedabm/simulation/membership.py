@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import mesa
 import numpy as np
 
-from fedabm.common.errors import InputError, check_kind
+from fedabm.common.errors import InputError, check_kind, shown
 from fedabm.common.random import check_seed
 from fedabm.simulation.agents import Owner, Server
 from fedabm.simulation.ledger import Ledger
 from fedabm.simulation.network import Sight
+from fedabm.simulation.owners import OwnerProfile, Owners
 from fedabm.simulation.population import Population
-from fedabm.simulation.scenario import OwnerProfile, Scenario
+from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.treasury import Treasury
 
 __all__ = ["Membership"]
@@ -29,13 +30,16 @@ class Membership(mesa.Model):
         super().__init__(seed=int(seed))
         self.scenario = scenario
         self.seed = int(seed)
-        agents = [profile.agent or Owner for profile in scenario.owners]
-        alone = [row for row, agent in enumerate(agents) if _minded(agent)]
-        self.population = Population(scenario.owners, self.seed, alone)
+        people = Owners.of(scenario.owners)
+        agents = people.agent
+        minded = np.array([agent is not None and _minded(agent) for agent in agents.values])
+        self.population = Population(people, self.seed, np.flatnonzero(minded[agents.codes]).tolist())
         self.server = Server(self, scenario.mechanism)
-        self._seated: list[Owner | None] = [None] * len(agents)
-        for row, agent in enumerate(agents):
-            agent(self, row=row)
+        #: the agents that have been made, and the numbers of those that are gone for good
+        self._seated: dict[int, Owner] = {}
+        self._gone: set[int] = set()
+        if any(agents.values):  # of classes of the user's own
+            self._seat_all()
         self.accuracy = scenario.accuracy.seeded(self.seed)
         self.ledger = Ledger(len(agents))
         self.treasury = Treasury(self.population.money, scenario.pay_every)
@@ -51,6 +55,55 @@ class Membership(mesa.Model):
         """The agents of all owners, in the order of their numbers; the same as `agents`."""
         return self.agents
 
+    def owner(self, number: int) -> Owner:
+        """The agent of one owner; it is made when somebody asks for it, as a million of them take their time."""
+        if number in self._gone or number not in range(len(self.population)):
+            raise InputError(f"there is no owner {shown(number)}; give the number of one that takes part")
+        if number not in self._seated:
+            self._seat(number)
+        return self._seated[number]
+
+    def _seat(self, row: int) -> None:
+        known = Owners.of(self.scenario.owners).agent
+        (known[row] if row < len(known) and known[row] else Owner)(self, row=row)
+
+    def _seat_all(self) -> None:
+        """Make the agents that nobody has asked for yet; all stand in the order of their numbers."""
+        if len(self._seated) + len(self._gone) == len(self.population):
+            return
+        late = bool(self._seated)
+        for row in range(len(self.population)):
+            if row not in self._seated and row not in self._gone:
+                self._seat(row)
+        if late:
+            for agents in (self._all_agents, *self._agents_by_type.values()):
+                agents.sort("unique_id", ascending=True, inplace=True)
+
+    # Mesa's ways to the agents, which are made as soon as somebody asks for all of them
+
+    @property
+    def agents(self) -> mesa.agent.AgentSet:
+        """The agents of all owners."""
+        self._seat_all()
+        return super().agents
+
+    @property
+    def agent_types(self) -> list[type]:
+        """The classes of the agents."""
+        self._seat_all()
+        return super().agent_types
+
+    @property
+    def agents_by_type(self) -> dict[type, mesa.agent.AgentSet]:
+        """The agents of each class."""
+        self._seat_all()
+        return super().agents_by_type
+
+    def remove_all_agents(self) -> None:
+        """Everybody leaves for good."""
+        self._seat_all()
+        super().remove_all_agents()
+
     def make_room(self, profile: OwnerProfile, agent: type[Owner] = Owner, sees: Sequence[int] = ()) -> int:
         """Room for one more owner, which takes part from the next step on; its number.  `Owner` calls it.
 
@@ -65,7 +118,6 @@ class Membership(mesa.Model):
                 "give the scenario one that knows more, and the number as its seats"
             )
         row = self.population.add(profile, self.steps, alone=_minded(agent))
-        self._seated.append(None)
         self.ledger.add()
         self.treasury.hold(self.population.money)
         if self.sight is not None:
@@ -84,22 +136,26 @@ class Membership(mesa.Model):
         """Note which agent stands for a row; `Owner` calls it."""
         self._seated[owner.row] = owner
 
-    def seats(self) -> list[tuple[type[Owner], dict[str, Any]] | None]:
-        """The agent of every row as its class and what it has noted itself (None: removed); for checkpoints."""
-        return [None if agent is None else (type(agent), _noted(agent)) for agent in self._seated]
+    def seats(self) -> dict[int, tuple[type[Owner], dict[str, Any]] | None]:
+        """The agents that are not as new: their classes and what they have noted (None: removed); for checkpoints."""
+        changed = {row: agent for row, agent in self._seated.items() if type(agent) is not Owner or _noted(agent)}
+        return {**dict.fromkeys(self._gone), **{row: (type(agent), _noted(agent)) for row, agent in changed.items()}}
 
-    def reseat(self, seats: Sequence[tuple[type[Owner], dict[str, Any]] | None]) -> None:
-        """Make the agents of all rows anew, as `seats` has told them."""
-        self.agents.do(self.deregister_agent)
-        self._seated = [None] * len(seats)
-        for row, told in enumerate(seats):
+    def reseat(self, seats: Mapping[int, tuple[type[Owner], dict[str, Any]] | None]) -> None:
+        """Make these agents anew, as `seats` has told them; all others when somebody asks for them."""
+        for agent in list(self._agents):
+            self.deregister_agent(agent)
+        self._seated = {}
+        self._gone = {row for row, told in seats.items() if told is None}
+        for row, told in seats.items():
             if told is not None:
                 told[0](self, row=row).__dict__.update(told[1])
 
     def dismiss(self, owner: Owner) -> None:
         """Let an owner leave for good; `Owner.remove` calls it."""
         self.population.leave(np.array([owner.row]))
-        self._seated[owner.row] = None
+        self._seated.pop(owner.row, None)
+        self._gone.add(owner.row)
         self._awake()
 
     def _awake(self) -> None:
@@ -112,7 +168,9 @@ class Membership(mesa.Model):
 
 def _noted(agent: Owner) -> dict[str, Any]:
     """What an agent keeps itself, beside its place."""
-    return {name: value for name, value in vars(agent).items() if name not in ("model", "unique_id", "row")}
+    known = ("model", "unique_id", "row")
+    noted = {name: value for name, value in vars(agent).items() if name not in known}
+    return {name: value for name, value in noted.items() if name != "pos" or value is not None}
 
 
 def _minded(agent: type) -> bool:

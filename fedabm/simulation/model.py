@@ -53,6 +53,8 @@ class Federation(Measured):
         self._order = generator(self.seed, "activation")
         self._learning = False
         self._transfers = Transfers.central(np.zeros(0), "")
+        #: what these bring every owner
+        self._paid = np.zeros(len(self.population))
         self._links: Links | None = None
         self._began = time.perf_counter()
         #: when each step was complete, in seconds since the beginning
@@ -101,7 +103,7 @@ class Federation(Measured):
             public["total"] = float(reports.contribution.sum())
             quotas = self.scenario.mechanism.quotas(reports)
             for turn in self.population.turns(batch):
-                rows = present if len(turn.members) == len(present) else np.searchsorted(present, turn.members)
+                rows = self._places(turn.members, present)
                 mine = offers if rows is present else offers.take(rows)
                 public["quota"] = quotas if quotas is None or rows is present else quotas[rows]
                 seen = None if self.sight is None else self.sight.view(turn.members)
@@ -111,10 +113,16 @@ class Federation(Measured):
             acted.append(batch)
         return np.concatenate(acted)
 
+    def _places(self, members: Members, present: Members) -> Members:
+        """Where some owners stand among those present."""
+        if len(members) == len(present):
+            return present
+        return members if len(present) == len(self.population) else np.searchsorted(present, members)
+
     def carry_out(self, turn: Turn, view: OwnerView) -> None:
         """Ask whose turn it is, and do what they say; what goes wrong there is told with class, owner and step."""
         strategy: Any = turn.cohort.strategy
-        agent = self._seated[int(turn.members[0])] if turn.cohort.alone else None
+        agent = self._seated.get(int(turn.members[0])) if turn.cohort.alone else None
         if turn.cohort.alone and agent is None:
             return
         with told(agent or strategy, turn.members, f"in step {self.steps}"):
@@ -173,6 +181,7 @@ class Federation(Measured):
         )
         transfers = self.treasury.pay(debts)
         self.population.owed = balances(debts, len(self.population))
+        self._paid = self.population.owed if transfers is debts else balances(transfers, len(self.population))
         self.population.money = self.treasury.money
         self.ledger.record(self.steps, transfers, keep=self.recorder.wants(self.steps))
         self._transfers = transfers
@@ -183,7 +192,7 @@ class Federation(Measured):
         people, value = self.population, self.scenario.valuation
         deal = people.deal(present, self.hand_out(present, outcome, accuracy), imports)
         gain, cost = (value.gain(deal), value.cost(deal)) if len(present) else (np.zeros(0), np.zeros(0))
-        people.receive(present, deal.accuracy, balances(self._transfers, len(people)), gain, cost)
+        people.receive(present, deal.accuracy, self._paid, gain, cost)
         if self.sight is not None:
             self.sight.show(people.stayed, people.claimed, people.claimed_size, people.accuracy, people.payment)
 

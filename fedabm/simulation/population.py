@@ -8,7 +8,7 @@ which cannot be written to from then on: what changes is written to a copy, or i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import InputError, as_numbers, shown
 from fedabm.common.random import Streams, owner_streams
-from fedabm.games.costs import Cost, replaced, stack
+from fedabm.games.costs import Cost, replaced
 from fedabm.games.sending import Effort, Tamper, Tampering
 from fedabm.games.valuation import Deal
 from fedabm.simulation.activation import Members
 from fedabm.simulation.cohorts import Facts, Turn, grouped
 from fedabm.simulation.deeds import checked_action, checked_report, sound_report
 from fedabm.simulation.failures import named, told
-from fedabm.simulation.scenario import OwnerProfile
+from fedabm.simulation.owners import NOBODY_ELSE, OwnerProfile, Owners
 from fedabm.simulation.soundness import sound
 from fedabm.strategies import Strategy
 from fedabm.views import INFORMATION, Action, Experience, Reports
@@ -72,22 +72,18 @@ class Population:
     rejected: Flags
     dropped: Flags
 
-    def __init__(
-        self, profiles: Sequence[OwnerProfile], seed: int, alone: Iterable[int] = (), streams: Streams | None = None
-    ) -> None:
-        n = len(profiles)
+    def __init__(self, owners: Owners, seed: int, alone: Iterable[int] = (), streams: Streams | None = None) -> None:
+        n = len(owners)
         self.seed = seed
-        self.cost = stack([profile.cost for profile in profiles])
-        self.capacity = np.array([profile.capacity for profile in profiles], dtype=float)
-        self.eagerness = np.array([profile.eagerness for profile in profiles], dtype=float)
-        self.joins = np.array([profile.joins for profile in profiles])
-        self.money = np.array([profile.budget for profile in profiles], dtype=float)
-        self._start = np.array([profile.start for profile in profiles], dtype=float)
+        self.cost, self.capacity, self.eagerness = owners.cost, owners.capacity, owners.eagerness
+        self.joins = owners.joins.copy()
+        self.money = owners.budget
+        self._start = owners.start
         self._accounts: dict[int, int] = {}
-        self.person = np.array([self._person(profile, row) for row, profile in enumerate(profiles)])
-        self.roles = [profile.role for profile in profiles]
-        self.names = [profile.name for profile in profiles]
-        self.strategies = [profile.strategy for profile in profiles]
+        self.person = np.arange(n)
+        for row in np.flatnonzero(owners.person != NOBODY_ELSE).tolist():
+            self.person[row] = self._accounts.setdefault(int(owners.person[row]), row)
+        self.roles, self.names, self.strategies = owners.role, owners.name, owners.strategy
         self.information = np.zeros(n, dtype=np.int8)
         self.claimed_cost = self.cost.scaled(0.0)
         #: whose claimed cost is the true one
@@ -121,10 +117,6 @@ class Population:
         """All rows."""
         return np.arange(len(self))
 
-    def _person(self, profile: OwnerProfile, row: int) -> int:
-        """One number per person: the row of its first account.  An owner without one is a person of its own."""
-        return row if profile.person is None else self._accounts.setdefault(profile.person, row)
-
     def _code(self, strategy: Strategy) -> int:
         """The place of a strategy's name among the `labels`."""
         if strategy.label not in self.labels:
@@ -147,12 +139,14 @@ class Population:
         self.joins = np.append(self.joins, max(profile.joins, step + 1))
         self.money = np.append(self.money, profile.budget)
         self._start = np.append(self._start, profile.start)
-        self.person = np.append(self.person, self._person(profile, row))
+        # One number per person: the row of its first account.  An owner without one is a person of its own.
+        person = row if profile.person is None else self._accounts.setdefault(profile.person, row)
+        self.person = np.append(self.person, person)
         self.information = np.append(self.information, np.int8(0))
         self._candid = np.append(self._candid, False)
-        self.roles.append(profile.role)
-        self.names.append(profile.name)
-        self.strategies.append(profile.strategy)
+        self.roles = self.roles.with_value(row, profile.role)
+        self.names = self.names.with_value(row, profile.name)
+        self.strategies = self.strategies.with_value(row, profile.strategy)
         self.codes = np.append(self.codes, self._code(profile.strategy))
         self._streams = self._streams.joined_by(owner_streams(self.seed, 1, first=row))
         first, second = self._lately
@@ -167,7 +161,7 @@ class Population:
     ) -> None:
         """Give an owner another strategy, another amount of data or another cost, from now on."""
         if strategy is not None:
-            self.strategies[row] = strategy
+            self.strategies = self.strategies.with_value(row, strategy)
             self.codes = self.codes.copy()
             self.codes[row] = self._code(strategy)
         if capacity is not None:
@@ -247,7 +241,7 @@ class Population:
             setattr(some, name, getattr(self, name)[rows])
         some.cost, some.claimed_cost = self.cost.take(rows), self.claimed_cost.take(rows)
         some.roles, some.names, some.strategies = (
-            [column[row] for row in rows.tolist()] for column in (self.roles, self.names, self.strategies)
+            column.take(rows) for column in (self.roles, self.names, self.strategies)
         )
         some._streams = self._streams.lent(rows)
         some._lately = (self._lately[0].take(rows), self._lately[1].take(rows))
@@ -312,7 +306,7 @@ class Population:
 
     def streams(self, turn: Turn) -> Streams:
         """The random numbers of those whose turn it is; what they draw is noted when they have acted."""
-        rng = self._streams if len(turn.members) == len(self) else self._streams.lent(turn.members)
+        rng = self._streams.lent(turn.members)
         rng.drawn = False
         return rng
 
@@ -363,7 +357,8 @@ class Population:
         if said.cost is None or (truly and np.all(self._candid[members] | ~good)):
             return  # as most owners say the same in every step
         rows = np.flatnonzero(good)
-        self.claimed_cost = replaced(self.claimed_cost, members[rows], said.cost.take(rows))
+        everyone = len(rows) == len(self) == said.cost.owners
+        self.claimed_cost = said.cost if everyone else replaced(self.claimed_cost, members[rows], said.cost.take(rows))
         self._candid[members[rows]] = truly
 
     def _arm(self, members: Members, tamper: Tamper | None) -> None:
@@ -438,21 +433,27 @@ class Population:
         """What some owners really contribute."""
         return self._rows(members, "contribution")[0]
 
+    def received(self, members: Members) -> Array:
+        """What the models are worth that some owners got."""
+        return self._rows(members, "accuracy")[0]
+
     def reports(self, members: Members, *, with_cost: bool, with_eagerness: bool = False) -> Reports:
         """What some owners have told the server; costs and eagerness only if it asked for them."""
-        cost = self._of(self.claimed_cost, members) if with_cost else None
+        cost = None
+        if with_cost:
+            cost = self.claimed_cost if len(members) == len(self) else self.claimed_cost.take(members)
         contribution, size, eager = self._rows(members, "claimed", "claimed_size", "claimed_eagerness")
         return Reports(contribution, size, cost, eager if with_eagerness else None, members)
 
-    def _of(self, cost: Cost, members: Members) -> Cost:
-        """The costs of some owners."""
-        return cost if len(members) == len(self) else cost.take(members)
+    def costs_of(self, members: Members) -> Cost:
+        """The true costs of some owners."""
+        return self.cost if len(members) == len(self) else self.cost.take(members)
 
     def deal(self, members: Members, accuracy: Array, imports: NDArray | None) -> Deal:
         """The true facts of a settled step, for the valuation."""
         contribution, capacity, eagerness = self._rows(members, "contribution", "capacity", "eagerness")
         person = self.person if len(members) == len(self) else self.person[members]
-        return Deal(accuracy, contribution, capacity, self._of(self.cost, members), eagerness, person, imports)
+        return Deal(accuracy, contribution, capacity, self.costs_of(members), eagerness, person, imports)
 
     def receive(self, members: Members, accuracy: Array, payment: Array, gain: Array, cost: Array) -> None:
         """Hand models to some owners, everybody its `payment`, and charge their true cost."""
@@ -485,7 +486,7 @@ def _usable(values: np.ndarray, good: Flags, *, known: bool = False) -> np.ndarr
 
 
 def _change(then: np.ndarray, now: np.ndarray, unit: Array) -> float:
-    if then is now or np.array_equal(then, now):
+    if then is now:
         return 0.0
     if then.shape != now.shape or unit.shape not in (now.shape, (1,)):
         return 1.0  # somebody has another kind of cost
@@ -493,4 +494,7 @@ def _change(then: np.ndarray, now: np.ndarray, unit: Array) -> float:
 
 
 def _share(then: np.ndarray, now: np.ndarray, unit: Array) -> Array:
-    return np.abs(now.astype(float) - then) / np.where(unit > 0, unit, 1.0)
+    """How far each number has moved, in units of its own where there are any."""
+    moved = np.subtract(now, then, dtype=float)
+    np.abs(moved, out=moved)
+    return np.divide(moved, unit, out=moved, where=unit > 0)

@@ -102,8 +102,8 @@ class Recorder:
         columns["run"] = np.zeros(len(columns["step"]), dtype=np.int64)
         columns["information"] = pd.Categorical.from_codes(columns["information"], categories=list(INFORMATION))
         columns["strategy"] = _named(columns["strategy"], population.labels)
-        columns["role"] = _named(columns["owner"], population.roles)
-        columns["name"] = _named(columns["owner"], population.names)
+        columns["role"] = _named(population.roles.codes[columns["owner"]], population.roles.values)
+        columns["name"] = _named(population.names.codes[columns["owner"]], population.names.values)
         further = [column.name for column in self.columns if column.name in columns]
         return pd.DataFrame({name: columns[name] for name in (*COLUMNS["owners"], *further)})
 

@@ -2,79 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import networkx as nx
-import numpy as np
 
-from fedabm.common.errors import (
-    InputError,
-    check_kind,
-    check_number,
-    check_positive,
-    check_range,
-    check_whole,
-    finite_vector,
-)
+from fedabm.common.errors import InputError, check_kind, check_positive, check_whole
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.costs import Cost, Linear, check_costs
 from fedabm.games.valuation import Received, Valuation
 from fedabm.mechanisms import Mechanism, NoPayments
 from fedabm.results.columns import Column
 from fedabm.simulation.activation import Activation, Simultaneous
 from fedabm.simulation.network import check_network
+from fedabm.simulation.owners import OwnerProfile, Owners, population
 from fedabm.simulation.stopping import AtRest, Stopping
-from fedabm.strategies import BestResponse, Strategy
 
-__all__ = ["OwnerProfile", "Scenario", "population"]
-
-
-@dataclass(frozen=True)
-class OwnerProfile:
-    """An owner's private facts: what its data costs, how much it has, what it does, and where it starts.
-
-    eagerness  how much it wants others' data, where the valuation knows that (K_i of iPFL 2025)
-    joins      the step in which it joins the federation
-    role       what to call its kind in frames and figures
-    name       what to call it in frames and figures, such as "St. Mary" (default: its number)
-    person     who is behind it: owners of the same number are accounts of one person (default: a person of its own)
-    budget     the money it has; it cannot pay more than that (see `Treasury`)
-    agent      the class of its Mesa agent: a subclass of `Owner` whose `decide` takes the place of the strategy
-    """
-
-    cost: Cost
-    capacity: float
-    strategy: Strategy = field(default_factory=BestResponse)
-    start: float = 0.0
-    eagerness: float = 0.0
-    joins: int = 1
-    role: str = "owner"
-    person: int | None = None
-    budget: float = np.inf
-    agent: type | None = None
-    name: str = ""
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.cost, Cost):
-            raise InputError(f"an owner's cost must be a cost function, got {self.cost!r}; write Linear(0.1)")
-        if self.cost.owners is not None:
-            raise InputError(f"an owner has one cost, got {self.cost!r}; give one OwnerProfile per owner")
-        if not isinstance(self.strategy, Strategy):
-            raise InputError(f"an owner's strategy must be a strategy, got {self.strategy!r}; write BestResponse()")
-        check_kind("an owner's name", self.name, str)
-        if type(self.strategy).__hash__ is None:
-            raise InputError(f"{type(self.strategy).__name__} cannot be compared; make it a frozen dataclass")
-        check_number("capacity", self.capacity)
-        check_costs(self.cost, np.array([self.capacity]))
-        check_range("starting contribution", self.start, 0.0, self.capacity)
-        check_positive("eagerness", self.eagerness, zero=True)
-        check_whole("joins", self.joins)
-        check_range("budget", self.budget, 0.0, np.inf)
-        if self.agent is not None and not (isinstance(self.agent, type) and hasattr(self.agent, "decide")):
-            raise InputError(f"an owner's agent must be a subclass of Owner, got {self.agent!r}; give the class itself")
+__all__ = ["OwnerProfile", "Owners", "Scenario", "population"]
 
 
 @dataclass(frozen=True)
@@ -91,7 +34,7 @@ class Scenario:
     `pay_every` is the number of steps in a stage: payments are kept and settled at its end (see `Treasury`).
     """
 
-    owners: tuple[OwnerProfile, ...]
+    owners: Sequence[OwnerProfile]
     accuracy: Accuracy
     mechanism: Mechanism = field(default_factory=NoPayments)
     activation: Activation = field(default_factory=Simultaneous)
@@ -108,12 +51,9 @@ class Scenario:
     seats: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "owners", tuple(self.owners) if isinstance(self.owners, Iterable) else (self.owners,))
-        if not self.owners:
-            raise InputError("a scenario needs owners, got none; give at least one OwnerProfile")
-        for owner in self.owners:
-            check_kind("an owner", owner, OwnerProfile)
-        _check_names([owner.name for owner in self.owners if owner.name])
+        people = Owners.of(self.owners)
+        people.check_names()
+        object.__setattr__(self, "owners", people)
         for what, value, kind in (
             ("accuracy", self.accuracy, Accuracy),
             ("mechanism", self.mechanism, Mechanism),
@@ -143,43 +83,3 @@ class Scenario:
     def room(self) -> int:
         """For how many owners there is room if the accuracy needs to know."""
         return len(self.owners) if self.seats is None else self.seats
-
-
-def population(
-    costs: Sequence[Any],
-    capacities: Any,
-    strategies: Strategy | Sequence[Strategy] | None = None,
-    starts: Any = 0.0,
-    agent: type | None = None,
-    names: Sequence[str] = (),
-) -> tuple[OwnerProfile, ...]:
-    """Make one owner per cost; numbers are linear rates, single values serve everybody.
-
-    >>> [owner.capacity for owner in population([0.1, 0.2], 10.0)]
-    [10.0, 10.0]
-    """
-    if np.ndim(costs) == 0:
-        raise InputError(f"costs must be a list, got {costs!r}; give one cost per owner")
-    n = len(costs)
-    if n == 0:
-        raise InputError("a population needs owners, got an empty list of costs; give one cost per owner")
-    made = [cost if isinstance(cost, Cost) else Linear(cost) for cost in costs]
-    size, start = finite_vector("capacities", capacities, n), finite_vector("starts", starts, n)
-    chosen = list(strategies) if isinstance(strategies, Sequence) else [strategies or BestResponse()] * n
-    if len(chosen) != n:
-        raise InputError(f"{len(chosen)} strategies but {n} costs; give one strategy per owner")
-    if names and len(names) != n:
-        raise InputError(f"{len(names)} names but {n} costs; give one name per owner, or none")
-    called = list(names) or [""] * n
-    columns = zip(made, size.tolist(), chosen, np.minimum(start, size).tolist(), called, strict=True)
-    return tuple(
-        OwnerProfile(cost, capacity, strategy, begin, agent=agent, name=name)
-        for cost, capacity, strategy, begin, name in columns
-    )
-
-
-def _check_names(names: Sequence[str]) -> None:
-    """Raise if two owners have the same name."""
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise InputError(f"{names.count(twice[0])} owners are called {twice[0]!r}; give each a name of its own")

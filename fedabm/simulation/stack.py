@@ -27,6 +27,7 @@ from fedabm.results.frames import LINKED, shorten, versions
 from fedabm.results.stacked import StackedFrames, in_order
 from fedabm.simulation.ledger import check_balanced
 from fedabm.simulation.measures import ROUNDING
+from fedabm.simulation.owners import Owners
 from fedabm.simulation.population import Population
 from fedabm.simulation.recorder import Recorder
 from fedabm.simulation.scenario import Scenario
@@ -49,7 +50,8 @@ class Stack:
         self.scenario, self.owners = scenarios[0], len(scenarios[0].owners)
         self.recorder = Recorder(self.scenario.record, with_cost=self.scenario.mechanism.asks_cost)
         streams = run_streams(seeds, self.owners)
-        self.people = Population([owner for one in scenarios for owner in one.owners], 0, streams=streams)
+        self._everyone = Owners.joined([Owners.of(one.owners) for one in scenarios])
+        self.people = Population(self._everyone, 0, streams=streams)
         #: the numbers of the runs that have not ended, in order; row k of every table is that of runs[k]
         self.runs: Numbers = np.arange(len(scenarios))
         self.steps = 0
@@ -67,9 +69,9 @@ class Stack:
             self.step()
         tables = {name: in_order(pieces, len(self.rows)) for name, pieces in self._kept.items()}
         owners, transfers = tables["owners"].columns, tables["transfers"].columns
-        everyone = [owner for one in self.scenarios for owner in one.owners]
         rows = owners.pop("run") * self.owners + owners["owner"]
-        owners |= {name: _texts([getattr(owner, name) for owner in everyone], rows) for name in ("role", "name")}
+        for name, column in (("role", self._everyone.role), ("name", self._everyone.name)):
+            owners[name] = _texts(column.values, column.codes[rows])
         owners["strategy"] = _texts(self.people.labels, owners["strategy"])
         owners["information"] = _texts(list(INFORMATION), owners["information"])
         owners |= {name: np.zeros(len(rows), dtype=kind) for name, kind in LINKED.items()}

@@ -6,6 +6,8 @@ within each step, so that whatever else the machine does hits them alike.  Owner
 others ever did (fictitious play) or throw dice from 10,000 streams of their own (a bandit).  Exits with 1 if a target
 is missed.
 
+`--owners 1000000`: a million owners under several rules (`tests.benchmarks.million`).
+
 `--rationed 100000`: seconds of processor time that so many best responders under `ProportionalData` cost, whose
 utilities are not concave; half as many beside them show whether anything grows faster than their number.
 """
@@ -28,6 +30,7 @@ from fedabm.common.random import generator
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ProportionalData
 from fedabm.strategies import BestResponse, EpsilonGreedy, FictitiousPlay, GradientResponse, Strategy
+from tests.benchmarks.million import MANY, compare
 
 Update = Callable[[np.ndarray], np.ndarray]
 
@@ -161,6 +164,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.rationed:
         return compare_rationed(options.rationed)
+    if options.owners > MANY:
+        return compare(options.owners)
     rng = generator(0, "population")
     costs, capacities = rng.uniform(1e-4, 1e-3, options.owners), rng.uniform(5.0, 10.0, options.owners)
     print(f"{options.owners} owners, {options.steps} steps, median milliseconds per step")

@@ -176,6 +176,8 @@ def stack(costs: Sequence[Cost]) -> Cost:
         raise InputError("no owners: got an empty list of costs; give at least one owner")
     if any(cost.owners is not None for cost in costs):
         raise InputError("one of the costs is that of several owners; list one cost per owner, with single numbers")
+    if all(isinstance(cost, PowerCost) for cost in costs):
+        return costs[0].together(costs)
     return _mixture((np.array([row]), cost) for row, cost in enumerate(costs))
 
 
