@@ -92,6 +92,7 @@ def _figure(table: pd.DataFrame, data: str) -> Figure:
     for panel, column in ((left, "welfare"), (right, "per owner")):
         named = (table["protocol"] + ", " + table["owners"].astype(str)).tolist()
         focus(panel, dict(zip(named, table[column], strict=True)))
+        panel.set_xticks(sorted(table["owners"].unique()))
     seeds = seeds_of(int(table["seeds"].max()), "95% intervals")
     dress(left, f"welfare on {data} ({seeds})", "owners", "sum of accuracies")
     dress(right, "the same for each owner", "owners", r"mean of $\log$(classes) $-$ loss")
