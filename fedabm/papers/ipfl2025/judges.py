@@ -72,8 +72,8 @@ def best_of_all(found: Tables, evidence: Evidence, part: str, owners: int) -> Fi
         f"{best} {_spread(others.loc[best], 'accuracy', 100)}, alone {_spread(rows.loc['Local'], 'accuracy', 100)}"
     )
     if "FedAMP" in rows.index:
-        ahead = own - rows.loc["FedAMP"]
-        ours += f"; ahead of FedAMP by {100 * ahead['accuracy']:+.2f} points and {ahead['utility']:+.4g} in utility"
+        points, utility = (own[name] - rows.loc["FedAMP", name] for name in ("accuracy", "utility"))
+        ours += f"; ahead of FedAMP by {100 * points:+.2f} points and {utility:+.4g} in utility"
     richest = bool(own["utility"] > others.loc[first, "utility"])
     criterion = (
         f"utility is {'' if richest else 'not '}highest, accuracy {behind:+.1f} points behind the best other "
