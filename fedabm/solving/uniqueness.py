@@ -173,6 +173,8 @@ def index(game: Game, profile: Array) -> int | None:
         return 1
     bend = -game.jacobian(profile)[np.ix_(free, free)]
     bend = bend / np.maximum(np.abs(np.diagonal(bend)), 1e-300)[:, None]
+    if not np.all(np.any(bend, axis=1)):
+        return None  # somebody's slope does not change at all
     sign, size = np.linalg.slogdet(bend)
     regular = np.all(np.isfinite(bend)) and size > np.log(1e-6) + np.sum(np.log(np.linalg.norm(bend, axis=1)))
     return int(sign) if regular else None

@@ -194,3 +194,10 @@ def test_plain_words_for_json():
     told = solve_all(Game(CROSSED, [0.05, 0.05], 100, NoPayments())).as_dict()
     assert told["unique"] is False
     assert sorted(round(sum(one["profile"]), 3) for one in told["others"]) == [3.472, 3.472]
+
+
+@pytest.mark.filterwarnings("error")
+def test_owners_whose_slopes_never_change_have_no_index_and_no_warning():
+    """A subsidy as high as the cost beside an accuracy that is next to nothing."""
+    game = Game(PacBound(ceiling=9e-10), [0.02, 0.02], 50.0, ContributionSubsidy(0.02))
+    assert index(game, np.array([10.0, 20.0])) is None
