@@ -110,6 +110,8 @@ def run(
     owners   of how many owners the last table is
     cores    on how many cores
     largest  no federation is larger than this (none: as large as the preset has it)
+
+    Takes half a minute.
     """
     if largest is not None:
         check_whole("largest", largest, 100)

@@ -1,9 +1,9 @@
 """Bridges to packages that do not go with the versions of this project: each in an environment of its own.
 
-    .venv/bin/python -m tests.bridges [byzfl] [hub] [flower]
+    .venv/bin/python -m tests.bridges [byzfl] [hub]
 
 ByzFL and flwr-datasets are installed beside the packages of the environment that runs this, and the tests that are
-skipped without them run there; Flower, which pins much of what we use, has nothing of ours but fedabm itself.
+skipped without them run there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ WORK: dict[str, tuple[list[str], list[str]]] = {
         ["flwr-datasets", "datasets"],
         ["-m", "pytest", "-q", "-rs", "tests/data/test_partitions.py", "tests/bridges/test_hub.py", "-k", "flower"],
     ),
-    "flower": (["flwr[simulation]"], ["-m", "tests.bridges.flower_run"]),
 }
 
 
