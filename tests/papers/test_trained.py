@@ -26,10 +26,6 @@ from fedabm.papers.murhekar2025.trained_rows import (
 from fedabm.study.library import find
 from tests.papers.rows import TINY, TRAINED
 
-#: accuracies of large language models, which no scenario plays
-LANGUAGE = ("P17b", "P18b")
-
-
 TINY_SET, SMALL, LARGE = (Evidence("Some set", can, "fedabm run x") for can in ("nothing", "confirm", "decide"))
 
 
@@ -38,9 +34,7 @@ def test_rows_that_need_training_say_so_and_how() -> None:
     assert [one.id for one in waiting if one.id[0] == "D"] == [f"D{number:02d}" for number in TRAINED]
     results = reproduce([one for one in waiting if not records_of(one.decisive)], TINY)
     assert {result.verdict for result in results} == {"not run here"}
-    played = [result for result in results if result.id not in LANGUAGE]
-    assert all("fedabm run " in result.reason and result.preset.startswith("fedabm run ") for result in played)
-    assert all("GPU" in result.reason for result in results if result.id in LANGUAGE)
+    assert all("fedabm run " in result.reason and result.preset.startswith("fedabm run ") for result in results)
 
 
 def test_every_play_is_one_that_its_scenario_takes() -> None:
@@ -61,7 +55,7 @@ def unrecorded(monkeypatch) -> None:
 
 @pytest.mark.usefixtures("unrecorded")
 def test_every_command_for_the_size_of_the_paper_is_one_that_its_scenario_takes() -> None:
-    waiting = [one for one in ledger() if one.kind == "t" and one.id not in LANGUAGE]
+    waiting = [one for one in ledger() if one.kind == "t"]
     reasons = [one.reason for one in reproduce(waiting, TINY)]
     for reason in reasons:
         words = reason.partition("fedabm run ")[2].split()

@@ -18,7 +18,7 @@ import pandas as pd
 from fedabm.papers.ledger.rows import Finding
 from fedabm.papers.ledger.training import Tables, seeds, undecided
 
-__all__ = ["Evidence", "attacked", "best_of_all", "improved", "inclusive", "lying", "rational"]
+__all__ = ["Evidence", "attacked", "best_of_all", "improved", "inclusive", "languages", "lying", "rational"]
 
 #: how many points of accuracy count as comparable
 _COMPARABLE = 1.0
@@ -186,3 +186,22 @@ def improved(found: Tables, evidence: Evidence) -> Finding:
     ours = f"{evidence.what}, 12 owners, {seeds(roles)}: points above training alone: {told}"
     better = bool(roles.loc["buyer", "points"] > 0 and roles.loc["trader", "points"] > 0)
     return evidence.verdict(ours, better, "criterion: buyers and traders get better on average", by_accuracy=True)
+
+
+def languages(found: Tables, evidence: Evidence) -> Finding:
+    """Table 1: the market has the highest utility, and an accuracy that is at least that of training alone."""
+    rules = found["summary"].set_index("label")
+    own, alone, others = rules.loc["iPFL"], rules.loc["Local"], rules.drop("iPFL")
+    first = others["utility"].idxmax()
+    sets = [name for name in ("fiqa", "tfns", "nwgi", "code") if name in rules]
+    cells = "; ".join(
+        f"{label} {', '.join(f'{100 * row[name]:.1f}' for name in sets)}" for label, row in rules.iterrows()
+    )
+    ours = (
+        f"{evidence.what}, {seeds(own)}: {', '.join(sets)} in %: {cells}; utility iPFL {_spread(own, 'utility')}, next "
+        f"{first} {_spread(others.loc[first], 'utility')}"
+    )
+    richest, better = own["utility"] > others.loc[first, "utility"], own["accuracy"] >= alone["accuracy"]
+    points = 100 * (own["accuracy"] - alone["accuracy"])
+    criterion = f"utility is {'' if richest else 'not '}highest, mean accuracy {points:+.1f} points against Local"
+    return evidence.verdict(ours, bool(richest and better), criterion)

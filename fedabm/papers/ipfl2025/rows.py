@@ -17,7 +17,7 @@ from fedabm.mechanisms.market import (
     unstable,
     utilities,
 )
-from fedabm.papers.ledger.rows import Budget, Finding, corrected, holds, not_run, refuted, row
+from fedabm.papers.ledger.rows import Budget, Finding, corrected, holds, refuted, row
 from fedabm.papers.ledger.trials import agree, trials
 from fedabm.simulation.lies import misreport
 from fedabm.views import Flags, Reports
@@ -192,11 +192,6 @@ def _traded(truth: Reports, distances: Array) -> Array:
     return 50 * utilities(_GAIN, truth, *ModelMarket(5.0).clear(truth, distances))
 
 
-_LANGUAGE = (
-    "needs a GPU with 16 GB or more (Llama-2-7B in 8 bits with LoRA, 500 steps of each owner); utilities: row {}"
-)
-
-
 @row("P17a", "Table 1, finance: utilities", published="FedAvg 45.9 +- 0.0, iPFL 96.5 +- 0.0")
 def finance(budget: Budget) -> Finding:
     """Six owners of 200 samples, K = 20,000; trade within pairs of the same data set."""
@@ -206,17 +201,6 @@ def finance(budget: Budget) -> Finding:
     right = agree([shared.mean(), traded.mean()], [45.88, 96.45], 2) and np.ptp(shared) == 0
     reason = f"closed form; {traded.mean():.3f} is printed as 96.5"
     return corrected(ours, right, reason, as_printed=agree(shared, 45.9, 1) and agree(traded, 96.5, 1))
-
-
-@row(
-    "P17b",
-    "Table 1, finance: accuracies of a large language model",
-    published="FIQA, TFNS, NWGI: Local 84.02, 80.58, 43.17; FedAvg 78.19, 81.25, 52.25; iPFL 85.47, 83.38, 56.25",
-    kind="t",
-)
-def finance_accuracy(budget: Budget) -> Finding:
-    """Not run."""
-    return not_run(_LANGUAGE.format("P17a"))
 
 
 @row(
@@ -245,14 +229,3 @@ def finance_and_code(budget: Budget) -> Finding:
         "last spread is printed as 131.1"
     )
     return corrected(ours, right, reason, as_printed=agree(figures["iPFL"][1], 131.1, 1))
-
-
-@row(
-    "P18b",
-    "Table 1, finance and code: accuracies of a large language model",
-    published="NWGI, code: Local 50.61, 13.54; FedAvg 49.94, 15.00; iPFL 53.11, 15.85",
-    kind="t",
-)
-def finance_and_code_accuracy(budget: Budget) -> Finding:
-    """Not run."""
-    return not_run(_LANGUAGE.format("P18a"))

@@ -11,8 +11,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from fedabm.papers.ipfl2025.judges import Evidence, attacked, best_of_all, improved, inclusive, lying, rational
-from fedabm.papers.ledger.rows import Finding, Play
+from fedabm.papers.ipfl2025.judges import (
+    Evidence,
+    attacked,
+    best_of_all,
+    improved,
+    inclusive,
+    languages,
+    lying,
+    rational,
+)
+from fedabm.papers.ledger.rows import Finding, Play, not_run
 from fedabm.papers.ledger.training import Tables, paper, trained
 
 _SEEDS = 3
@@ -197,5 +206,41 @@ def _given(data: str, name: str, owners: int, note: str = "") -> tuple[tuple[Pla
     return quick, (_deciding("market_comparison", data, **chosen), Evidence(name, "nothing", command, short))
 
 
-for _register in (_figure_2, _figure_3, _figure_4, _table_2, _figure_5, _natural):
+def _table_1() -> None:
+    """Accuracies of language models; their utilities in closed form are rows P17a and P18a."""
+    cases = (
+        (
+            "P17b",
+            "finance",
+            "finance",
+            "FIQA, TFNS, NWGI: Local 84.02, 80.58, 43.17; FedAvg 78.19, 81.25, 52.25; iPFL 85.47, 83.38, 56.25",
+        ),
+        (
+            "P18b",
+            "finance_and_code",
+            "finance and code",
+            "NWGI, code: Local 50.61, 13.54; FedAvg 49.94, 15.00; iPFL 53.11, 15.85",
+        ),
+    )
+    for id, sets, name, published in cases:
+        command = paper("language_market", sets=sets)
+        small = "SmolLM2-135M and 5 rounds of 10 steps stand for Llama-2-7B and 50 rounds"
+        trained(
+            id,
+            f"Table 1, {name}: accuracies of a large language model",
+            published,
+            (),
+            partial(_no_quick_run, command),
+            command,
+            decisive=(Play.of("language_market", preset="decisive", sets=sets, seeds=2),),
+            decide=partial(languages, evidence=Evidence("SmolLM2-135M", "confirm", command, small)),
+        )
+
+
+def _no_quick_run(command: str) -> Finding:
+    why = "needs a GPU with 16 GB or more (Llama-2-7B with LoRA, 500 steps of each owner), or an hour for SmolLM2"
+    return not_run(f"{why}: {command}")
+
+
+for _register in (_figure_2, _figure_3, _figure_4, _table_2, _figure_5, _natural, _table_1):
     _register()
