@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fedabm.cli.run import command_word, run_scenario
+from fedabm.cli.run import USUAL, command_word, run_scenario
 from fedabm.common.errors import InputError
 from fedabm.compare.example import GAME, write_example
 
@@ -26,5 +26,5 @@ def compare(options: argparse.Namespace) -> None:
         raise InputError(f"compare takes a study in TOML, got {options.name!r}; write one with fedabm init study.toml")
     words = [text if text.lstrip().startswith("{") else f'"{text}"' for text in options.mechanisms]
     settings = [f"mechanisms=[{', '.join(words)}]"] if words else []
-    how = {"set": [f"seeds={options.seeds}", *settings], "format": ["pdf", "svg"], "profile": False, "checkpoint": 60.0}
-    run_scenario(argparse.Namespace(**vars(options) | how))
+    how = {"set": [f"seeds={options.seeds}", *settings], "format": ["pdf", "svg"]}
+    run_scenario(argparse.Namespace(**USUAL | vars(options) | how))

@@ -24,7 +24,10 @@ from fedabm.study import resume
 from fedabm.study.library import Script, find
 from fedabm.study.study import Study
 
-__all__ = ["command_word", "run_scenario"]
+__all__ = ["USUAL", "command_word", "run_scenario"]
+
+#: options of `fedabm run` that other commands, which run a scenario too, do not have
+USUAL = {"checkpoint": 60.0, "device": "auto", "profile": False}
 
 #: what a run without values can and cannot tell
 _SHAPES = "Device meta has shapes, no values: the run shows that it runs; accuracies, utilities and money mean nothing."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fedabm.cli.run import run_scenario
+from fedabm.cli.run import USUAL, run_scenario
 
 __all__ = ["tournament"]
 
@@ -20,8 +20,8 @@ def tournament(options: argparse.Namespace) -> None:
         for name, words in (("strategies", options.strategy), ("mechanisms", options.mechanism))
         if words
     ]
-    how = {"name": "tournament", "set": [*settings, *options.set], "profile": False, "checkpoint": 60.0}
-    run_scenario(argparse.Namespace(**vars(options) | how))
+    how = {"name": "tournament", "set": [*settings, *options.set]}
+    run_scenario(argparse.Namespace(**USUAL | vars(options) | how))
 
 
 def _quoted(text: str) -> str:

@@ -61,7 +61,8 @@ class Treasury:
         if self.plain:
             return debts
         paid = within_budgets(debts, self.money)
-        self.money = self.money + balances(paid, len(self.money))
+        # Whoever pays all that it has keeps 0: debts that are shares of it may sum to a rounding error more.
+        self.money = np.maximum(self.money + balances(paid, len(self.money)), 0.0)
         return paid
 
 

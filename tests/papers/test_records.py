@@ -30,7 +30,7 @@ KEYS = {"scenario", "settings", "seed", "command", "commit", "seconds", "machine
 @pytest.mark.parametrize("record", KNOWN, ids=NAMES)
 def test_a_record_says_how_it_was_made(record: Record) -> None:
     known = record.manifest
-    assert set(known) - {"remembered"} == KEYS
+    assert set(known) - {"remembered", "landed"} == KEYS
     options = command_line().parse_args(shlex.split(known["command"])[1:])
     assert (options.name, options.set, options.seed) == (known["scenario"], known["settings"], known["seed"])
     script = find(options.name)

@@ -96,7 +96,7 @@ def test_it_is_listed_with_words_that_can_be_given_back(study, capsys):
     assert main(["list", str(study)]) == 0
     first, *shown = capsys.readouterr().out.splitlines()
     assert first == "my_study: Does a bounty of my own help?"
-    words = [shlex.split(line)[1] for line in shown]
+    words = [shlex.split(line)[1] for line in shown if line.lstrip().startswith("--set ")]
     assert words[0] == 'mechanism={ kind = "contribution_subsidy", rate = 0.1 }'
     script = library.find(str(study))
     assert script.parameters(words) == script.defaults

@@ -8,6 +8,7 @@ it; the paper shows those on CIFAR-10.  The recorded runs are the paper's but fo
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,7 @@ from fedabm.papers.ledger.training import Tables, paper, trained
 
 _SEEDS = 3
 _DIGITS = "digits (seen through noise)"
+_ROLES = "Fig. 5: inclusive market,"
 _PARTS = {"NIID": 10, "Cluster": 9, "Skew": 10}
 _NAMES = {"cifar10": "CIFAR-10", "fashion_mnist": "Fashion-MNIST"}
 _HIGHEST = "highest utility, accuracy comparable or better"
@@ -165,12 +167,12 @@ def _figure_5() -> None:
         _deciding("inclusive_market", attack="gaussian"),
         Evidence("CIFAR-10 Cluster", "decide", paper("inclusive_market", data="cifar10"), _FIGURE_5),
     )
-    claims = (
-        ("P28a", "roles and isolation of the attacker", "buyers pay, sellers earn, attacker isolated", inclusive),
-        ("P28b", "accuracies", "buyers and traders get better models than alone", improved),
-    )
-    for id, claim, published, judge in claims:
-        _row(id, f"Fig. 5: inclusive market, {claim}", published, quick, recorded, judge)
+    earlier = "accuracies on digits do not decide; six rounds of 20 steps on CIFAR-10 had buyers 0.7 points below alone"
+    open_one = (quick[0], replace(quick[1], can="nothing", note=earlier))
+    isolated = "buyers pay, sellers earn, attacker isolated"
+    better = "buyers and traders get better models than alone"
+    _row("P28a", f"{_ROLES} roles and isolation of the attacker", isolated, quick, recorded, inclusive)
+    _row("P28b", f"{_ROLES} accuracies", better, open_one, recorded, improved)
 
 
 def _natural() -> None:

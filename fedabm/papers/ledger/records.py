@@ -1,6 +1,7 @@
 """What was run at a size that decides, kept with the package in `analysis/recorded/NAME/` and read by the ledger.
 
-    manifest.json    scenario, settings, seed, command, commit, versions, seconds, machine, how to replay it in short
+    manifest.json    scenario, settings, seed, command, commit, versions, seconds, machine, how to replay it in short;
+                     `landed` where the commit that ran was rebased on others before it landed
     TABLE.csv        the tables of the study, by name
     rounds.csv       what every run had in every step: label, seed, step, contribution, accuracy, welfare
 
@@ -73,7 +74,10 @@ class Record:
         """Command, commit and seconds in one line."""
         known = self.manifest
         shared = ", rounds of other studies remembered" if "remembered" in known else ""
-        return f"recorded: {known['command']} (commit {known['commit'][:7]}, {known['seconds']:,.0f} s{shared})"
+        commit = known["commit"][:7]
+        if "landed" in known:  # what ran was rebased before it landed: the same change on another base
+            commit += f", landed as {known['landed'][:7]}"
+        return f"recorded: {known['command']} (commit {commit}, {known['seconds']:,.0f} s{shared})"
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:

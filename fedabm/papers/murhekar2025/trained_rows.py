@@ -127,11 +127,14 @@ def stages_at_length(found: Tables) -> Finding:
     near = bool(table["|marginal utility|"].iloc[-1] <= _COST)
     reason = (
         f"payments of each stage sum to zero; an equilibrium of costs up to {_COST:g} would have marginal utilities of "
-        "that size, but a single round's progress on the test samples at hand is noisier than what a batch is worth"
+        "that size, but a single round's progress on the test samples at hand is noisier than what a batch is worth, "
+        "and in 30 of the paper's 100 rounds contributions still rise"
     )
+    if not balanced:
+        return Finding(_staged(found), "FAILED", "payments of a stage do not sum to zero")
     if near:
-        return Finding(_staged(found), "reproduced" if balanced else "FAILED", "payments of each stage sum to zero")
-    return refuted(_staged(found), instead=balanced, reason=reason)
+        return Finding(_staged(found), "reproduced", "payments of each stage sum to zero")
+    return undecided(_staged(found), reason, paper("stage_payments", data="mnist"))
 
 
 #: the highest cost of a batch, Appendix E
