@@ -40,18 +40,23 @@ def about_equilibria(stage: Stage, starts: int | None) -> tuple[Claim, list[Equi
     found = list(several.every) or [solved]
     number = "one only" if several.unique else "several" if several.unique is False else "one, perhaps others"
     words = f"{number}: {several.reason}; at the truth nobody gains more than {solved.gap:.1g} by another contribution"
-    return Claim(name, True, "certified", float(len(found)), words, np.inf), found
+    return Claim(name, holds=True, status="certified", value=float(len(found)), words=words), found
 
 
 def _without_equilibrium(name: str, solved: Equilibrium) -> Claim:
     if solved.cycle is not None:
         words = f"best responses run in a circle of {len(solved.cycle)} profiles, and nothing else was found"
-        return Claim(name, False, "found", 0.0, words, np.inf, "", "has no equilibrium", np.inf, True)
+        return _nowhere(name, words)
     if np.isfinite(solved.gap):
         words = f"no equilibrium was found: at the best profile somebody still gains up to {solved.gap:.3g}"
-        return Claim(name, False, "found", 0.0, words, np.inf, "", "has no equilibrium", np.inf, True)
+        return _nowhere(name, words)
     words = "a profile from which no search gains was found, but the rule promises no shape, so nothing is proven"
     return Claim(name, None, "unknown", np.nan, words)
+
+
+def _nowhere(name: str, words: str) -> Claim:
+    known = Claim(name, holds=False, status="found", value=0.0, words=words)
+    return replace(known, flaw="has no equilibrium", severity=np.inf, broken=True)
 
 
 def about_outcome(stage: Stage, known: list[Equilibrium]) -> list[Claim]:

@@ -63,7 +63,9 @@ def uniqueness(game: Game, profile: Array) -> Uniqueness:
     plain = type(game.mechanism) in _PLAIN and isinstance(game.accuracy, PowerLaw) and is_mixture(game.accuracy)
     known = _by_margins(game, profile) if plain else Uniqueness(None, "no proof for this mechanism and accuracy")
     if known.unique is None and index(game, profile) == -1:
-        return Uniqueness(False, "this equilibrium has index -1 and the indices of all add up to 1: there are others")
+        return Uniqueness(
+            unique=False, reason="this equilibrium has index -1 and the indices of all add up to 1: there are others"
+        )
     return known
 
 
@@ -95,7 +97,9 @@ def _by_potential(game: Game) -> Uniqueness:
     # Data that are worth nothing to anybody are given by those only whom they cost nothing.
     dear = game.costs.slope(np.zeros(game.owners)) > 0
     if np.all(useful | dear | _strict_costs(game)):
-        return Uniqueness(True, "an exact potential game (Hart and Mas-Colell) with a strictly concave potential")
+        return Uniqueness(
+            unique=True, reason="an exact potential game (Hart and Mas-Colell) with a strictly concave potential"
+        )
     return Uniqueness(None, "an exact potential game, but some owner's data bring and cost nothing")
 
 
@@ -113,7 +117,9 @@ def _by_margins(game: Game, profile: Array) -> Uniqueness:
         rows = np.flatnonzero(indifferent & (members == group))
         if len(rows) > 1:
             return _shared_margin(game, profile, rows)
-    return Uniqueness(True, "payoffs fall back on group totals whose weights are a P-matrix, and nobody is indifferent")
+    return Uniqueness(
+        unique=True, reason="payoffs fall back on group totals whose weights are a P-matrix, and nobody is indifferent"
+    )
 
 
 def _shared_margin(game: Game, profile: Array, rows: NDArray[np.intp]) -> Uniqueness:
@@ -124,7 +130,8 @@ def _shared_margin(game: Game, profile: Array, rows: NDArray[np.intp]) -> Unique
     some = ", ".join(map(str, rows[:4])) + (", ..." if len(rows) > 4 else "")
     total = float(profile[rows].sum())
     return Uniqueness(
-        False, f"owners {some} are indifferent: they can share their {total:.6g} in any way; all totals are unique"
+        unique=False,
+        reason=f"owners {some} are indifferent: they can share their {total:.6g} in any way; all totals are unique",
     )
 
 

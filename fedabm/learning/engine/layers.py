@@ -266,10 +266,10 @@ class ResidualBlock(Layer):
         return ReLU().forward(run, y + short)
 
     def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
-        g = ReLU().backward(run, g, True)
+        g = ReLU().backward(run, g, inputs=True)
         short = below = g
         for layer in reversed(self.shortcut):
-            short = layer.backward(run, short, True)
+            short = layer.backward(run, short, inputs=True)
         for layer in reversed(self.body):
-            below = layer.backward(run, below, True)
+            below = layer.backward(run, below, inputs=True)
         return below + short

@@ -28,7 +28,7 @@ def run(jobs: Iterable[Job], work: Callable[[Tool, Job], None], tool: Callable[[
     """
     if workers > 1:
         return _share(jobs, work, tool, workers)
-    with one_thread(workers == 1):
+    with one_thread(wanted=workers == 1):
         mine = tool()
         for job in jobs:
             work(mine, job)
@@ -44,7 +44,7 @@ def _share(jobs: Iterable[Job], work: Callable[[Tool, Job], None], tool: Callabl
         with torch.no_grad():
             work(own.tool, job)
 
-    with one_thread(True):
+    with one_thread():
         doing = [_staff(workers).submit(do, job) for job in jobs]
         try:
             wait(doing)  # for all of them, also if one has failed: they write into the caller's tensors
@@ -67,7 +67,7 @@ os.register_at_fork(after_in_child=_staff.cache_clear)
 
 
 @contextmanager
-def one_thread(wanted: bool = True) -> Iterator[None]:
+def one_thread(*, wanted: bool = True) -> Iterator[None]:
     """Operators inside use one thread, if wanted; afterwards as many as before."""
     threads = torch.get_num_threads()
     try:

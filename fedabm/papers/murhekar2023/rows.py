@@ -133,11 +133,11 @@ def theorem_4_1(budget: Budget) -> Finding:
     """How much welfare is missed at equilibria with equal and with unequal costs."""
     powers = (1.0, 0.3, -2.0)
 
-    def missed(rng: np.random.Generator, equal: bool) -> float:
+    def missed(rng: np.random.Generator, *, equal: bool) -> float:
         return _gain(*_instance(rng, equal), p=powers[int(rng.integers(3))])
 
-    equal = trials(budget, lambda rng: missed(rng, True), 1e-7, share=0.25)
-    unequal = trials(budget, lambda rng: missed(rng, False), 1e-7, share=0.25)
+    equal = trials(budget, lambda rng: missed(rng, equal=True), 1e-7, share=0.25)
+    unequal = trials(budget, lambda rng: missed(rng, equal=False), 1e-7, share=0.25)
     printed = (np.array([4.0, 5.0]), np.array([1.0, 2.0]), np.array([12.0, 20.0]), np.array([0.5, 0.5]))
     here = p_mean_welfare(_utilities(*printed))
     best = here * (1 + _gain(*printed, p=1.0))
