@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fedabm.common.errors import check_positive
+from fedabm.common.errors import check_number
 from fedabm.strategies.base import Wrapper
 from fedabm.views import Action, OwnerView, Reports
 
@@ -26,7 +26,7 @@ class Liar(Wrapper):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("cost_factor", "size_factor", "contribution_factor", "eagerness_factor"):
-            check_positive(name, getattr(self, name), zero=True)
+            check_number(name, getattr(self, name), zero=True)
 
     def act(self, view: OwnerView) -> Action:
         """The wrapped strategy's deed with another story."""

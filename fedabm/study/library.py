@@ -15,6 +15,7 @@ import ast
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -100,7 +101,7 @@ def find(name: str, folders: Sequence[Path] = ()) -> Script:
     if name in _announced():
         return describe(loaded(_announced()[name]), name, name)
     file = f"{name}.py"
-    hint = f"write {file} for the file of that name" if Path(file).is_file() else nearest(name, names())
+    hint = f"write {file} for the file of that name" if os.path.isfile(file) else nearest(name, names())
     raise InputError(f"unknown scenario {name!r}; {hint}")
 
 

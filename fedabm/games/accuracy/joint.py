@@ -12,6 +12,9 @@ from fedabm.games.curves import Array, Rows
 
 __all__ = ["JointQuadratic"]
 
+#: squares of larger numbers, times costs, overflow
+_LARGEST = 1e50
+
 
 @dataclass(frozen=True)
 class JointQuadratic(Exposure):
@@ -42,6 +45,7 @@ class JointQuadratic(Exposure):
     def __post_init__(self) -> None:
         for name in ("target", "weights"):
             object.__setattr__(self, name, tuple(finite_vector(name, getattr(self, name)).tolist()))
+            check_range(f"largest {name}", float(np.max(np.abs(getattr(self, name)))), 0.0, _LARGEST)
         if len(self.weights) != len(self.target):
             raise InputError(f"{len(self.weights)} weights but a target of {len(self.target)}; give equally many")
         check_number("learning rate", self.rate)

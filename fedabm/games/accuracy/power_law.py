@@ -15,6 +15,9 @@ from fedabm.games.curves import Array, Rows
 
 __all__ = ["GroupWeighted", "PowerLaw"]
 
+#: a larger exponent is a jump, and its powers overflow
+_STEEPEST = 1000.0
+
 
 @dataclass(frozen=True)
 class PowerLaw(Exposure):
@@ -41,6 +44,7 @@ class PowerLaw(Exposure):
     def __post_init__(self) -> None:
         for name in ("scale", "exponent", "offset", "ceiling"):
             check_number(f"accuracy {name}", getattr(self, name), zero=name == "offset")
+        check_number("accuracy exponent", self.exponent, most=_STEEPEST)
         if not (np.log(self.scale) - np.log(self.ceiling)) / self.exponent < np.log(MOST):
             got = f"exponent {self.exponent:g} and scale {self.scale:g}"
             raise InputError(f"with accuracy {got} no data would do; give a larger exponent or a smaller scale")

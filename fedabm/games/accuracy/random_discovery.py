@@ -15,6 +15,9 @@ from fedabm.games.curves import Array, Rows
 
 __all__ = ["RandomDiscovery"]
 
+#: larger rates of discovery find everything at once, and their products overflow
+_MOST = 1e12
+
 
 @dataclass(frozen=True)
 class RandomDiscovery(Exposure):
@@ -75,7 +78,7 @@ class RandomDiscovery(Exposure):
         return RandomDiscovery(self.table[rows])
 
 
-def probabilities(q: Any, most: float = np.inf) -> Table:
+def probabilities(q: Any, most: float = _MOST) -> Table:
     """A table owners x instances of numbers between 0 and `most`, or an error."""
     table = q if isinstance(q, Table) else Table(q, "table of sampling probabilities")
     if table.array.ndim != 2 or table.array.size == 0:
