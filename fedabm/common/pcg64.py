@@ -27,7 +27,9 @@ _FIRST, _SECOND = (0x43B0D7E5, 0x931E8875), (0x8B51F9DD, 0x58F38DED)
 _MIX_LEFT, _MIX_RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
 _FOLD = np.uint32(16)
 _FACTOR_HIGH, _FACTOR_LOW = np.uint64(0x2360ED051FC65DA4), np.uint64(0x4385DF649FCCF645)
-_HALF, _LOWER, _ONE = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(1)
+_HALF = np.uint64(32)
+_LOWER = np.uint64(0xFFFFFFFF)
+_ONE = np.uint64(1)
 #: streams that are worked on together: few enough for a processor's cache
 AT_ONCE = 8192
 

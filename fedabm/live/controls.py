@@ -58,7 +58,8 @@ class Controls:
 
     def read(self) -> Setup:
         """What the form says, checked."""
-        first, second, accuracy = self._first.text, self._second.text, self._accuracy.text
+        first, second = self._first.text, self._second.text
+        accuracy = self._accuracy.text
         mixture = tuple(
             Part(_given(f"the share of {name.value}", share.value), name.value) for name, share in self._rows
         )

@@ -40,7 +40,10 @@ class Page:
     """One visitor's page; long work is done by `worker`, one piece at a time for all visitors."""
 
     def __init__(self, source: Source, usual: Setup, query: str, worker: Executor, out: Path) -> None:
-        self._source, self._usual, self._worker, self._out = source, usual, worker, out
+        self._source = source
+        self._usual = usual
+        self._worker = worker
+        self._out = out
         self._session: Session | None = None
         self._sides: list[_SideView] = []
         self._drawer: Any = None
@@ -290,7 +293,8 @@ class _SideView:
 
     def draw(self) -> None:
         """Show the session's step."""
-        side, step, owner = self._side, self._session.step, self._session.setup.owner
+        side, step = self._side, self._session.step
+        owner = self._session.setup.owner
         self._show_facts()
         for name, chart in self._charts.items():
             _replace(chart, over_time(self._session, side, name))

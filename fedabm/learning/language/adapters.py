@@ -88,7 +88,9 @@ class Adapted(nn.Module):
         super().__init__()
         if (base.kind == "causal") != bool(answers) or (base.kind == "encoder") != bool(classes):
             raise InputError("give the number of answers of a causal model, or the number of classes of an encoder")
-        self.adapter, self.answers, self.checksum = adapter, answers, base.checksum
+        self.adapter = adapter
+        self.answers = answers
+        self.checksum = base.checksum
         self.front = None if adapter.last is None else Front(base, adapter.last)
         self.cached = cached and self.front is not None
         self.tail = frozen_copy(base.model) if adapter.last is None else tail_of(base, adapter.last)

@@ -17,7 +17,9 @@ from fedabm.learning.language.adapters import Adapted
 
 __all__ = ["read_adapter", "write_adapter"]
 
-_CONFIG, _MATRICES, _HEAD = "adapter_config.json", "adapter_model.safetensors", "head.safetensors"
+_CONFIG = "adapter_config.json"
+_MATRICES = "adapter_model.safetensors"
+_HEAD = "head.safetensors"
 _NAMES = {"down": "lora_A.weight", "up": "lora_B.weight"}
 
 
