@@ -9,7 +9,6 @@ import pkgutil
 import shlex
 import textwrap
 from collections.abc import Callable
-from importlib.metadata import EntryPoint
 from typing import Any
 
 from rich.console import Console
@@ -17,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fedabm.specs.hints import parameters_of
-from fedabm.specs.kinds import choices
+from fedabm.specs.kinds import Announced, choices
 from fedabm.specs.words import text_of
 from fedabm.study.library import Script, find, names, question
 from fedabm.study.parameters import choices_of, duration_of, meanings_of
@@ -112,9 +111,9 @@ def _rows(family: str) -> tuple[str, list[tuple[str, str]]]:
     return "what", [(name, _what(name, found[name])) for name in sorted(found)]
 
 
-def _what(name: str, made: Callable[..., Any] | EntryPoint) -> str:
+def _what(name: str, made: Callable[..., Any] | Announced) -> str:
     """The first line of a class's docstring, and its parameters."""
-    if isinstance(made, EntryPoint):
+    if isinstance(made, Announced):
         return f"from {made.value}"
     words = (inspect.getdoc(made) or "").strip().partition("\n")[0]
     given = ", ".join(parameters_of(made))

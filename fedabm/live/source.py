@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.solving.game import Game
 from fedabm.specs.games import read_game
 from fedabm.specs.hints import parameters_of
-from fedabm.specs.kinds import choices
+from fedabm.specs.kinds import Announced, choices
 from fedabm.specs.toml import read_toml
 from fedabm.specs.values import Reader
 from fedabm.specs.words import text_of, value_of
@@ -180,9 +179,7 @@ def _played(game: Game) -> Scenario:
 
 
 def _needs_nothing(made: Any) -> bool:
-    return not isinstance(made, EntryPoint) and all(
-        one.default is not one.empty for one in parameters_of(made).values()
-    )
+    return not isinstance(made, Announced) and all(one.default is not one.empty for one in parameters_of(made).values())
 
 
 def _is_personalised(made: Any) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import EntryPoint
 
 from fedabm.specs.hints import parameters_of
-from fedabm.specs.kinds import choices
+from fedabm.specs.kinds import Announced, choices
 from fedabm.specs.toml import parse_toml, toml_key, toml_of
 
 __all__ = ["asked_for", "joined", "parted"]
@@ -45,7 +44,7 @@ def asked_for(kind: str, base: type) -> str:
     ('needs rate', 'needs prize; may have exponent')
     """
     made = choices(base).get(kind)
-    if made is None or isinstance(made, EntryPoint):
+    if made is None or isinstance(made, Announced):
         return ""
     found = parameters_of(made)
     needs = [name for name, one in found.items() if one.default is one.empty]

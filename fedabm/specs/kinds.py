@@ -12,7 +12,8 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,9 +23,28 @@ from fedabm.common.names import snake
 from fedabm.specs.hints import hints_of
 from fedabm.specs.places import find_place, one_line_errors
 
-__all__ = ["announced", "choices", "find_kind", "is_a", "kinds", "loaded", "word"]
+__all__ = ["Announced", "announced", "choices", "find_kind", "is_a", "kinds", "word"]
 
 Maker = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Announced:
+    """What an installed package offers under a name; nothing of it is imported before it is loaded."""
+
+    name: str
+    value: str
+    package: str
+    # An entry point of the standard library, or of importlib_metadata: once anybody imports that, it answers for both.
+    entry: Any
+
+    def load(self) -> Any:
+        """What the name stands for, or one line that says why it cannot be had."""
+        try:
+            with one_line_errors():
+                return self.entry.load()
+        except (ModuleNotFoundError, InputError) as error:
+            raise InputError(f"{self.name!r} of {self.package} cannot be loaded from {self.value!r}: {error}") from None
 
 
 def word(base: type) -> str:
@@ -38,7 +58,7 @@ def kinds(package: ModuleType) -> dict[str, type]:
     return {snake(name): one for name, one in exported.items() if _can_be_made(one)}
 
 
-def choices(base: type, *more: ModuleType) -> dict[str, Maker | EntryPoint]:
+def choices(base: type, *more: ModuleType) -> dict[str, Maker | Announced]:
     """What can be named where a `base` is wanted: entry points, classes exported beside it, classes of more modules.
 
     >>> from fedabm.mechanisms import Mechanism
@@ -46,7 +66,7 @@ def choices(base: type, *more: ModuleType) -> dict[str, Maker | EntryPoint]:
     True
     """
     package = _home(base)
-    further: dict[str, Maker | EntryPoint] = {one.name: one for one in announced(package.__name__)}
+    further: dict[str, Maker | Announced] = {one.name: one for one in announced(package.__name__)}
     return {**further, **{name: make for module in (package, *more) for name, make in _makers(module, base)}}
 
 
@@ -60,27 +80,20 @@ def find_kind(kind: Any, base: type, folders: Sequence[Path] = (), *more: Module
     if kind not in known:
         raise InputError(f"unknown {word(base)} {kind!r}; {nearest(kind, known)}")
     found = known[kind]
-    return loaded(found) if isinstance(found, EntryPoint) else found
+    return found.load() if isinstance(found, Announced) else found
 
 
-def announced(group: str) -> tuple[EntryPoint, ...]:
+def announced(group: str) -> tuple[Announced, ...]:
     """What installed packages offer under the name of one of ours, such as `fedabm.mechanisms`."""
     return _announced(group, tuple(sys.path))
 
 
 @functools.cache
-def _announced(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    return tuple(entry_points(group=group))  # which reads the files of all installed packages on the path
-
-
-def loaded(entry: EntryPoint) -> Any:
-    """What an entry point stands for."""
-    try:
-        with one_line_errors():
-            return entry.load()
-    except (ModuleNotFoundError, InputError) as error:
-        package = entry.dist.name if entry.dist else "an installed package"
-        raise InputError(f"{entry.name!r} of {package} cannot be loaded from {entry.value!r}: {error}") from None
+def _announced(group: str, path: tuple[str, ...]) -> tuple[Announced, ...]:
+    found = entry_points(group=group)  # which reads the files of all installed packages on the path
+    return tuple(
+        Announced(one.name, one.value, one.dist.name if one.dist else "an installed package", one) for one in found
+    )
 
 
 def _own(kind: str, base: type, folders: Sequence[Path]) -> Maker:

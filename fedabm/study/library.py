@@ -19,14 +19,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from fedabm.common.errors import InputError, nearest
 from fedabm.specs.hints import hints_of, parameters_of
-from fedabm.specs.kinds import announced, loaded
+from fedabm.specs.kinds import Announced, announced
 from fedabm.specs.places import is_file, locate, own_module
 from fedabm.specs.values import Reader
 from fedabm.specs.words import value_of
@@ -80,7 +79,7 @@ def names() -> list[str]:
 
 def question(name: str) -> str:
     """The question that a script answers, read without importing it; nothing where its source is not at hand."""
-    module = f"{_SCENARIOS}.{name}" if name in _packaged() else _announced()[name].module
+    module = f"{_SCENARIOS}.{name}" if name in _packaged() else _announced()[name].entry.module
     try:
         spec = importlib.util.find_spec(module)
         text = Path(spec.origin).read_bytes() if spec and spec.origin else b""
@@ -99,7 +98,7 @@ def find(name: str, folders: Sequence[Path] = ()) -> Script:
     if name in _packaged():
         return describe(importlib.import_module(f"{_SCENARIOS}.{name}"), name, name)
     if name in _announced():
-        return describe(loaded(_announced()[name]), name, name)
+        return describe(_announced()[name].load(), name, name)
     file = f"{name}.py"
     hint = f"write {file} for the file of that name" if os.path.isfile(file) else nearest(name, names())
     raise InputError(f"unknown scenario {name!r}; {hint}")
@@ -126,7 +125,7 @@ def _packaged() -> dict[str, Path]:
     return {path.stem: path.resolve() for path in files if not path.stem.startswith("_")}
 
 
-def _announced() -> dict[str, EntryPoint]:
+def _announced() -> dict[str, Announced]:
     """The scripts of other packages, by name."""
     return {entry.name: entry for entry in announced(_SCENARIOS)}
 

@@ -52,9 +52,13 @@ timid = their_package:Timid
 """
 
 
-@pytest.fixture
-def _their_package(tmp_path, monkeypatch):
-    """A package on the path, with the notes that an installer leaves."""
+@pytest.fixture(params=["importlib.metadata", "importlib_metadata"])
+def _their_package(request, tmp_path, monkeypatch):
+    """A package on the path, with the notes that an installer leaves.
+
+    importlib_metadata, which many packages import, answers also for the standard library from then on.
+    """
+    pytest.importorskip(request.param)
     notes = tmp_path / "their_package-1.0.dist-info"
     notes.mkdir()
     (notes / "METADATA").write_text("Metadata-Version: 2.1\nName: their-package\nVersion: 1.0\n")

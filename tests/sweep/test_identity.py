@@ -128,23 +128,23 @@ def test_versions_count_of_what_is_imported_only(monkeypatch):
 
 def test_code_that_a_target_imports_counts_as_its_own(tmp_path, monkeypatch):
     """Also what it imports by the way, and no installed package; nothing is imported to find out."""
-    (tmp_path / "own" / "around").mkdir(parents=True)
+    (tmp_path / "own_package" / "around").mkdir(parents=True)
     for name, text in {
-        "own_main": "import numpy, own_helper\nfrom own.around import deeper\ndef f():\n    import own_late\n",
+        "own_main": "import numpy, own_helper\nfrom own_package.around import deeper\ndef f():\n    import own_late\n",
         "own_helper": "number = 3",
         "own_late": "raise RuntimeError",
         "own_other": "number = 4",
-        "own/around/__init__": "around = 5",
-        "own/around/deeper": "from . import deepest\nfrom .last import number",
-        "own/around/deepest": "",
-        "own/around/last": "number = 6",
+        "own_package/around/__init__": "around = 5",
+        "own_package/around/deeper": "from . import deepest\nfrom .last import number",
+        "own_package/around/deepest": "",
+        "own_package/around/last": "number = 6",
     }.items():
         (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     importlib.import_module("own_main")
     found = sources_of("own_main")
     names = {Path(file).relative_to(tmp_path).with_suffix("").as_posix() for file in found.files}
-    inside = {f"own/around/{name}" for name in ("__init__", "deeper", "deepest", "last")}
+    inside = {f"own_package/around/{name}" for name in ("__init__", "deeper", "deepest", "last")}
     assert names == {"own_main", "own_helper", "own_late", *inside}
     assert found.packages == ("numpy",)
     (tmp_path / "own_helper.py").write_text("number = 5")
