@@ -46,8 +46,8 @@ def _deciding(scenario: str, data: str = "cifar10", **parameters: Any) -> Play:
 
 
 def _one_split(data: str, part: str) -> Play:
-    """All rules on one partition; two seeds, since that is an hour for the six of them."""
-    return _deciding("market_comparison", data, splits=(part.lower(),), seeds=2)
+    """All rules on one partition, three seeds."""
+    return _deciding("market_comparison", data, splits=(part.lower(),), seeds=3)
 
 
 def _recorded(what: str, scenario: str, data: str = "cifar10") -> Evidence:
