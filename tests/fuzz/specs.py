@@ -2,8 +2,8 @@
 
     python -m tests.fuzz.specs --inputs 10000
 
-Every hundredth input goes to a process of its own, as a user's would; of the scenarios all words are read, and every
-tenth is run.
+Every hundredth input goes to a process of its own, as a user's would (but no sweep that runs, which may rightly take
+long); of the scenarios all words are read, and every tenth is run.
 """
 
 from __future__ import annotations
@@ -29,9 +29,13 @@ import pytest
 
 from fedabm.cli import run as run_command
 from fedabm.study import library, study
+from fedabm.sweep import plan
 from tests.fuzz.mutations import ODD_NUMBERS, ODD_TEXTS, broken, mutated, odd, other_numbers, toml
 from tests.fuzz.trying import GOOD, Verdict, attempt, judged
 from tests.scenarios.test_scenarios import FEW
+
+#: more runs than that are long work that anybody may ask for, and no hang
+MOST_RUNS = 200
 
 #: what a game is put together from; every combination is a game, though some are refused
 MECHANISMS = (
@@ -217,11 +221,13 @@ def fuzz(count: int, seed: int = 0, *, apart: int = 100, run: int = 10) -> Itera
     rng = random.Random(seed)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
         patch.setattr(study, "_draw", lambda *given: given[-1].touch())  # pictures take most of the time
+        patch.setattr(plan, "MOST_RUNS", MOST_RUNS)
         folder = Path(name)
         runs = 0
         for number, one in enumerate(inputs(rng, folder, count)):
             runs += one.words[0] == "run"
-            alone = number % apart == apart - 1 and (one.words[0] != "run" or runs % run == 0)
+            really = runs % run == 0 if one.words[0] == "run" else "--quiet" not in one.words
+            alone = number % apart == apart - 1 and really
             yield one, tried(one, folder, apart=alone, really=runs % run == 0)
 
 

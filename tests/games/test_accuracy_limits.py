@@ -4,6 +4,7 @@ import pytest
 
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import JointQuadratic, PowerLaw, RandomDiscovery
+from fedabm.games.costs import Linear
 from fedabm.strategies import Honest, Liar
 from fedabm.study import library
 
@@ -15,6 +16,7 @@ from fedabm.study import library
         (lambda: RandomDiscovery([[0.5, 0.2], [0.3, 1e300]]), "sampling probabilities must be at most"),
         (lambda: JointQuadratic(target=(1.0, 1e154)), "largest target must lie between"),
         (lambda: Liar(Honest(), cost_factor=1.7e308), "cost_factor must be a single number up to"),
+        (lambda: Linear(1e300).scaled(1e100), "cost rate must be zero or a positive number, got inf"),
         (lambda: library.find("a" * 5000), "unknown scenario"),
     ],
 )

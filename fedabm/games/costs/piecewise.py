@@ -68,7 +68,8 @@ class PiecewiseCost(Cost):
     def scaled(self, factor: float) -> PiecewiseCost:
         """The cost multiplied by a factor, as a liar would state it."""
         if self.owners is not None:
-            return PiecewiseCost(self.starts, factor * self.bends, factor * self.jumps, factor * self.fixed)
+            with np.errstate(over="ignore"):  # what is infinite is refused in one line
+                return PiecewiseCost(self.starts, factor * self.bends, factor * self.jumps, factor * self.fixed)
         bends, jumps = (tuple(factor * number for number in numbers) for numbers in (self.bends, self.jumps))
         return PiecewiseCost(self.starts, bends, jumps, factor * self.fixed)
 

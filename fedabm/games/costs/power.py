@@ -91,7 +91,8 @@ class PowerCost(Cost):
 
     def scaled(self, factor: Any) -> PowerCost:
         """The cost multiplied by a factor, as a liar would state it."""
-        return PowerCost(self.rate * factor, self.exponent, self.fixed * factor)
+        with np.errstate(over="ignore"):  # what is infinite is refused in one line
+            return PowerCost(self.rate * factor, self.exponent, self.fixed * factor)
 
     @property
     def columns(self) -> tuple[NDArray, ...]:
