@@ -1,4 +1,4 @@
-"""A step, its certified gap and its frames take memory in proportion to the number of owners, as a rule of sums must."""
+"""A step, its certified gap and its frames take memory in proportion to the number of owners."""
 
 import tracemalloc
 
