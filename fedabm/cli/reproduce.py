@@ -50,18 +50,25 @@ def _terminal() -> Console:
 
 
 def _listed(rows: list[Row]) -> list[dict[str, str]]:
-    """Per row how large what its verdict rests on is, and where that comes from."""
+    """Per row how large what its verdict rests on is, where that comes from, and what recorded runs say."""
     return [{"id": one.id, "claim": one.claim, **_rests_on(one)} for one in rows]
 
 
 def _rests_on(one: Row) -> dict[str, str]:
     known = records_of(one.decisive)
     if known:
-        return {"size": ", ".join(sorted({record.size for record in known})), "from": known[0].origin}
+        size = ", ".join(sorted({record.size for record in known}))
+        return {"size": size, "verdict": _read(one), "from": known[0].origin}
     wanted = f"; decided by: {one.decisive[0].command}" if one.decisive else ""
     if one.plays:
-        return {"size": "quick", "from": f"trained when asked: {one.plays[0].command}{wanted}"}
-    return {"size": "closed form" if one.kind == "c" else "none", "from": f"computed when asked{wanted}"}
+        return {"size": "quick", "verdict": "", "from": f"trained when asked: {one.plays[0].command}{wanted}"}
+    size = "closed form" if one.kind == "c" else "none"
+    return {"size": size, "verdict": "", "from": f"computed when asked{wanted}"}
+
+
+def _read(one: Row) -> str:
+    """What the recorded runs of a row say; nothing where more is computed than read."""
+    return one.check(Budget("quick", 1, trains=False)).verdict if one.kind == "t" else ""
 
 
 def _check(file: Path, words: list[str]) -> None:

@@ -19,7 +19,7 @@ from fedabm.learning.engine.engine import Engine
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import ShapleyShare
 
-__all__ = ["Preset", "Size", "Sizes", "choose", "engine_for", "spread"]
+__all__ = ["Preset", "Size", "Sizes", "choose", "engine_for", "more_seeds", "spread"]
 
 #: how large a trained scenario is run: in minutes, so that it decides the claim on an ordinary machine, as in the paper
 Sizes = Literal["quick", "decisive", "paper"]
@@ -116,3 +116,26 @@ def spread(values: Array) -> tuple[float, float]:
     if len(values) < 2:
         return float(values.mean()), float("nan")
     return float(values.mean()), float(t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def more_seeds(gap: float, width: float, seeds: int, most: int = 1000) -> str:
+    """How many seeds would tell a gap of this size, if gap and deviation stay what `seeds` of them show, in words.
+
+    `width` is half the 95% interval of the gap, t(n - 1) s / sqrt(n): the least n is looked for whose interval leaves
+    out 0.
+
+    >>> more_seeds(0.1, 0.2, 3)
+    'about 7 seeds instead of 3, if gap and deviation stay as they are'
+    >>> more_seeds(0.001, 0.2, 3)
+    'more than 1000 seeds: the gap is next to nothing'
+    """
+    from scipy.stats import t
+
+    if seeds < 2 or not np.isfinite(width):
+        return "at least 3 seeds: one has no spread"
+    deviation = width * np.sqrt(seeds) / t.ppf(0.975, seeds - 1)
+    counts = np.arange(seeds, most + 1)
+    enough = counts[t.ppf(0.975, counts - 1) * deviation / np.sqrt(counts) < abs(gap)]
+    if not len(enough):
+        return f"more than {most} seeds: the gap is next to nothing"
+    return f"about {enough[0]} seeds instead of {seeds}, if gap and deviation stay as they are"

@@ -32,7 +32,7 @@ def test_markdown_has_a_line_per_row_and_keeps_signs() -> None:
     results = results_of_each_kind()
     page = markdown(results, TINY, dict.fromkeys((result.id for result in results), "c"))
     lines = [line for line in page.splitlines() if line.startswith("| K0")]
-    assert len(lines) == 5
+    assert len(lines) == len(VERDICTS)
     assert r"| K00 | a \| b | m\* | v\_1 \< [2] | **reproduced** | why | `fedabm run gpt3` | quick |" in lines
     assert "| FAILED | 1 |" in page
     assert "## 003 Karimireddy" in page
@@ -45,9 +45,9 @@ def test_console_shows_every_row_and_counts() -> None:
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert all(result.id in text for result in results)
     assert "v_1 < [2]" in text
-    assert text.count("fedabm run gpt3") == 5
+    assert text.count("fedabm run gpt3") == len(VERDICTS)
     each = ", ".join(f"1 {verdict}" for verdict in VERDICTS)
-    assert f"5 rows in 2 s: {each}" in text
+    assert f"{len(VERDICTS)} rows in 3 s: {each}" in text
     assert "FAILED" not in counts(results[:1])
 
 
@@ -58,7 +58,7 @@ def reproduce_command(*words: str) -> int:
 @pytest.fixture
 def few(monkeypatch):
     """Only three fast rows, with few instances."""
-    chosen = [one for one in ledger() if one.id in ("R02", "K13", "P28a")]
+    chosen = [one for one in ledger() if one.id in ("R02", "K13", "M12")]
     monkeypatch.setattr(command, "ledger", lambda: chosen)
     monkeypatch.setitem(BUDGETS, "quick", TINY)
 
@@ -67,7 +67,7 @@ def test_json_is_a_list_of_objects_with_the_agreed_fields(few, capsys) -> None:
     assert reproduce_command("--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert [list(one) for one in found] == [FIELDS] * 3
-    assert [one["id"] for one in found] == ["R02", "K13", "P28a"]
+    assert [one["id"] for one in found] == ["M12", "R02", "K13"]
     assert all(isinstance(one["seconds"], float) for one in found)
 
 
@@ -80,7 +80,7 @@ def test_failed_rows_give_exit_code_1(few, capsys, monkeypatch) -> None:
 def test_the_page_is_written(few, capsys, tmp_path) -> None:
     assert reproduce_command("--write", str(tmp_path / "page.md")) == 0
     page = (tmp_path / "page.md").read_text()
-    assert all(f"| {id} |" in page for id in ("R02", "K13", "P28a"))
+    assert all(f"| {id} |" in page for id in ("R02", "K13", "M12"))
     assert "3 rows" in capsys.readouterr().out
 
 
@@ -112,7 +112,8 @@ def test_rows_are_chosen_by_paper_id_and_the_beginning_of_their_claim() -> None:
 def test_the_list_says_what_every_row_rests_on(few, capsys) -> None:
     assert reproduce_command("--list", "--json") == 0
     listed = {one["id"]: one for one in json.loads(capsys.readouterr().out)}
-    assert listed["R02"]["size"] == "closed form"
+    assert [listed["R02"][name] for name in ("size", "verdict")] == ["closed form", ""]
+    assert [listed["M12"][name] for name in ("size", "verdict")] == ["decisive", "undecided"]
     assert reproduce_command("--list", "K13") == 0
     assert "1 rows, 0 recorded" in capsys.readouterr().out
 

@@ -13,7 +13,20 @@ from fedabm.mechanisms import ContributionSubsidy, cost_sharing
 from fedabm.mechanisms.base import mean_of_others
 from fedabm.mechanisms.market import SquareRootGain
 from fedabm.mechanisms.value_shaping import Ramp
-from fedabm.papers.ledger.rows import PAPERS, Budget, Finding, Row, corrected, holds, not_run, refuted, row
+from fedabm.papers.ledger.render import _STYLES
+from fedabm.papers.ledger.rows import (
+    PAPERS,
+    VERDICTS,
+    Budget,
+    Finding,
+    Row,
+    corrected,
+    holds,
+    not_run,
+    refuted,
+    row,
+    undecided,
+)
 from fedabm.papers.ledger.runner import ledger, reproduce
 from fedabm.papers.ledger.trials import Tally, agree, numbers, trials
 from fedabm.study.library import find
@@ -128,6 +141,10 @@ def test_verdicts_follow_from_what_holds() -> None:
     cases = [refuted("", right, "", as_printed=printed).verdict for right in (True, False) for printed in (False, True)]
     assert cases == ["not reproducible", "FAILED", "FAILED", "FAILED"]
     assert not_run("needs a GPU").verdict == "not run here"
+    assert undecided("1 +- 2", "within the spread", "9 seeds") == Finding(
+        "1 +- 2", "undecided", "within the spread; what would decide: 9 seeds"
+    )
+    assert set(_STYLES) == set(VERDICTS)
 
 
 def test_instances_are_repeatable_and_what_is_not_a_number_violates() -> None:

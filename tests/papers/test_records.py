@@ -73,7 +73,7 @@ def test_a_record_is_made_read_and_replayed(small, tmp_path, monkeypatch, capsys
     assert (small.size, small.manifest["short"]["steps"]) == ("default", 2)
     assert small.rounds.columns.tolist() == ["label", "turn", "seed", "step", "contribution", "accuracy", "welfare"]
     assert sorted(small.rounds["seed"].unique()) == [3, 4]
-    assert set(small.tables) == {"summary", "order"}
+    assert set(small.tables) == {"summary", "order", "rounds"}
     monkeypatch.setattr(records, "home", lambda: tmp_path)
     play = Play.of("welfare_by_subsidy", data="digits", seeds=2, subsidies=(0.0, 2.0))
     found = records.record_of(play)

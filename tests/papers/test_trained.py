@@ -7,7 +7,7 @@ import pytest
 
 from fedabm.papers.doshi2025.order import order_verdict
 from fedabm.papers.doshi2025.trained_rows import decided, rising, settled, welfare
-from fedabm.papers.ipfl2025.judges import Evidence, attacked, best_of_all, improved, inclusive, lying, rational
+from fedabm.papers.ipfl2025.judges import Evidence, inclusive
 from fedabm.papers.ledger import training
 from fedabm.papers.ledger.records import records_of
 from fedabm.papers.ledger.rows import Budget, Play, Row
@@ -23,10 +23,9 @@ from fedabm.papers.murhekar2025.trained_rows import (
     reciprocal_at_length,
     stages_at_length,
 )
+from fedabm.papers.presets import more_seeds
 from fedabm.study.library import find
 from tests.papers.rows import TINY, TRAINED
-
-TINY_SET, SMALL, LARGE = (Evidence("Some set", can, "fedabm run x") for can in ("nothing", "confirm", "decide"))
 
 
 def test_rows_that_need_training_say_so_and_how() -> None:
@@ -45,6 +44,24 @@ def test_every_play_is_one_that_its_scenario_takes() -> None:
         assert words[:3] == ["fedabm", "run", play.scenario]
         assert find(play.scenario).parameters(words[4::2]) == {**find(play.scenario).defaults, **dict(play.parameters)}
         assert dict(play.parameters).get("preset", "quick") == "quick"
+
+
+def test_what_was_run_at_the_size_that_decides_never_reads_not_run_here() -> None:
+    recorded = [one for one in ledger() if one.decisive and records_of(one.decisive)]
+    results = reproduce(recorded, TINY)
+    assert {"D13", "M12", "R23"} <= {one.id for one in results if one.verdict == "undecided"}
+    for one in results:
+        assert one.verdict not in ("not run here", "FAILED"), one
+        assert (one.verdict == "undecided") == ("what would decide: " in one.reason), one
+
+
+def test_more_seeds_are_asked_for_by_the_gap_and_its_deviation() -> None:
+    """A deviation of 1 needs sqrt(n) > t(n - 1): 7 seeds (2.4469 < 2.6458), not 6 (2.5706 > 2.4495)."""
+    width = 4.302653 / 3**0.5
+    assert more_seeds(1.0, width, 3).startswith("about 7 seeds instead of 3")
+    assert more_seeds(-1.0, width, 3) == more_seeds(1.0, width, 3)
+    assert more_seeds(1e-3, width, 3).startswith("more than 1000 seeds")
+    assert more_seeds(0.5, float("nan"), 1).startswith("at least 3 seeds")
 
 
 @pytest.fixture
@@ -75,144 +92,36 @@ def test_absent_data_are_named_and_nothing_is_played(monkeypatch, tmp_path) -> N
 
 def test_a_play_is_trained_in_another_process_and_judged(monkeypatch) -> None:
     small = Play.of("inclusive_market", attack="gaussian", seeds=1)
+    evidence = Evidence("Some set", "confirm", "fedabm run x")
     told: list[str] = []
-    row_ = Row("X1", "t", "", "", "", lambda budget: inclusive(tables(small), SMALL), (small,))
+    row_ = Row("X1", "t", "", "", "", lambda budget: inclusive(tables(small), evidence), (small,))
     (found,) = reproduce([row_], Budget("quick", 4), workers=1, told=told.append)
     assert (found.verdict, "12 owners" in found.ours) == ("reproduced", True), found
     assert told == ["trained: fedabm run inclusive_market --set attack=gaussian --set seeds=1"]
 
 
-def comparison(utility: float, accuracy: float) -> dict[str, pd.DataFrame]:
-    rows = [
-        ("cluster", "Local", 2, 0.5, 0.0),
-        ("cluster", "FedAvg", 2, 0.7, 3.0),
-        ("cluster", "FedAMP", 2, 0.6, 1.0),
-        ("cluster", "iPFL", 2, accuracy, utility),
-    ]
-    table = pd.DataFrame(rows, columns=["split", "label", "seeds", "accuracy", "utility"])
-    return {"summary": table.assign(**{"accuracy s.d.": 0.01})}
-
-
-@pytest.mark.parametrize(
-    ("utility", "accuracy", "evidence", "verdict"),
-    [
-        (4.0, 0.72, SMALL, "reproduced"),
-        (4.0, 0.695, SMALL, "reproduced"),
-        (4.0, 0.68, SMALL, "not run here"),
-        (2.0, 0.72, SMALL, "not run here"),
-        (4.0, 0.72, TINY_SET, "not run here"),
-        (4.0, 0.695, LARGE, "reproduced"),
-        (4.0, 0.68, LARGE, "not run here"),
-        (2.0, 0.72, LARGE, "not reproducible"),
-    ],
-)
-def test_figure_2_needs_the_highest_utility_and_comparable_accuracy(
-    utility: float, accuracy: float, evidence: Evidence, verdict: str
-) -> None:
-    found = best_of_all(comparison(utility, accuracy), evidence, "Cluster", 9)
-    assert (found.verdict, "best other FedAvg 70 +- 1" in found.ours) == (verdict, True)
-    ahead = f"ahead of FedAMP by {100 * (accuracy - 0.6):+.2f} points and {utility - 1:+.4g} in utility"
-    assert ahead in found.ours
-    assert (verdict == "not run here") == ("at the paper's size: fedabm run x" in found.reason)
-
-
-@pytest.mark.parametrize(("moved", "verdict"), [(0.05, "reproduced"), (0.06, "not run here")])
-def test_what_decides_has_settled(moved: float, verdict: str) -> None:
-    found = comparison(4.0, 0.72)
-    found["summary"]["moved"] = [0.0, 0.9, 0.9, moved]
-    assert best_of_all(found, LARGE, "Cluster", 9).verdict == verdict
-    assert best_of_all(found, SMALL, "Cluster", 9).verdict == "reproduced"
-
-
-@pytest.mark.parametrize(
-    ("least", "median", "verdict"), [(0.5, 2.0, "reproduced"), (0.0, 1.0, "reproduced"), (-0.1, 1.0, "not run here")]
-)
-def test_figure_3_allows_no_loser(least: float, median: float, verdict: str) -> None:
-    columns = ["label", "owners", "least", "median", "most", "lose"]
-    rows = [("Local", 9, 0, 0, 0, 0), ("FedAvg", 9, -4, 1, 3, 0.5), ("iPFL", 9, least, median, 9, float(least < 0))]
-    assert rational(pd.DataFrame(rows, columns=columns), SMALL).verdict == verdict
-
-
-def attacks(points: float, loses: int, rival: float = -9.0) -> dict[str, pd.DataFrame]:
-    names = ["points", "worst seed", "attacker utility before", "attacker utility", "attacker exports"]
-    names += ["seeds in which the attacker loses", "seeds"]
-    rows = [
-        ("iPFL", "shuffle", points, points - 0.3, 20.0, 0.0, 0.0, loses, 3),
-        ("Ditto", "shuffle", rival, rival, -9.0, -10.0, 8.0, 3, 3),
-    ]
-    return {"summary": pd.DataFrame(rows, columns=["rule", "attack", *names])}
-
-
-@pytest.mark.parametrize(
-    ("points", "loses", "quick", "decided"),
-    [
-        (-0.9, 3, "reproduced", "reproduced"),
-        (-1.1, 3, "not run here", "not run here"),
-        (0.0, 2, "not run here", "not reproducible"),
-    ],
-)
-def test_figure_4_needs_benign_owners_unharmed_and_a_poorer_attacker(points, loses, quick, decided) -> None:
-    found = attacks(points, loses)
-    assert attacked(found, SMALL, "shuffle").verdict == quick
-    assert attacked(found, LARGE, "shuffle").verdict == decided
-    assert "under no rival are both so" in attacked(found, LARGE, "shuffle").reason
-    assert "so it is under Ditto" in attacked(attacks(points, loses, rival=0.0), LARGE, "shuffle").reason
-
-
-def test_a_lie_that_pays_in_a_seed_is_not_called_reproduced() -> None:
-    def lies(change: float, paid: int) -> dict[str, pd.DataFrame]:
-        names = ["who", "lie", "factor", "honest", "utility", "change", "best seed", "paid in seeds"]
-        rows = [("alone", "cost", 2.0, 9.0, 8.0, -1.0, -1.0, 0)]
-        rows += [("alone", "cost", 5.0, 9.0, 9.0 + change, change, 0.99 if paid else change, paid)]
-        table = pd.DataFrame(rows, columns=names).assign(accuracy=0.7, points=-1.0, seeds=3)
-        return {"summary": table}
-
-    tales = [lying(lies(*case), SMALL, "cost", (2.0, 5.0)) for case in ((-2.0, 0), (0.0, 0), (-2.0, 1), (2.0, 3))]
-    assert [one.verdict for one in tales] == ["reproduced", "reproduced", "not run here", "not run here"]
-    assert "pays: 5 in 1 of 3 seeds, at most +0.99" in tales[2].reason
-    assert tales[0].ours == "Some set, 3 seeds: honest 9 (71.0 %); 2: 8 (70.0 %), 5: 7 (70.0 %)"
-    assert lying(lies(2.0, 3), LARGE, "cost", (2.0, 5.0)).verdict == "not reproducible"
-
-
-@pytest.mark.parametrize(
-    ("sold", "points", "isolated", "better"),
-    [
-        (0.0, 10.0, "reproduced", "reproduced"),
-        (0.5, 10.0, "not reproducible", "reproduced"),
-        (0.0, -1.0, "reproduced", "not run here"),
-    ],
-)
-def test_figure_5_needs_an_isolated_attacker_and_better_buyers(
-    sold: float, points: float, isolated: str, better: str
-) -> None:
-    names = ["role", "points", "points s.d.", "payment", "least utility", "imports a round", "exports a round"]
-    rows = [("buyer", points, 1.0, -5.0, 1.0, 2.0, 0.0), ("seller", 0.0, 0.5, 5.0, 5.0, 0.0, 1.0)]
-    rows += [("trader", 5.0, 0.1, 0.0, 1.0, 1.0, 1.0), ("attacker", -60.0, 2.0, 0.0, 0.0, 0.0, sold)]
-    table = {"summary": pd.DataFrame(rows, columns=names).assign(seeds=3)}
-    assert (inclusive(table, LARGE).verdict, improved(table, LARGE).verdict) == (isolated, better)
-    assert (inclusive(table, SMALL).verdict == "reproduced") == (sold == 0)
-    assert (improved(table, SMALL).verdict == "reproduced") == (points > 0)
-
-
 def test_the_order_of_protocols_must_exceed_the_spread() -> None:
     def table(pair: str) -> dict[str, pd.DataFrame]:
         pairs = ["FedBR-BG >= FedBR", "FedBR >= MWFed", "FedBR >= FedAvg", "MWFed >= FedAvg"]
-        order = dict.fromkeys(pairs, ["holds"] * 2) | {name.replace(">=", "-"): ["0.1 +- 0.01"] * 2 for name in pairs}
+        order = dict.fromkeys(pairs, ["holds"] * 2) | {name.replace(">=", "-"): ["0.1 +- 0.2"] * 2 for name in pairs}
         order["FedBR >= MWFed"] = ["holds", pair]
         names = ["FedAvg", "MWFed", "FedBR", "FedBR-BG"]
         details = {"protocol": names, "utility": [1.0, 2.0, 3.0, 4.0], "data used %": 5.0}
-        return {"order": pd.DataFrame(order), "details": pd.DataFrame(details)}
+        rounds = pd.DataFrame({"label": "MWFed", "seed": [0, 1, 2, 2]})
+        return {"order": pd.DataFrame(order), "details": pd.DataFrame(details), "rounds": rounds}
 
     verdicts = {
         "holds": "reproduced",
         "does not hold": "not reproducible",
-        "holds on average, within the spread over seeds": "not run here",
-        "does not hold, within the spread over seeds": "not run here",
-        "one seed decides nothing": "not run here",
+        "holds on average, within the spread over seeds": "undecided",
+        "does not hold, within the spread over seeds": "undecided",
+        "one seed decides nothing": "undecided",
     }
-    assert {words: order_decided(table(words), "mnist", "", "").verdict for words in verdicts} == verdicts
-    within = order_decided(table("one seed decides nothing"), "mnist", "", "")
+    assert {words: order_decided(table(words), "mnist", "").verdict for words in verdicts} == verdicts
+    within = order_decided(table("holds on average, within the spread over seeds"), "mnist", "")
     assert "not beyond the spread over seeds: FedBR >= MWFed" in within.reason
+    assert within.reason.endswith(f"what would decide: FedBR >= MWFed: {more_seeds(0.1, 0.2, 3)}")
+    assert "mean over 3 seeds" in within.ours
     small = ordered(table("holds"), "cifar10", "", "fedabm run x")
     assert (small.verdict, small.ours[:9], "do not decide" in small.reason) == ("not run here", "CIFAR-10,", True)
 
@@ -234,28 +143,30 @@ def doshi_tables(gap: float, width: float, full: float) -> dict[str, pd.DataFram
     [
         (0.5, 0.2, "reproduced"),
         (-0.5, 0.2, "not reproducible"),
-        (0.1, 0.2, "not run here"),
-        (0.5, float("nan"), "not run here"),
+        (0.1, 0.2, "undecided"),
+        (0.5, float("nan"), "undecided"),
     ],
 )
 def test_figure_1_is_decided_by_paired_gaps_and_never_by_what_is_equal_bit_for_bit(
     gap: float, width: float, verdict: str
 ) -> None:
-    found = decided(doshi_tables(gap, width, 1.0), data="cifar10", command="fedabm run x")
+    found = decided(doshi_tables(gap, width, 1.0), data="cifar10")
     assert found.verdict == verdict
     assert "FedAvg - 2P-UPBReD = +0 +- 0: equal, bit for bit: no evidence" in found.ours
     assert "no evidence" in found.reason
-    assert settled(doshi_tables(gap, width, 1.0), "").verdict == verdict
-    assert settled(doshi_tables(0.5, 0.2, 2.0), "").verdict == "not reproducible"
+    assert ("what would decide" in found.reason) == (verdict == "undecided")
+    assert settled(doshi_tables(gap, width, 1.0)).verdict == verdict
+    assert settled(doshi_tables(0.5, 0.2, 2.0)).verdict == "not reproducible"
 
 
-@pytest.mark.parametrize(("few", "verdict"), [(0.5, "reproduced"), (0.1, "not run here"), (-0.5, "not reproducible")])
+@pytest.mark.parametrize(("few", "verdict"), [(0.5, "reproduced"), (0.1, "undecided"), (-0.5, "not reproducible")])
 def test_a_panel_about_the_number_of_owners_needs_five_and_ten(few: float, verdict: str) -> None:
     both = doshi_tables(few, 0.2, 1.0), doshi_tables(0.5, 0.2, 1.0)
-    found = decided(*both, data="sent140", command="fedabm run x")
+    found = decided(*both, data="sent140")
     assert found.verdict == verdict
     assert "Sent140 (for Twitter), 5 owners" in found.ours
     assert "; 10 owners" in found.ours
+    assert ("within the spread over seeds with 5 owners;" in found.reason) == (verdict == "undecided")
 
 
 @pytest.mark.parametrize(
@@ -354,7 +265,7 @@ def test_stages_must_balance_and_settle() -> None:
         columns = {"|sum of payments|": unbalanced, "|marginal utility|": marginal, "batches of an owner": 2.0}
         return stages_at_length({"summary": pd.DataFrame([{**columns, "accuracy": 0.5}] * 2)}).verdict
 
-    assert [staged(0.0, 1e-4), staged(0.0, 0.02)] == ["reproduced", "not run here"]
+    assert [staged(0.0, 1e-4), staged(0.0, 0.02)] == ["reproduced", "undecided"]
     assert [staged(0.1, 1e-4), staged(0.1, 0.02)] == ["FAILED"] * 2
 
 

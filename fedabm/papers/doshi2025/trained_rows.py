@@ -12,8 +12,9 @@ from typing import Any
 import pandas as pd
 
 from fedabm.papers.doshi2025.order import order_verdict
-from fedabm.papers.ledger.rows import Finding, Play
-from fedabm.papers.ledger.training import Tables, judged, paper, seeds, trained, undecided
+from fedabm.papers.ledger.rows import Finding, Play, undecided
+from fedabm.papers.ledger.training import Tables, judged, paper, seeds, too_small, trained
+from fedabm.papers.presets import more_seeds
 
 __all__ = ["decided", "rising", "settled", "strategic", "welfare"]
 
@@ -48,29 +49,36 @@ def _decisive(what: str, data: str) -> Play:
     return Play.of(f"welfare_by_{what}", preset="decisive", data=data, **more)
 
 
-def decided(*found: Tables, data: str, command: str) -> Finding:
+def decided(*found: Tables, data: str) -> Finding:
     """Figure 1 at the decisive size: whether two phases beat one, paired over seeds; the authors' order beside it.
 
     By a study of ten owners; before it, one of five where the panel is about their number.
     """
-    told = [_order(one, count) for one, count in zip(found, (5, 10)[-len(found) :], strict=True)]
-    ours = f"{_NAMES[data]}, {'; '.join(words for words, _ in told)}"
-    claims, note = {claim for _, claim in told}, _BIT_FOR_BIT + _times(found[-1])
+    counts = (5, 10)[-len(found) :]
+    told = {count: _order(one, count) for one, count in zip(found, counts, strict=True)}
+    ours = f"{_NAMES[data]}, {'; '.join(words for words, _ in told.values())}"
+    claims = {str(gap["verdict"]) for _, gap in told.values()}
+    note = _BIT_FOR_BIT + _times(found[-1])
     if "does not hold" in claims:
         return Finding(ours, "not reproducible", note)
     if claims == {"holds"}:
         return Finding(ours, "reproduced", note + (_MORE if (len(found), data) == (2, "femnist_digits") else ""))
-    return undecided(ours, f"2P-UPBReD - UPBReD is within the spread over seeds; {note}", command)
+    doubtful = {count: gap for count, (_, gap) in told.items() if gap["verdict"] != "holds"}
+    where = " and ".join(f"{count} owners" for count in doubtful)
+    remedy = "; ".join(
+        f"{count} owners: {more_seeds(gap['ours'], gap['+-'], int(gap['seeds']))}" for count, gap in doubtful.items()
+    )
+    return undecided(ours, f"2P-UPBReD - UPBReD is within the spread over seeds with {where}; {note}", remedy)
 
 
-def _order(found: Tables, owners: int) -> tuple[str, str]:
-    """Welfare and its paired differences in words, and what follows for two phases against one."""
+def _order(found: Tables, owners: int) -> tuple[str, pd.Series]:
+    """Welfare and its paired differences in words, and the difference of two phases and one."""
     order = found["order"].set_index(["better", "worse"])
     ends = found["summary"].groupby("protocol", sort=False).last()["welfare"]
     shown = ", ".join(f"{name} {value:.4g}" for name, value in ends.items())
     gaps = "; ".join(f"{a} - {b} = {_gap(row)}: {row['verdict']}" for (a, b), row in order.iterrows())
     words = f"{owners} owners, {seeds(found['order'])}: welfare {shown}; paired: {gaps}"
-    return words, order.loc[("2P-UPBReD", "UPBReD"), "verdict"]
+    return words, order.loc[("2P-UPBReD", "UPBReD")]
 
 
 def _gap(row: pd.Series) -> str:
@@ -100,7 +108,7 @@ def welfare(found: Tables, against: str, data: str, why: str, command: str) -> F
         f"{_NAMES[data]}, {count} owners, {seeds(table)}, beta = 2: welfare {shown}: "
         f"2P-UPBReD {equal} FedAvg and {beats} UPBReD"
     )
-    return undecided(ours, f"{why}; {_BIT_FOR_BIT}", command)
+    return too_small(ours, f"{why}; {_BIT_FOR_BIT}", command)
 
 
 def _figure_1() -> None:
@@ -125,7 +133,7 @@ def _panel(id: str, name: str, what: str, words: str) -> None:
         lambda found: welfare(found, what, played, why, command),
         command,
         decisive=tuple(_decisive(study, _DECISIVE[name]) for study in studies),
-        decide=lambda *found: decided(*found, data=_DECISIVE[name], command=command),
+        decide=lambda *found: decided(*found, data=_DECISIVE[name]),
     )
 
 
@@ -160,10 +168,10 @@ def strategic(found: Tables, command: str) -> Finding:
         f"on (of 0, 0.5, 1, 1.5, 2); welfare FedAvg {ends['FedAvg']:.4g}, strategic {ends['FedAvgStrategic']:.4g}"
     )
     why = "small runs on another set; in phase 1 the largest cost is the limit, which lies below zeta + tau if tau > 0"
-    return undecided(ours, why, command)
+    return too_small(ours, why, command)
 
 
-def settled(found: Tables, command: str) -> Finding:
+def settled(found: Tables) -> Finding:
     """Section 5 at the decisive size: everything is given from beta = zeta on, and strategic owners spoil FedAvg.
 
     The latter is judged by FedAvgStrategic as printed, which is what the authors ran; once owners settle they give next
@@ -185,9 +193,11 @@ def settled(found: Tables, command: str) -> Finding:
         "tau was not measured: zeta + tau exceeds zeta = 1, the largest cost, if more data can hurt anybody; judged by "
         "strategic owners as printed, a criterion chosen after this run, in which settled owners decide nothing"
     )
-    verdict = order_verdict(-printed["less FedAvg"], printed["gap +-"])
+    gap, width = -printed["less FedAvg"], printed["gap +-"]
+    verdict = order_verdict(gap, width)
     if verdict == "undecided":
-        return undecided(ours, f"within the spread over seeds; {note}", command)
+        remedy = more_seeds(gap, width, int(table["seeds"].max()))
+        return undecided(ours, f"what FedAvg loses is within the spread over seeds; {note}", remedy)
     holds = verdict == "holds" and least <= 1
     return Finding(ours, "reproduced" if holds else "not reproducible", note)
 
@@ -213,7 +223,7 @@ def _all() -> None:
         lambda found: strategic(found, full),
         full,
         decisive=(_decisive("subsidy", "cifar10"),),
-        decide=lambda found: settled(found, full),
+        decide=settled,
     )
 
 

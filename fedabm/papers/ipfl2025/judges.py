@@ -5,6 +5,9 @@ claim is about the rule of the market), or "decide" it, either way.  The recorde
 if owners' utilities moved by at most 5% in the last round, which then counts for the rounds left out.  Their models
 have had 400 or 800 local steps of the paper's 10,000, so that an accuracy can confirm a claim and not refute it: what
 fails by accuracy alone stays open.
+
+All accuracies are those of the last round.  A mean over seeds decides nothing where seeds disagree: "highest" means
+highest in every seed, "better" beyond the spread over seeds, and a lie or an attack must not pay in any.
 """
 
 from __future__ import annotations
@@ -15,8 +18,9 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from fedabm.papers.ledger.rows import Finding
-from fedabm.papers.ledger.training import Tables, seeds, undecided
+from fedabm.papers.ledger.rows import Finding, undecided
+from fedabm.papers.ledger.training import Tables, on_a_gpu, seeds, too_small
+from fedabm.papers.presets import more_seeds, spread
 
 __all__ = ["Evidence", "attacked", "best_of_all", "improved", "inclusive", "languages", "lying", "rational"]
 
@@ -28,35 +32,52 @@ _SETTLED = 0.05
 
 @dataclass(frozen=True)
 class Evidence:
-    """Which run speaks: on what, what it can do for a claim, the command for the paper's size, and what else to say."""
+    """Which run speaks: on what, what it can do for a claim, the command for the paper's size, and what else to say.
+
+    `decisive` says that it is one of the runs at that size; `rounds` is how many it stands for, if more than it has.
+    """
 
     what: str
     can: Literal["nothing", "confirm", "decide"]
     command: str
     note: str = ""
+    decisive: bool = False
+    rounds: int | None = None
 
     def verdict(
-        self, ours: str, claim: bool, criterion: str, *, moved: float = 0.0, by_accuracy: bool = False
+        self,
+        ours: str,
+        claim: bool,
+        criterion: str,
+        *,
+        moved: float = 0.0,
+        by_accuracy: bool = False,
+        within: str = "",
     ) -> Finding:
         """What follows if the claim holds in the run, or does not.
 
-        `moved` says by which share utilities moved in the last round, `by_accuracy` that nothing else fails.
+        `moved` says by which share utilities moved in the last round, `by_accuracy` that nothing else fails, and
+        `within` how many seeds it takes where what the claim turns on is within the spread over seeds.
         """
         note = "; ".join(filter(None, (criterion, self.note)))
-        if self.can == "decide" and moved > _SETTLED:
-            return undecided(
-                ours, f"trade has not settled: utilities moved by {100 * moved:.0f} % at last ({note})", self.command
-            )
-        if self.can == "decide" and by_accuracy and not claim:
-            return undecided(ours, f"accuracies at this length cannot refute the claim ({note})", self.command)
         if self.can == "nothing":
             small = self.note or "a small part of the set and a small network do not decide"
-            return undecided(ours, f"{small} (here the claim {'holds' if claim else 'does not hold'})", self.command)
-        if self.can == "confirm" and not claim:
-            return undecided(
-                ours, f"the claim does not hold in this run, which is too small to refute it ({note})", self.command
-            )
+            return self._open(ours, f"{small} (here the claim {'holds' if claim else 'does not hold'}: {criterion})")
+        if self.decisive and moved > _SETTLED:
+            return self._open(ours, f"trade has not settled: utilities moved by {100 * moved:.0f} % at last ({note})")
+        if self.decisive and within:
+            return undecided(ours, f"within the spread over seeds ({note})", within)
+        if not claim and self.can == "confirm":
+            return self._open(ours, f"the claim does not hold in this run, which is too small to refute it ({note})")
+        if not claim and by_accuracy:
+            return self._open(ours, f"accuracies at this length cannot refute the claim ({note})")
         return Finding(ours, "reproduced" if claim else "not reproducible", note)
+
+    def _open(self, ours: str, why: str) -> Finding:
+        """What only a longer run can decide."""
+        if self.decisive:
+            return undecided(ours, why, on_a_gpu(self.command))
+        return too_small(ours, why, self.command)
 
 
 def best_of_all(found: Tables, evidence: Evidence, part: str, owners: int) -> Finding:
@@ -75,12 +96,37 @@ def best_of_all(found: Tables, evidence: Evidence, part: str, owners: int) -> Fi
         points, utility = (own[name] - rows.loc["FedAMP", name] for name in ("accuracy", "utility"))
         ours += f"; ahead of FedAMP by {100 * points:+.2f} points and {utility:+.4g} in utility"
     richest = bool(own["utility"] > others.loc[first, "utility"])
+    close = bool(behind <= _COMPARABLE)
     criterion = (
         f"utility is {'' if richest else 'not '}highest, accuracy {behind:+.1f} points behind the best other "
         f"(up to {_COMPARABLE:g} counts as comparable)"
     )
-    close = bool(behind <= _COMPARABLE)
-    return evidence.verdict(ours, richest and close, criterion, moved=own.get("moved", 0.0), by_accuracy=richest)
+    within = ""
+    if evidence.decisive:
+        words, within = _every_seed(found["rounds"], evidence.rounds, owners)
+        criterion += f"; {words}"
+    chosen = {"moved": own.get("moved", 0.0), "by_accuracy": richest, "within": within}
+    return evidence.verdict(ours, richest and close, criterion, **chosen)
+
+
+def _every_seed(rounds: pd.DataFrame, length: int | None, owners: int) -> tuple[str, str]:
+    """In how many seeds the market has the highest mean utility, and what would tell if seeds disagree."""
+    utility = _by_seed(rounds, length) / owners
+    rivals = utility.drop(columns="iPFL")
+    ahead = utility["iPFL"] - rivals.max(axis=1)
+    gap, width = spread(ahead.to_numpy())
+    words = f"highest in {int((ahead > 0).sum())} of {len(ahead)} seeds, above the best other of a seed by {gap:+.4g}"
+    if len(ahead) > 1:
+        words += f" +- {width:.2g}"
+    alike = bool((ahead > 0).all() or (ahead <= 0).all()) and len(ahead) > 1
+    return words, "" if alike else more_seeds(gap, width, len(ahead))
+
+
+def _by_seed(rounds: pd.DataFrame, length: int | None) -> pd.DataFrame:
+    """All owners' utility over all rounds, a row per seed; the last round counts for those up to `length`."""
+    wide = rounds.pivot_table(index=["seed", "label"], columns="step", values="welfare")
+    left_out = max((length or 0) - wide.shape[1], 0)
+    return (wide.sum(axis=1) + left_out * wide.iloc[:, -1]).unstack("label")
 
 
 def _spread(row: pd.Series, column: str, factor: float = 1.0) -> str:
@@ -100,24 +146,30 @@ def rational(table: pd.DataFrame, evidence: Evidence) -> Finding:
         f"{100 * others.loc[worst, 'lose']:.0f} %"
     )
     criterion = "criterion: nobody loses over all rounds, most gain; an owner that trades with nobody has 0"
-    claim = bool(own["least"] >= 0 and own["median"] > 0)
+    claim = bool(own["least"] >= -1e-9 and own["median"] > 0)
     return evidence.verdict(ours, claim, criterion, moved=own.get("moved", 0.0))
 
 
 def attacked(found: Tables, evidence: Evidence, attack: str) -> Finding:
-    """Figure 4: benign owners keep their accuracy, and the attacker has less than it had as an honest owner."""
+    """Figure 4: benign owners keep their accuracy, and the attacker has less than it had as an honest owner.
+
+    "Only our iPFL succeeds" in both: a rival that does so in every seed refutes that.
+    """
     table = found["summary"].set_index(["rule", "attack"]).xs(attack, level="attack")
     own, others = table.loc["iPFL"], table.drop("iPFL")
     cases = "; ".join(f"{rule} {_harm(one)}" for rule, one in others.iterrows())
     ours = f"{evidence.what}, {seeds(own)}: iPFL {_harm(own)}; {cases}"
     alike = [str(rule) for rule, one in others.iterrows() if _harmless(one)]
     also = f"so it is under {', '.join(alike)}: iPFL is not the only one" if alike else "under no rival are both so"
+    only = not alike
     criterion = (
         "criterion: the mean of benign owners falls by at most a point against the same run with an honest owner in "
         f"the attacker's place, and the attacker's utility falls in every seed; {also}"
     )
-    moved, fell = own.get("moved", 0.0), _earns_less(own)
-    return evidence.verdict(ours, _harmless(own), criterion, moved=moved, by_accuracy=fell)
+    less, count = int(own["seeds in which the attacker loses"]), int(own["seeds"])
+    within = f"more seeds: under iPFL the attacker has less in {less} of {count}" if only and 0 < less < count else ""
+    chosen = {"moved": own.get("moved", 0.0), "by_accuracy": only and _earns_less(own), "within": within}
+    return evidence.verdict(ours, only and _harmless(own), criterion, **chosen)
 
 
 def _harm(case: pd.Series) -> str:
@@ -138,7 +190,11 @@ def _earns_less(case: pd.Series) -> bool:
 
 
 def lying(found: Tables, evidence: Evidence, lie: str, factors: tuple[float, ...]) -> Finding:
-    """Table 2: the liar's utility and accuracy, for the printed factors; no lie may pay in any seed."""
+    """Table 2: the liar's utility and accuracy, for the printed factors.
+
+    "The liar always achieves lower or the same accuracy, and significantly lower utility": one seed in which a lie pays
+    refutes that, and so do accuracies that are better by more than a point on average, if training is long enough.
+    """
     table = found["summary"]
     told = table[(table["who"] == "alone") & (table["lie"] == lie)].set_index("factor")
     rows, beside = told.loc[list(factors)], told.drop(list(factors))
@@ -149,14 +205,22 @@ def lying(found: Tables, evidence: Evidence, lie: str, factors: tuple[float, ...
     )
     ours = f"{evidence.what}, {seeds(rows)}: honest {honest['honest']:.4g} ({100 * accuracy:.1f} %); {cells}"
     paid = rows[rows["paid in seeds"] > 0]
-    where = ", ".join(
-        f"{factor:g} in {int(row['paid in seeds'])} of {int(row['seeds'])} seeds, at most {row['best seed']:+.3g}"
-        for factor, row in paid.iterrows()
-    )
+    where = ", ".join(f"{factor:g} {_pays(row)}" for factor, row in paid.iterrows())
     criterion = f"the lie pays: {where}; P04 has counterexamples in closed form" if where else "the lie pays in no seed"
     pays = ", ".join(f"{factor:g}: {change:+.4g}" for factor, change in beside["change"].items() if change > 0)
     criterion += f"; other factors that pay on average: {pays}" if pays else ""
-    return evidence.verdict(ours, paid.empty, criterion, moved=rows.get("moved", pd.Series([0.0])).max())
+    better = rows["points"].max()
+    criterion += f"; the liar's accuracy changes by {rows['points'].min():+.1f} to {better:+.1f} points"
+    same = bool(better <= _COMPARABLE)
+    moved = float(rows["moved"].max()) if "moved" in rows else 0.0
+    return evidence.verdict(ours, paid.empty and same, criterion, moved=moved, by_accuracy=paid.empty)
+
+
+def _pays(row: pd.Series) -> str:
+    """In how many seeds a lie pays, and how much at most."""
+    share = 100 * row["best seed"] / abs(row["honest"]) if row["honest"] else np.inf
+    seeds_paid = f"in {int(row['paid in seeds'])} of {int(row['seeds'])} seeds"
+    return f"{seeds_paid}, at most {row['best seed']:+.3g} ({share:.2g} % of what honest owners have)"
 
 
 def inclusive(found: Tables, evidence: Evidence) -> Finding:
@@ -184,8 +248,20 @@ def improved(found: Tables, evidence: Evidence) -> Finding:
     points = {role: _spread(roles.loc[role], "points") for role in ("buyer", "trader", "seller")}
     told = ", ".join(f"{role} {change}" for role, change in points.items())
     ours = f"{evidence.what}, 12 owners, {seeds(roles)}: points above training alone: {told}"
-    better = bool(roles.loc["buyer", "points"] > 0 and roles.loc["trader", "points"] > 0)
-    return evidence.verdict(ours, better, "criterion: buyers and traders get better on average", by_accuracy=True)
+    buyers = roles.loc[["buyer", "trader"]]
+    better, count = bool((buyers["points"] > 0).all()), int(roles["seeds"].max())
+    widths = {role: _half_width(row["points s.d."], count) for role, row in buyers.iterrows()}
+    doubtful = [role for role, width in widths.items() if not buyers.loc[role, "points"] > width]
+    within = "; ".join(f"{role}s: {more_seeds(buyers.loc[role, 'points'], widths[role], count)}" for role in doubtful)
+    criterion = "criterion: buyers and traders get better on average, beyond the spread over seeds"
+    return evidence.verdict(ours, better, criterion, by_accuracy=True, within=within if better else "")
+
+
+def _half_width(deviation: float, count: int) -> float:
+    """Half of the 95% interval of a mean over so many seeds."""
+    from scipy.stats import t  # slow to import, so only when it is wanted
+
+    return float(t.ppf(0.975, count - 1) * deviation / np.sqrt(count)) if count > 1 else float("nan")
 
 
 def languages(found: Tables, evidence: Evidence) -> Finding:
@@ -204,4 +280,8 @@ def languages(found: Tables, evidence: Evidence) -> Finding:
     richest, better = own["utility"] > others.loc[first, "utility"], own["accuracy"] >= alone["accuracy"]
     points = 100 * (own["accuracy"] - alone["accuracy"])
     criterion = f"utility is {'' if richest else 'not '}highest, mean accuracy {points:+.1f} points against Local"
-    return evidence.verdict(ours, bool(richest and better), criterion)
+    within = ""
+    if evidence.decisive:
+        words, within = _every_seed(found["rounds"], evidence.rounds, found["owners"]["owner"].nunique())
+        criterion += f"; {words}"
+    return evidence.verdict(ours, bool(richest and better), criterion, by_accuracy=bool(richest), within=within)

@@ -81,13 +81,13 @@ class Record:
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The study's tables by name."""
-        return {path.stem: pd.read_csv(path) for path in sorted(self.folder.glob("*.csv")) if path.stem != ROUNDS}
+        """The study's tables by name, with the rounds."""
+        return {path.stem: pd.read_csv(path) for path in sorted(self.folder.glob("*.csv"))}
 
-    @cached_property
+    @property
     def rounds(self) -> pd.DataFrame:
         """What every run had in every step."""
-        return pd.read_csv(self.folder / f"{ROUNDS}.csv")
+        return self.tables[ROUNDS]
 
     def answers(self, play: Play) -> bool:
         """Whether this is a run of that play."""

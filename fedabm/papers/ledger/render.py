@@ -18,6 +18,7 @@ _STYLES = {
     "reproduced": "green",
     "reproduced after correction": "cyan",
     "not reproducible": "yellow",
+    "undecided": "magenta",
     "not run here": "dim",
     "FAILED": "bold red",
 }
@@ -39,7 +40,9 @@ _RULES = (
     "",
     "Rows with the budget *recorded* rest on runs at the size `decisive` (full data sets, the paper's network, as many",
     "owners, rounds and seeds as an ordinary machine manages), kept in `analysis/recorded/` with command and commit;",
-    "such a run can refute a claim as well.  `fedabm reproduce ROW --budget decisive` trains it anew.",
+    "such a run can refute a claim as well.  Where what the claim turns on is within the spread over its seeds, or out",
+    "of reach of its length, the row says *undecided*, and what would decide: how many seeds, or which hardware.",
+    "`fedabm reproduce ROW --budget decisive` trains it anew.",
     "",
     "*Shown by* is a command to see it at work; `game.toml` is the game in the README, with the owners of Murhekar et",
     "al. 2025, Examples 3, 4 and 7.",
@@ -73,7 +76,7 @@ def show(results: list[Result], console: Console) -> None:
 def show_recorded(rows: list[dict[str, str]], console: Console) -> None:
     """Which rows rest on recorded runs."""
     table = Table(title="What the rows rest on", title_justify="left", title_style="bold", expand=True)
-    for name, share in (("id", None), ("claim", 3), ("size", None), ("from", 4)):
+    for name, share in (("id", None), ("claim", 3), ("size", None), ("verdict", 1), ("from", 4)):
         table.add_column(name, ratio=share, overflow="fold")
     for one in rows:
         table.add_row(*(escape(text) for text in one.values()))

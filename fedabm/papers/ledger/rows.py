@@ -6,7 +6,9 @@ statement as printed holds, and, where the paper is wrong, whether the correct s
     reproduced                     the statement holds as printed
     reproduced after correction    it does not, but a corrected form of it does
     not reproducible               it does not, and what holds instead is a different statement
-    not run here                   it needs training, a GPU or data; the row says how to run it
+    undecided                      it was run at the size `decisive`, and what it turns on is within the spread over
+                                   seeds or out of that size's reach; the row says what would decide it
+    not run here                   nothing was run at a size that could decide; the row says how to run it
     FAILED                         our numbers contradict what should hold: something is broken
 """
 
@@ -14,18 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from fedabm.common.errors import InputError, nearest
 
-Verdict = Literal["reproduced", "reproduced after correction", "not reproducible", "not run here", "FAILED"]
-VERDICTS: tuple[Verdict, ...] = (
-    "reproduced",
-    "reproduced after correction",
-    "not reproducible",
-    "not run here",
-    "FAILED",
-)
+Verdict = Literal[
+    "reproduced", "reproduced after correction", "not reproducible", "undecided", "not run here", "FAILED"
+]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 __all__ = [
     "PAPERS",
@@ -44,6 +42,7 @@ __all__ = [
     "row",
     "rows_of",
     "select",
+    "undecided",
 ]
 
 
@@ -119,6 +118,11 @@ def refuted(ours: str, instead: bool, reason: str, *, as_printed: bool = False) 
     if not instead or as_printed:
         return Finding(ours, "FAILED", reason)
     return Finding(ours, "not reproducible", reason)
+
+
+def undecided(ours: str, why: str, remedy: str) -> Finding:
+    """What was run at the size that decides leaves the statement open; `remedy` says what would decide it."""
+    return Finding(ours, "undecided", f"{why}; what would decide: {remedy}")
 
 
 def not_run(reason: str, ours: str = "") -> Finding:

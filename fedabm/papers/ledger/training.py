@@ -13,7 +13,10 @@ in all.  What that can decide is little, and the verdicts respect it:
 A claim that fails in a quick run is never called reproduced, and `ours` says what was run.
 
 What decides is run at the size `decisive` and recorded (see `records`): then the row's second judge reads the recorded
-tables, and its verdict may go either way.
+tables, and its verdict may go either way, or be
+
+    undecided          the effect is within the spread over seeds, or the recorded size cannot tell; the row says which
+                       it is, and what would decide: how many seeds, or which hardware
 """
 
 from __future__ import annotations
@@ -40,11 +43,12 @@ __all__ = [
     "judged",
     "missing",
     "needed",
+    "on_a_gpu",
     "paper",
     "seeds",
     "tables",
+    "too_small",
     "trained",
-    "undecided",
 ]
 
 Tables = dict[str, pd.DataFrame]
@@ -65,16 +69,21 @@ def seeds(table: pd.DataFrame | pd.Series) -> str:
     return f"{count} seed{'s' if count > 1 else ''}"
 
 
-def undecided(ours: str, why: str, command: str) -> Finding:
+def on_a_gpu(command: str) -> str:
+    """What decides where the length of training is what is missing."""
+    return f"on a GPU, at the paper's size: {command}"
+
+
+def too_small(ours: str, why: str, command: str) -> Finding:
     """The quick numbers, why they do not decide, and what would."""
-    return not_run(f"{why}; on a GPU, at the paper's size: {command}", ours)
+    return not_run(f"{why}; {on_a_gpu(command)}", ours)
 
 
 def judged(ours: str, claim: bool, note: str, command: str) -> Finding:
     """A claim that the quick run can confirm, but not refute."""
     if claim:
         return Finding(ours, "reproduced", note)
-    return undecided(
+    return too_small(
         ours, f"the claim does not hold in the quick run, which is too small to refute it ({note})", command
     )
 
@@ -116,7 +125,7 @@ def trained(
 
 
 def _with_need(finding: Finding, decisive: tuple[Play, ...]) -> Finding:
-    """What an undecided row needs besides a GPU: some processors and an hour or two, if a decisive size is defined."""
+    """What such a row needs besides a GPU: a processor and an hour or two, if a decisive size is defined."""
     if finding.verdict != "not run here" or not decisive:
         return finding
     commands = ", ".join(one.command.replace("fedabm run", "fedabm record", 1) for one in decisive)

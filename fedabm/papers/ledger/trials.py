@@ -13,6 +13,8 @@ import pandas as pd
 from fedabm.games.accuracy import GroupWeighted, PowerLaw
 from fedabm.games.costs import Power
 from fedabm.mechanisms import Mechanism
+from fedabm.papers.ledger.recording import rounds_of
+from fedabm.papers.ledger.records import ROUNDS
 from fedabm.papers.ledger.rows import Budget
 from fedabm.solving.game import Game
 from fedabm.study.library import find
@@ -72,7 +74,10 @@ def convex(rng: np.random.Generator, mechanism: Mechanism) -> Game:
 
 @cache
 def play(name: str, seed: int = 0, **parameters: Any) -> dict[str, pd.DataFrame]:
-    """The tables of a scenario run with its defaults but for these parameters, as `fedabm run` prints them."""
+    """The tables of a scenario run with its defaults but for these parameters, as `fedabm run` prints them.
+
+    With those of single rounds, as a record has them.
+    """
     import matplotlib.pyplot as plt  # takes a while, and most rows need no scenario
 
     script, study = find(name), Study(name, seed, quiet=True)
@@ -80,7 +85,7 @@ def play(name: str, seed: int = 0, **parameters: Any) -> dict[str, pd.DataFrame]
     script.run(study, **{**script.defaults, **parameters})
     for number in set(plt.get_fignums()) - before:
         plt.close(number)
-    return study.tables
+    return {**study.tables, ROUNDS: rounds_of(study)}
 
 
 def numbers(values: Any, digits: int = 6) -> str:

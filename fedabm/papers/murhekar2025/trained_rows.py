@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fedabm.papers.ledger.rows import Finding, Play, corrected, refuted
-from fedabm.papers.ledger.training import Tables, paper, seeds, trained, undecided
+from fedabm.papers.ledger.rows import Finding, Play, corrected, refuted, undecided
+from fedabm.papers.ledger.training import Tables, on_a_gpu, paper, seeds, too_small, trained
 from fedabm.papers.ledger.trials import numbers
 from fedabm.papers.murhekar2025.printed import PRINTED, RULES
 from fedabm.papers.murhekar2025.weights import fitted_weights
@@ -43,7 +43,7 @@ def reciprocal(found: Tables, command: str) -> Finding:
     ours, claim = _reciprocal(found)
     said = "order of shares, accuracy above M^0's, only M^Shap has reciprocity 1"
     why = f"{'as' if claim else 'NOT as'} printed: {said}"
-    return undecided(ours, f"the printed shares and gains belong to costs that are not given; {why}", command)
+    return too_small(ours, f"the printed shares and gains belong to costs that are not given; {why}", command)
 
 
 def reciprocal_at_length(found: Tables) -> Finding:
@@ -64,7 +64,7 @@ def fitted(found: Tables, command: str) -> Finding:
     """Appendix E: how well the group-weighted accuracy fits what was trained."""
     quality = found["summary"]["R^2"].iloc[0]
     ours = f"MNIST turned by 10, 90, 180 degrees, 6 owners, 2 seeds: the fit has R^2 = {quality:.3f}"
-    return undecided(ours, "the printed weights belong to the paper's networks and sizes", command)
+    return too_small(ours, "the printed weights belong to the paper's networks and sizes", command)
 
 
 def fitted_at_length(found: Tables) -> Finding:
@@ -101,7 +101,7 @@ def _full_corner(weights: np.ndarray, batches: float = 200.0) -> float:
 
 def stages(found: Tables, command: str) -> Finding:
     """Appendix F: payments of every stage sum to zero; whether an equilibrium is near is not certified."""
-    return undecided(
+    return too_small(
         _staged(found),
         "payments balance in each stage; nothing certifies that contributions are near equilibrium",
         command,
@@ -134,7 +134,7 @@ def stages_at_length(found: Tables) -> Finding:
         return Finding(_staged(found), "FAILED", "payments of a stage do not sum to zero")
     if near:
         return Finding(_staged(found), "reproduced", "payments of each stage sum to zero")
-    return undecided(_staged(found), reason, paper("stage_payments", data="mnist"))
+    return undecided(_staged(found), reason, on_a_gpu(paper("stage_payments", data="mnist")))
 
 
 #: the highest cost of a batch, Appendix E

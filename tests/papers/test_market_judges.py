@@ -1,0 +1,172 @@
+"""What the recorded and the quick runs of the market can say about iPFL 2025's figures and tables."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from fedabm.papers.ipfl2025.judges import (
+    Evidence,
+    _by_seed,
+    attacked,
+    best_of_all,
+    improved,
+    inclusive,
+    lying,
+    rational,
+)
+from fedabm.papers.presets import more_seeds
+
+TINY_SET, SMALL = (Evidence("Some set", can, "fedabm run x") for can in ("nothing", "confirm"))
+GIVEN, SHORT, LARGE = (
+    Evidence("Some set", can, "fedabm run x", decisive=True) for can in ("nothing", "confirm", "decide")
+)
+
+
+def comparison(utility: float, accuracy: float, spread: float = 0.0) -> dict[str, pd.DataFrame]:
+    """Four rules in two seeds of one round; the market's utility is `spread` more in the first and less in the second.
+
+    Nine owners have the utilities of the table on average.
+    """
+    rows = [
+        ("cluster", "Local", 2, 0.5, 0.0),
+        ("cluster", "FedAvg", 2, 0.7, 3.0),
+        ("cluster", "FedAMP", 2, 0.6, 1.0),
+        ("cluster", "iPFL", 2, accuracy, utility),
+    ]
+    table = pd.DataFrame(rows, columns=["split", "label", "seeds", "accuracy", "utility"])
+    change = {0: spread, 1: -spread}
+    seeds = [
+        {"label": row[1], "seed": seed, "step": 1, "welfare": 9 * (row[4] + (change[seed] if row[1] == "iPFL" else 0))}
+        for row in rows
+        for seed in change
+    ]
+    return {"summary": table.assign(**{"accuracy s.d.": 0.01}), "rounds": pd.DataFrame(seeds)}
+
+
+@pytest.mark.parametrize(
+    ("utility", "accuracy", "evidence", "verdict"),
+    [
+        (4.0, 0.72, SMALL, "reproduced"),
+        (4.0, 0.695, SMALL, "reproduced"),
+        (4.0, 0.68, SMALL, "not run here"),
+        (2.0, 0.72, SMALL, "not run here"),
+        (4.0, 0.72, TINY_SET, "not run here"),
+        (4.0, 0.695, LARGE, "reproduced"),
+        (4.0, 0.68, LARGE, "undecided"),
+        (2.0, 0.72, LARGE, "not reproducible"),
+        (4.0, 0.72, GIVEN, "undecided"),
+        (2.0, 0.72, SHORT, "undecided"),
+    ],
+)
+def test_figure_2_needs_the_highest_utility_and_comparable_accuracy(
+    utility: float, accuracy: float, evidence: Evidence, verdict: str
+) -> None:
+    found = best_of_all(comparison(utility, accuracy), evidence, "Cluster", 9)
+    assert (found.verdict, "best other FedAvg 70 +- 1" in found.ours) == (verdict, True)
+    ahead = f"ahead of FedAMP by {100 * (accuracy - 0.6):+.2f} points and {utility - 1:+.4g} in utility"
+    assert ahead in found.ours
+    assert (verdict in ("not run here", "undecided")) == ("at the paper's size: fedabm run x" in found.reason)
+
+
+def test_highest_means_highest_in_every_seed() -> None:
+    """Ahead of FedAvg's 3 by 1.5 and 0.5, or by 3 and -1."""
+    sure, doubtful = (best_of_all(comparison(4.0, 0.72, change), LARGE, "Cluster", 9) for change in (0.5, 2.0))
+    assert sure.verdict == "reproduced"
+    assert "highest in 2 of 2 seeds, above the best other of a seed by +1 +- 6.4" in sure.reason
+    assert doubtful.verdict == "undecided"
+    assert "highest in 1 of 2 seeds" in doubtful.reason
+    assert f"what would decide: {more_seeds(1.0, 25.41, 2)}" in doubtful.reason
+
+
+def test_the_last_round_counts_for_those_left_out() -> None:
+    """10 + 2 + 2 times 2 in four rounds; as recorded, 12."""
+    rounds = pd.DataFrame({"label": "iPFL", "seed": 3, "step": [1, 2], "welfare": [10.0, 2.0]})
+    assert [_by_seed(rounds, length).loc[3, "iPFL"] for length in (4, 2, None)] == [16.0, 12.0, 12.0]
+
+
+@pytest.mark.parametrize(("moved", "verdict"), [(0.05, "reproduced"), (0.06, "undecided")])
+def test_what_decides_has_settled(moved: float, verdict: str) -> None:
+    found = comparison(4.0, 0.72)
+    found["summary"]["moved"] = [0.0, 0.9, 0.9, moved]
+    assert best_of_all(found, LARGE, "Cluster", 9).verdict == verdict
+    assert best_of_all(found, SMALL, "Cluster", 9).verdict == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("least", "median", "verdict"), [(0.5, 2.0, "reproduced"), (0.0, 1.0, "reproduced"), (-0.1, 1.0, "not run here")]
+)
+def test_figure_3_allows_no_loser(least: float, median: float, verdict: str) -> None:
+    columns = ["label", "owners", "least", "median", "most", "lose"]
+    rows = [("Local", 9, 0, 0, 0, 0), ("FedAvg", 9, -4, 1, 3, 0.5), ("iPFL", 9, least, median, 9, float(least < 0))]
+    assert rational(pd.DataFrame(rows, columns=columns), SMALL).verdict == verdict
+
+
+def attacks(points: float, loses: int, rival: float = -9.0) -> dict[str, pd.DataFrame]:
+    names = ["points", "worst seed", "attacker utility before", "attacker utility", "attacker exports"]
+    names += ["seeds in which the attacker loses", "seeds"]
+    rows = [
+        ("iPFL", "shuffle", points, points - 0.3, 20.0, 0.0, 0.0, loses, 3),
+        ("Ditto", "shuffle", rival, rival, -9.0, -10.0, 8.0, 3, 3),
+    ]
+    return {"summary": pd.DataFrame(rows, columns=["rule", "attack", *names])}
+
+
+@pytest.mark.parametrize(
+    ("points", "loses", "quick", "decided"),
+    [
+        (-0.9, 3, "reproduced", "reproduced"),
+        (-1.1, 3, "not run here", "undecided"),
+        (0.0, 2, "not run here", "undecided"),
+        (0.0, 0, "not run here", "not reproducible"),
+    ],
+)
+def test_figure_4_needs_benign_owners_unharmed_and_a_poorer_attacker(points, loses, quick, decided) -> None:
+    found = attacks(points, loses)
+    assert attacked(found, SMALL, "shuffle").verdict == quick
+    assert attacked(found, LARGE, "shuffle").verdict == decided
+    assert "under no rival are both so" in attacked(found, LARGE, "shuffle").reason
+    alike = attacked(attacks(points, loses, rival=0.0), LARGE, "shuffle")
+    assert (alike.verdict, "so it is under Ditto" in alike.reason) == ("not reproducible", True)
+
+
+def test_a_lie_that_pays_in_a_seed_is_not_called_reproduced() -> None:
+    def lies(change: float, paid: int) -> dict[str, pd.DataFrame]:
+        names = ["who", "lie", "factor", "honest", "utility", "change", "best seed", "paid in seeds"]
+        rows = [("alone", "cost", 2.0, 9.0, 8.0, -1.0, -1.0, 0)]
+        rows += [("alone", "cost", 5.0, 9.0, 9.0 + change, change, 0.99 if paid else change, paid)]
+        table = pd.DataFrame(rows, columns=names).assign(accuracy=0.7, points=-1.0, seeds=3)
+        return {"summary": table}
+
+    tales = [lying(lies(*case), SMALL, "cost", (2.0, 5.0)) for case in ((-2.0, 0), (0.0, 0), (-2.0, 1), (2.0, 3))]
+    assert [one.verdict for one in tales] == ["reproduced", "reproduced", "not run here", "not run here"]
+    assert "pays: 5 in 1 of 3 seeds, at most +0.99 (11 % of what honest owners have)" in tales[2].reason
+    assert tales[0].ours == "Some set, 3 seeds: honest 9 (71.0 %); 2: 8 (70.0 %), 5: 7 (70.0 %)"
+    assert lying(lies(2.0, 3), LARGE, "cost", (2.0, 5.0)).verdict == "not reproducible"
+    better = lies(-2.0, 0)
+    better["summary"]["points"] = [-1.0, 1.5]
+    assert "changes by -1.0 to +1.5 points" in lying(better, LARGE, "cost", (2.0, 5.0)).reason
+    assert lying(better, LARGE, "cost", (2.0, 5.0)).verdict == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("sold", "points", "isolated", "better"),
+    [
+        (0.0, 10.0, "reproduced", "reproduced"),
+        (0.5, 10.0, "not reproducible", "reproduced"),
+        (0.0, -1.0, "reproduced", "undecided"),
+        (0.0, 2.4, "reproduced", "undecided"),
+        (0.0, 2.6, "reproduced", "reproduced"),
+    ],
+)
+def test_figure_5_needs_an_isolated_attacker_and_better_buyers(
+    sold: float, points: float, isolated: str, better: str
+) -> None:
+    """A deviation of 1 over 3 seeds has an interval of 4.303 / sqrt(3) = 2.484."""
+    names = ["role", "points", "points s.d.", "payment", "least utility", "imports a round", "exports a round"]
+    rows = [("buyer", points, 1.0, -5.0, 1.0, 2.0, 0.0), ("seller", 0.0, 0.5, 5.0, 5.0, 0.0, 1.0)]
+    rows += [("trader", 5.0, 0.1, 0.0, 1.0, 1.0, 1.0), ("attacker", -60.0, 2.0, 0.0, 0.0, 0.0, sold)]
+    table = {"summary": pd.DataFrame(rows, columns=names).assign(seeds=3)}
+    assert (inclusive(table, LARGE).verdict, improved(table, LARGE).verdict) == (isolated, better)
+    assert (inclusive(table, SMALL).verdict == "reproduced") == (sold == 0)
+    assert (improved(table, SMALL).verdict == "reproduced") == (points > 0)
