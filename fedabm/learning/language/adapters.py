@@ -93,7 +93,8 @@ class Adapted(nn.Module):
         self.checksum = base.checksum
         self.front = None if adapter.last is None else Front(base, adapter.last)
         self.cached = cached and self.front is not None
-        self.tail = frozen_copy(base.model) if adapter.last is None else tail_of(base, adapter.last)
+        asked = answers + 1 if answers else None
+        self.tail = frozen_copy(base.model) if adapter.last is None else tail_of(base, adapter.last, asked)
         self.padding = base.tokens
         self.layers = int(base.model.config.num_hidden_layers)  # type: ignore[union-attr,arg-type]
         self.before = 0 if adapter.last is None else self.layers - adapter.last
@@ -129,8 +130,9 @@ class Adapted(nn.Module):
                 return self(self.front(x))
             given = arguments(x.where(present, 0), present)
         if self.head is None:
-            given["logits_to_keep"] = self.answers + 1  # type: ignore[assignment]
-            return self.tail(**given, use_cache=False).logits[:, -self.answers - 1 : -1]
+            # the token before every token of the answer
+            given["logits_to_keep"] = torch.arange(x.shape[1] - self.answers - 1, x.shape[1] - 1, device=x.device)
+            return self.tail(**given, use_cache=False).logits
         states = self.tail(**given, use_cache=False)[0]
         counted = present.unsqueeze(-1).to(states)
         return self.head((states * counted).sum(1) / counted.sum(1).clamp(min=1.0))

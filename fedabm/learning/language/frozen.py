@@ -84,27 +84,53 @@ def places(present: Tensor) -> Tensor:
     return (present.long().cumsum(-1) - 1).clamp(min=0)
 
 
-def tail_of(base: Base, last: int) -> nn.Module:
-    """The model with its last layers only, for inputs from the front; checked against the model itself."""
+class _AskedTokens:
+    """Lets a module that treats tokens one by one see the last `asked` of them only; the others get zero."""
+
+    def __init__(self, asked: int) -> None:
+        self.asked, self.length = asked, 0
+
+    def before(self, module: nn.Module, given: tuple[Tensor]) -> tuple[Tensor]:
+        """Only the tokens that are asked for."""
+        self.length = given[0].shape[1]
+        return (given[0][:, -self.asked :],)
+
+    def after(self, module: nn.Module, given: tuple[Tensor], found: Tensor) -> Tensor:
+        """As long as the text again."""
+        return nn.functional.pad(found, (0, 0, self.length - found.shape[1], 0))
+
+
+def tail_of(base: Base, last: int, asked: int | None = None) -> nn.Module:
+    """The model with its last layers only, for inputs from the front; checked against the model itself.
+
+    Of a causal model nobody may look at more than the last `asked` tokens; nothing comes after the feed-forward part of
+    the last layer, so that it need not be computed for the others.
+    """
     model = frozen_copy(base.model)
     holder, name = stack(model)
     setattr(holder, name, getattr(holder, name)[-last:])
     for module in model.modules():
         if isinstance(getattr(module, "embeddings", None), nn.Module):
             module.embeddings = _Passing()
-    _check(base, model, Front(base, last))
+    mlp = getattr(getattr(holder, name)[-1], "mlp", None)
+    if asked is not None and isinstance(mlp, nn.Module):
+        hooks = _AskedTokens(asked)
+        mlp.register_forward_pre_hook(hooks.before)
+        mlp.register_forward_hook(hooks.after)
+    _check(base, model, Front(base, last), asked)
     return model
 
 
 @torch.no_grad()
-def _check(base: Base, tail: nn.Module, front: Front) -> None:
-    """Raise unless front and tail together do what the model does."""
+def _check(base: Base, tail: nn.Module, front: Front, asked: int | None) -> None:
+    """Raise unless front and tail together do what the model does, with the tokens that are asked for."""
     tokens = torch.arange(12).reshape(2, 6) * 7 % base.tokens
     present = torch.ones_like(tokens, dtype=torch.bool)
     whole = base.model(**arguments(tokens, present), use_cache=False)[0]
     hidden = front(tokens)
     parts = tail(inputs_embeds=hidden, attention_mask=present.long(), position_ids=places(present), use_cache=False)[0]
-    if not torch.allclose(whole, parts, atol=1e-3, rtol=1e-3):
+    shown = slice(None) if asked is None else slice(-asked, None)
+    if not torch.allclose(whole[:, shown], parts[:, shown], atol=1e-3, rtol=1e-3):
         name = type(base.model).__name__
         raise InputError(f"{name} cannot be cut before its last layers; train adapters of all of them (last=None)")
 
