@@ -77,26 +77,31 @@ def run(
         if rule not in RULES:
             raise InputError(f"no rule is called {rule!r}; {nearest(rule, RULES)}")
     setting = language_setting(preset, sets, checksum or None)
+    yardsticks: list[dict[str, float | str]] = []
     for seed in range(study.seed, study.seed + seeds):
-        _one_seed(study, setting, rules, first, seed)
+        yardsticks += _one_seed(study, setting, rules, first, seed)
     found, owners = run_summary(study.frames), _owners(study, setting)
     what = f"{sets.replace('_', ' ')}, {setting.model if isinstance(setting.model, str) else setting.model.place}"
     words = f"{what}: last round's accuracy and utility over all rounds, {counted(seeds)}"
     study.table(_summary(found, owners), words)
     study.table(_spread(study), f"{what}: utilities of single owners over all rounds", "spread")
     study.table(_each(owners), f"{what}: owners, means over seeds", "owners")
+    study.table(_measured(yardsticks, owners), f"{what}: accuracies beside those of simple means", "yardsticks")
     _say(study, rules)
     study.picture(_figure(study, setting, found, owners, f"{what}; {spread_words(seeds)}"), "language_market")
 
 
-def _one_seed(study: Study, setting: LanguageSetting, rules: tuple[str, ...], first: First, seed: int) -> None:
-    """All rules on the texts of one seed."""
+def _one_seed(
+    study: Study, setting: LanguageSetting, rules: tuple[str, ...], first: First, seed: int
+) -> list[dict[str, float | str]]:
+    """All rules on the texts of one seed; what owners would have by simple means."""
     owned = setting.federated(seed)
     people, accuracy = setting.owners(owned, {0: BEHAVIOURS[first]}), setting.accuracy(owned)
     known = language_rules(setting)
     for rule in rules:
         made: Scenario = setting.scenario(people, accuracy, known[rule])
         study.simulate(made, rule, seed)
+    return setting.yardsticks(accuracy.engine, seed)
 
 
 def _owners(study: Study, setting: LanguageSetting) -> pd.DataFrame:
@@ -122,6 +127,13 @@ def _each(owners: pd.DataFrame) -> pd.DataFrame:
     """What every owner has under every rule."""
     columns = ["accuracy", "utility", "payment", "imports", "exports"]
     return owners.groupby(["label", "owner", "set"], sort=False)[columns].mean().reset_index()
+
+
+def _measured(yardsticks: list[dict[str, float | str]], owners: pd.DataFrame) -> pd.DataFrame:
+    """By set: the commonest answer, TF-IDF on the own texts, the model without tuning, and every rule; means."""
+    simple = pd.DataFrame(yardsticks).groupby("set", sort=False).mean()
+    tuned = owners.groupby(["set", "label"], sort=False)["accuracy"].mean().unstack()
+    return simple.dropna(axis=1, how="all").join(tuned[list(dict.fromkeys(owners["label"]))]).reset_index()
 
 
 def _say(study: Study, rules: tuple[str, ...]) -> None:

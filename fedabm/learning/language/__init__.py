@@ -7,6 +7,7 @@ activations   what the frozen layers make of every sample, found once
 instructions  texts as tokens, with the answer that is to be learned
 exchange      adapters to and from the format of peft
 answers       what an owner's model is worth to it: right answers, or the likelihood of the held-out ones
+yardsticks    what the owner would have without tuning, or without a language model
 
 Needs the extra `llm`.
 """

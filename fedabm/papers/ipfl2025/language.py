@@ -13,6 +13,7 @@ paper     Llama-2-7B from the hub, Alpaca's template, adapters of rank 32 in all
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -21,7 +22,7 @@ from fedabm.common.errors import InputError
 from fedabm.common.random import generator
 from fedabm.data.datasets.language import MOODS
 from fedabm.data.federated import FederatedData
-from fedabm.data.instructions import deal
+from fedabm.data.instructions import Task, deal
 from fedabm.games.costs import Linear
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import AdamW, Cosine
@@ -29,6 +30,7 @@ from fedabm.learning.language.adapters import Adapted, Adapter
 from fedabm.learning.language.answers import Answers
 from fedabm.learning.language.instructions import ALPACA, PLAIN, classified, instructed
 from fedabm.learning.language.models import Base, Source, load, packaged
+from fedabm.learning.language.yardsticks import majority, tf_idf, zero_shot
 from fedabm.learning.personal.models import Personal
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import CFL, FedAMP, FedAvg, FedProx, Local, Mechanism, ModelMarket, PFedGraph
@@ -88,22 +90,46 @@ class LanguageSetting:
             return load(self.model)
         return load(packaged(self.model, "encoder" if self.model == "minilm" else "causal"))
 
+    def tasks(self, seed: int) -> list[Task]:
+        """Everybody's texts."""
+        return deal(self.owned, self.tests, generator(seed, "data"))
+
     def federated(self, seed: int) -> FederatedData:
         """Everybody's data as tokens."""
-        tasks, base = deal(self.owned, self.tests, generator(seed, "data")), self.base()
+        tasks, base = self.tasks(seed), self.base()
         if base.kind == "encoder":
             return classified(base, tasks, self.length, tuple(MOODS))
         return instructed(base, tasks, self.length, self.answers, self.template)
 
-    def accuracy(self, data: FederatedData) -> Personal:
-        """Everyone's own adapter, in training."""
+    def network(self) -> Adapted:
+        """The model with fresh adapters."""
         base = self.base()
         what = {"classes": len(MOODS)} if base.kind == "encoder" else {"answers": self.answers}
-        network = Adapted(base, self.adapter, cached=self.cached, **what)
-        coders = frozenset(owner for owner, (name, _) in enumerate(self.owned) if name == "code")
-        return Personal(
-            Engine(network, data), self.recipe, Answers(coders), measured=self.measured, every=self.judged_every
-        )
+        return Adapted(base, self.adapter, cached=self.cached, **what)
+
+    @property
+    def coders(self) -> frozenset[int]:
+        """Owners whose answers are code."""
+        return frozenset(owner for owner, (name, _) in enumerate(self.owned) if name == "code")
+
+    def accuracy(self, data: FederatedData) -> Personal:
+        """Everyone's own adapter, in training."""
+        engine = Engine(self.network(), data)
+        return Personal(engine, self.recipe, Answers(self.coders), measured=self.measured, every=self.judged_every)
+
+    def yardsticks(self, engine: Engine, seed: int) -> list[dict[str, float | str]]:
+        """What owners of moods would have by the commonest answer, by TF-IDF, and from the model without tuning."""
+        network, tasks = self.network(), self.tasks(seed)
+        return [
+            {
+                "set": task.name,
+                "majority": majority(task),
+                "tf_idf": tf_idf(task),
+                "zero_shot": zero_shot(network, engine, owner) if network.head is None else math.nan,
+            }
+            for owner, task in enumerate(tasks)
+            if owner not in self.coders
+        ]
 
     def owners(self, data: FederatedData, strategies: Mapping[int, Strategy] | None = None) -> list[OwnerProfile]:
         """Traders with the same cost and eagerness, honest unless a strategy is given for their number."""
