@@ -13,7 +13,7 @@ from fedabm.games.accuracy import PowerLaw
 from fedabm.learning.oracles import Curve, Learning, Measure, Trained
 from fedabm.learning.oracles.handing import by_noise, by_subset
 from fedabm.learning.rules.recipe import Recipe
-from fedabm.mechanisms import NoPayments, ProportionalData
+from fedabm.mechanisms import NoPayments, ProportionalData, ProportionalValue, ValueShaping
 from fedabm.papers.presets import Size, engine_for
 from fedabm.strategies import Keep
 
@@ -78,3 +78,24 @@ def test_a_run_hands_out_worse_models_to_those_who_give_less(engine, trained, or
     assert got[2] < whole[2] - 0.2
     # what is received is the share of right answers of a model, not a product
     assert got[2] * 50 == pytest.approx(round(got[2] * 50))
+
+
+@pytest.mark.parametrize(
+    ("rule", "share"),
+    [(ValueShaping(), 0.16 / 0.805), (ProportionalValue(1.0), 0.16 / 0.7), (ProportionalData(1.0), 0.1)],
+)
+def test_every_rule_that_pays_with_models_hands_out_one_that_is_really_worse(engine, rule, share):
+    """v(10) = 0.1 + 10 * 0.006 is what an owner of 10 samples has alone, v(210) = 0.805 what the full model is worth.
+
+    Value shaping promises v(10), proportional value v(10) / v(100) of the full model beside owners of 100 samples.
+    """
+    curve = Curve([0, 100, 200, 300], [0.1, 0.7, 0.8, 0.85], concave=True)
+    model = Learning(engine, Recipe(), announced=curve, seed=0)
+    people = population([1e-4] * 3, 100, Keep(), np.array([100.0, 100.0, 10.0]))
+    made = Federation(Scenario(people, model, rule, steps=4)).run()
+    full, got = made.judge(np.arange(3)), made.population.accuracy
+    promised = full * made.settle(np.arange(3), full).access
+    assert promised[2] == pytest.approx(share * full[2], rel=1e-6)
+    assert got[2] <= max(promised[2], 0.25)  # a guess may be right more often than promised
+    assert got[2] < full[2] - 0.4
+    assert np.all(got <= full)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fedabm.mechanisms import NoPayments, ShapleyShare
+from fedabm.papers.murhekar2023 import rows as murhekar2023
 from fedabm.papers.murhekar2025 import coupled
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.several import solve_all
@@ -54,3 +55,15 @@ def test_rows_r08_and_r09_hold_on_coupled_games():
     found = run("R08", "R09")
     assert {one.verdict for one in found.values()} == {"reproduced after correction"}
     assert "2 of 2" in found["R09"].ours
+
+
+def test_m02_holds_on_coupled_games_and_steps_beyond_the_bound_turn_it_red(monkeypatch):
+    """Theorem 3.2 on games whose Jacobian is not diagonal."""
+    game = coupled.draw(np.random.default_rng([8, 0])).game(NoPayments())
+    matrix = coupled.slopes_of_slopes(game)
+    assert np.abs(matrix[~np.eye(len(matrix), dtype=bool)]).min() > 1e-3
+    found = run("M02")["M02"]
+    assert (found.verdict, "2 of 2 instances" in found.ours) == ("reproduced after correction", True)
+    right = murhekar2023.step_size
+    monkeypatch.setattr(murhekar2023, "step_size", lambda *words: 100 * right(*words))
+    assert run("M02")["M02"].verdict == "FAILED"

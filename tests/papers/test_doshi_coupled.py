@@ -10,10 +10,12 @@ import pytest
 from fedabm import Federation, Scenario, population
 from fedabm.common.table import Table
 from fedabm.games.costs import Quadratic
+from fedabm.papers.doshi2025 import rows
 from fedabm.papers.doshi2025.coupled import Coupled, draw
 from fedabm.papers.doshi2025.rows import _sides
 from fedabm.solving.rates import joint_steps
 from fedabm.strategies import GradientResponse
+from tests.papers.rows import run
 
 
 @pytest.fixture(params=range(4))
@@ -58,9 +60,26 @@ def test_steps_beyond_the_bound_may_diverge_and_the_row_would_notice(model: Coup
     left = []
     for rate in (eta, 40 * eta):
         people = population([Quadratic(0.5)] * model.owners, 2.0, GradientResponse(gamma), 1.0)
-        run = Federation(Scenario(people, replace(model, rate=rate), steps=10**6, tolerance=0.0))
+        made = Federation(Scenario(people, replace(model, rate=rate), steps=10**6, tolerance=0.0))
         for _ in range(min(joint_steps(*sides, gamma, eta, 10.0, 1e-2), 400)):
-            run.step()
-        left.append(np.abs(run.accuracy.gradient(run.population.contribution)).max())  # type: ignore[attr-defined]
+            made.step()
+        left.append(np.abs(made.accuracy.gradient(made.population.contribution)).max())  # type: ignore[attr-defined]
     assert left[0] < 0.01
     assert not left[1] < 0.01
+
+
+def test_d01_d04_and_d05_hold_on_coupled_games() -> None:
+    found = run("D01", "D04", "D05")
+    assert {one.verdict for one in found.values()} == {"reproduced"}
+    assert "2 of 2 instances" in found["D01"].ours
+    assert all("2 of 2 instances" in found[id].ours for id in ("D04", "D05"))
+    assert "not diagonal" in found["D01"].reason
+    assert "own data may hurt" in found["D04"].reason
+
+
+@pytest.mark.parametrize(("id", "bound"), [("D01", "joint_steps"), ("D04", "accuracy_steps"), ("D05", "weight_steps")])
+def test_bounds_of_one_step_turn_the_theorems_red(monkeypatch, id: str, bound: str) -> None:
+    """Both phases: what phase 1 does not need of its bound is left for phase 2."""
+    monkeypatch.setattr(rows, bound, lambda *words: 1)
+    monkeypatch.setattr(rows, "full_contribution_steps", lambda *words: 1)
+    assert run(id)[id].verdict == "FAILED"
