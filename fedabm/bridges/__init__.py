@@ -2,4 +2,5 @@
 
 games      empirical games for Nashpy, and as files for Gambit
 byzfl      attacks of ByzFL as what owners do to their updates
+flower     a mechanism and strategic clients inside Flower
 """

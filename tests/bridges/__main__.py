@@ -1,9 +1,9 @@
 """Bridges to packages that do not go with the versions of this project: each in an environment of its own.
 
-    .venv/bin/python -m tests.bridges [byzfl] [hub]
+    .venv/bin/python -m tests.bridges [byzfl] [hub] [flower]
 
-ByzFL and flwr-datasets are installed beside the packages of the environment that runs this, and the tests that are
-skipped without them run there.
+ByzFL, flwr-datasets and Flower are installed before the packages of the environment that runs this, and the tests that
+are skipped without them run there.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ WORK: dict[str, tuple[list[str], list[str]]] = {
         ["flwr-datasets", "datasets"],
         ["-m", "pytest", "-q", "-rs", "tests/data/test_partitions.py", "tests/bridges/test_hub.py", "-k", "flower"],
     ),
+    "flower": (["flwr[simulation]"], ["-m", "pytest", "-q", "-rs", "tests/bridges/test_flower.py"]),
 }
 
 
