@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from importlib.util import find_spec
 
 import numpy as np
@@ -12,7 +15,25 @@ if find_spec("transformers") is None:
 
 from fedabm import load
 from fedabm.cli import main
+from tests.conftest import assert_equal_frames
 from tests.learning.small_models import saved, texts
+
+#: a command that is killed when it is about to put its third checkpoint in place
+_KILLED = """
+import os, signal, sys
+from fedabm.cli import main
+
+saved = []
+
+def hear(event, arguments):
+    if event == "os.rename" and str(arguments[1]).endswith("run.checkpoint"):
+        saved.append(arguments)
+        if len(saved) == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(hear)
+main(sys.argv[1:])
+"""
 
 
 def _sets(folder) -> None:
@@ -48,3 +69,30 @@ def test_without_the_model_one_line_says_how_to_get_it(tmp_path, monkeypatch, ca
     monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
     assert main(["run", "language_market", "--quiet", "--out", str(tmp_path / "out")]) == 2
     assert "fedabm data get minilm" in capsys.readouterr().err
+
+
+def test_a_killed_study_goes_on_to_the_same_frames(tmp_path, monkeypatch):
+    _sets(tmp_path / "financial_sentiment")
+    saved(tmp_path / "models" / "minilm", "encoder")
+    monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
+    words = [
+        "run",
+        "language_market",
+        "--set",
+        "rules=iPFL",
+        "--steps",
+        "4",
+        "--checkpoint",
+        "1e-9",
+        "--quiet",
+        "--out",
+    ]
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    child = subprocess.run([sys.executable, "-c", _KILLED, *words, str(killed)], check=False)
+    assert child.returncode == -signal.SIGKILL
+    left = next(killed.rglob("run.checkpoint"))
+    assert left.stat().st_size > 0
+    assert main([*words, str(killed)]) == 0
+    assert not left.exists()
+    assert main([*words, str(whole)]) == 0
+    assert_equal_frames(load(killed), load(whole))

@@ -43,8 +43,16 @@ def activations(front: Front, tokens: Tensor, in_memory: float | None = None) ->
 
 
 def _fill(front: Front, tokens: Tensor, found: Tensor) -> Tensor:
-    for begin in range(0, len(tokens), _BATCH):
-        found[begin : begin + _BATCH] = front(tokens[begin : begin + _BATCH])
+    """Every text once, in the order of lengths, so that little padding goes through the front."""
+    texts, places = tokens.unique(dim=0, return_inverse=True)
+    order = (texts < front.base.tokens).sum(-1).argsort(stable=True)
+    for some in order.split(_BATCH):
+        batch = texts[some]
+        used = (batch < front.base.tokens).any(0)
+        made = found.new_zeros(len(some), *found.shape[1:])
+        made[:, used] = front(batch[:, used])
+        for text, states in zip(some.tolist(), made, strict=True):
+            found[places == text] = states
     return found
 
 

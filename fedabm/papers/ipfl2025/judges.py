@@ -275,7 +275,7 @@ def languages(found: Tables, evidence: Evidence) -> Finding:
     )
     ours = (
         f"{evidence.what}, {seeds(own)}: {', '.join(sets)} in %: {cells}; utility iPFL {_spread(own, 'utility')}, next "
-        f"{first} {_spread(others.loc[first], 'utility')}"
+        f"{first} {_spread(others.loc[first], 'utility')}; {_yardsticks(found['yardsticks'])}"
     )
     richest, better = own["utility"] > others.loc[first, "utility"], own["accuracy"] >= alone["accuracy"]
     points = 100 * (own["accuracy"] - alone["accuracy"])
@@ -285,3 +285,10 @@ def languages(found: Tables, evidence: Evidence) -> Finding:
         words, within = _every_seed(found["rounds"], evidence.rounds, found["owners"]["owner"].nunique())
         criterion += f"; {words}"
     return evidence.verdict(ours, bool(richest and better), criterion, by_accuracy=bool(richest), within=within)
+
+
+def _yardsticks(table: pd.DataFrame) -> str:
+    """What the commonest answer, TF-IDF on an owner's own texts and the model without tuning get, by set."""
+    marks = table.set_index("set")[["majority", "tf_idf", "zero_shot"]]
+    each = "; ".join(f"{name} {', '.join(f'{100 * mark:.1f}' for mark in row)}" for name, row in marks.iterrows())
+    return f"commonest answer, TF-IDF, zero-shot: {each}"

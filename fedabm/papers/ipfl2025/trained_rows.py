@@ -232,7 +232,7 @@ def _table_1() -> None:
     )
     for id, sets, name, published in cases:
         command = paper("language_market", sets=sets)
-        small = "SmolLM2-135M and 5 rounds of 10 steps stand for Llama-2-7B and 50 rounds"
+        small = "SmolLM2-135M and 5 rounds of 20 steps stand for Llama-2-7B and 50 rounds of 10"
         trained(
             id,
             f"Table 1, {name}: accuracies of a large language model",
