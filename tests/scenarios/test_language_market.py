@@ -18,7 +18,7 @@ from fedabm.cli import main
 from tests.conftest import assert_equal_frames
 from tests.learning.small_models import saved, texts
 
-#: a command that is killed when it is about to put its third checkpoint in place
+#: a command that is killed when it is about to put its second checkpoint in place
 _KILLED = """
 import os, signal, sys
 from fedabm.cli import main
@@ -26,9 +26,9 @@ from fedabm.cli import main
 saved = []
 
 def hear(event, arguments):
-    if event == "os.rename" and str(arguments[1]).endswith("run.checkpoint"):
+    if event == "os.rename" and str(arguments[1]).endswith(".checkpoint"):
         saved.append(arguments)
-        if len(saved) == 3:
+        if len(saved) == 2:
             os.kill(os.getpid(), signal.SIGKILL)
 
 sys.addaudithook(hear)
@@ -75,24 +75,13 @@ def test_a_killed_study_goes_on_to_the_same_frames(tmp_path, monkeypatch):
     _sets(tmp_path / "financial_sentiment")
     saved(tmp_path / "models" / "minilm", "encoder")
     monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
-    words = [
-        "run",
-        "language_market",
-        "--set",
-        "rules=iPFL",
-        "--steps",
-        "4",
-        "--checkpoint",
-        "1e-9",
-        "--quiet",
-        "--out",
-    ]
+    words = ["run", "language_market", "--set", "rules=iPFL", "--steps", "3", "--checkpoint", "1e-9", "--quiet"]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    child = subprocess.run([sys.executable, "-c", _KILLED, *words, str(killed)], check=False)
+    child = subprocess.run([sys.executable, "-c", _KILLED, *words, "--out", str(killed)], check=False)
     assert child.returncode == -signal.SIGKILL
-    left = next(killed.rglob("run.checkpoint"))
+    left = next(killed.rglob("*.checkpoint"))
     assert left.stat().st_size > 0
-    assert main([*words, str(killed)]) == 0
+    assert main([*words, "--out", str(killed)]) == 0
     assert not left.exists()
-    assert main([*words, str(whole)]) == 0
+    assert main([*words, "--out", str(whole)]) == 0
     assert_equal_frames(load(killed), load(whole))
