@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from fedabm.learning.engine.engine import Engine
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import ShapleyShare
 
-__all__ = ["Preset", "Size", "Sizes", "choose", "engine_for", "more_seeds", "spread"]
+__all__ = ["Preset", "Size", "Sizes", "choose", "engine_for", "half_width", "more_seeds", "spread"]
 
 #: how large a trained scenario is run: in minutes, so that it decides the claim on an ordinary machine, as in the paper
 Sizes = Literal["quick", "decisive", "paper"]
@@ -109,13 +109,18 @@ def engine_for(dataset: Dataset, size: Size, seed: int, partition: Partition | N
 
 
 def spread(values: Array) -> tuple[float, float]:
-    """Mean and half the width of its 95% interval over seeds, by Student's t; no width for a single value."""
-    from scipy.stats import t  # slow to import, so only when it is wanted
-
+    """Mean and half the width of its 95% interval over seeds; no width for a single value."""
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
         return float(values.mean()), float("nan")
-    return float(values.mean()), float(t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    return float(values.mean()), float(half_width(values.std(ddof=1), len(values)))
+
+
+def half_width(deviation: float, count: Any) -> Any:
+    """Half of the 95% interval of a mean over so many seeds, one count or several, by Student's t; nan for one seed."""
+    from scipy.stats import t  # slow to import, so only when it is wanted
+
+    return t.ppf(0.975, np.asarray(count) - 1.0) * deviation / np.sqrt(count)
 
 
 def more_seeds(gap: float, width: float, seeds: int, most: int = 1000) -> str:
@@ -129,13 +134,10 @@ def more_seeds(gap: float, width: float, seeds: int, most: int = 1000) -> str:
     >>> more_seeds(0.001, 0.2, 3)
     'more than 1000 seeds: the gap is next to nothing'
     """
-    from scipy.stats import t
-
     if seeds < 2 or not np.isfinite(width):
         return "at least 3 seeds: one has no spread"
-    deviation = width * np.sqrt(seeds) / t.ppf(0.975, seeds - 1)
     counts = np.arange(seeds, most + 1)
-    enough = counts[t.ppf(0.975, counts - 1) * deviation / np.sqrt(counts) < abs(gap)]
+    enough = counts[half_width(width / half_width(1.0, seeds), counts) < abs(gap)]
     if not len(enough):
         return f"more than {most} seeds: the gap is next to nothing"
     return f"about {enough[0]} seeds instead of {seeds}, if gap and deviation stay as they are"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
+from fedabm.papers.ipfl2025.evidence import Evidence, utilities
 from fedabm.papers.ipfl2025.judges import (
-    Evidence,
-    _by_seed,
     attacked,
     best_of_all,
     improved,
@@ -79,10 +80,22 @@ def test_highest_means_highest_in_every_seed() -> None:
     assert f"what would decide: {more_seeds(1.0, 25.41, 2)}" in doubtful.reason
 
 
+def test_the_lead_must_be_there_in_the_rounds_that_were_run() -> None:
+    """Behind by 4 after the first round, ahead by 1 in the second: ahead only if that counts for 18 others."""
+    table = comparison(4.0, 0.72)
+    rows = [("iPFL", 1, 0.0), ("iPFL", 2, 9.0), ("FedAvg", 1, 36.0), ("FedAvg", 2, 0.0)]
+    rounds = pd.DataFrame(rows, columns=["label", "step", "welfare"])
+    table["rounds"] = pd.concat([rounds.assign(seed=seed) for seed in (0, 1)])
+    found = best_of_all(table, replace(LARGE, rounds=20), "Cluster", 9)
+    assert "highest in 2 of 2 seeds, above the best other of a seed by +15" in found.reason
+    assert found.verdict == "undecided"
+    assert found.reason.endswith("what would decide: more rounds: in those that were run another is ahead")
+
+
 def test_the_last_round_counts_for_those_left_out() -> None:
     """10 + 2 + 2 times 2 in four rounds; as recorded, 12."""
     rounds = pd.DataFrame({"label": "iPFL", "seed": 3, "step": [1, 2], "welfare": [10.0, 2.0]})
-    assert [_by_seed(rounds, length).loc[3, "iPFL"] for length in (4, 2, None)] == [16.0, 12.0, 12.0]
+    assert [utilities(rounds, length).loc[3, "iPFL"] for length in (4, 2, None)] == [16.0, 12.0, 12.0]
 
 
 @pytest.mark.parametrize(("moved", "verdict"), [(0.05, "reproduced"), (0.06, "undecided")])
@@ -90,6 +103,7 @@ def test_what_decides_has_settled(moved: float, verdict: str) -> None:
     found = comparison(4.0, 0.72)
     found["summary"]["moved"] = [0.0, 0.9, 0.9, moved]
     assert best_of_all(found, LARGE, "Cluster", 9).verdict == verdict
+    assert "not settled: FedAvg, FedAMP" in best_of_all(found, LARGE, "Cluster", 9).reason
     assert best_of_all(found, SMALL, "Cluster", 9).verdict == "reproduced"
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from fedabm.papers.doshi2025.order import order_verdict
 from fedabm.papers.doshi2025.trained_rows import decided, rising, settled, welfare
-from fedabm.papers.ipfl2025.judges import Evidence, inclusive
+from fedabm.papers.ipfl2025.evidence import Evidence
+from fedabm.papers.ipfl2025.judges import inclusive
 from fedabm.papers.ledger import training
 from fedabm.papers.ledger.records import records_of
 from fedabm.papers.ledger.rows import Budget, Play, Row

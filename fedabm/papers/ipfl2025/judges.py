@@ -1,83 +1,23 @@
 """iPFL 2025: what the figures and tables claim, as criteria on the tables of our studies.
 
-What a run can do for a claim: "nothing" (too small for what is claimed), "confirm" it, but not refute it (where the
-claim is about the rule of the market), or "decide" it, either way.  The recorded runs decide once trade has settled:
-if owners' utilities moved by at most 5% in the last round, which then counts for the rounds left out.  Their models
-have had 400 or 800 local steps of the paper's 10,000, so that an accuracy can confirm a claim and not refute it: what
-fails by accuracy alone stays open.
-
 All accuracies are those of the last round.  A mean over seeds decides nothing where seeds disagree: "highest" means
 highest in every seed, "better" beyond the spread over seeds, and a lie or an attack must not pay in any.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 import numpy as np
 import pandas as pd
 
-from fedabm.papers.ledger.rows import Finding, undecided
-from fedabm.papers.ledger.training import Tables, on_a_gpu, seeds, too_small
-from fedabm.papers.presets import more_seeds, spread
+from fedabm.papers.ipfl2025.evidence import SETTLED, Evidence, highest
+from fedabm.papers.ledger.rows import Finding
+from fedabm.papers.ledger.training import Tables, seeds
+from fedabm.papers.presets import half_width, more_seeds
 
-__all__ = ["Evidence", "attacked", "best_of_all", "improved", "inclusive", "languages", "lying", "rational"]
+__all__ = ["attacked", "best_of_all", "improved", "inclusive", "languages", "lying", "rational"]
 
 #: how many points of accuracy count as comparable
 _COMPARABLE = 1.0
-#: by which share utilities may move in the last round of a run that decides
-_SETTLED = 0.05
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Which run speaks: on what, what it can do for a claim, the command for the paper's size, and what else to say.
-
-    `decisive` says that it is one of the runs at that size; `rounds` is how many it stands for, if more than it has.
-    """
-
-    what: str
-    can: Literal["nothing", "confirm", "decide"]
-    command: str
-    note: str = ""
-    decisive: bool = False
-    rounds: int | None = None
-
-    def verdict(
-        self,
-        ours: str,
-        claim: bool,
-        criterion: str,
-        *,
-        moved: float = 0.0,
-        by_accuracy: bool = False,
-        within: str = "",
-    ) -> Finding:
-        """What follows if the claim holds in the run, or does not.
-
-        `moved` says by which share utilities moved in the last round, `by_accuracy` that nothing else fails, and
-        `within` how many seeds it takes where what the claim turns on is within the spread over seeds.
-        """
-        note = "; ".join(filter(None, (criterion, self.note)))
-        if self.can == "nothing":
-            small = self.note or "a small part of the set and a small network do not decide"
-            return self._open(ours, f"{small} (here the claim {'holds' if claim else 'does not hold'}: {criterion})")
-        if self.decisive and moved > _SETTLED:
-            return self._open(ours, f"trade has not settled: utilities moved by {100 * moved:.0f} % at last ({note})")
-        if self.decisive and within:
-            return undecided(ours, f"within the spread over seeds ({note})", within)
-        if not claim and self.can == "confirm":
-            return self._open(ours, f"the claim does not hold in this run, which is too small to refute it ({note})")
-        if not claim and by_accuracy:
-            return self._open(ours, f"accuracies at this length cannot refute the claim ({note})")
-        return Finding(ours, "reproduced" if claim else "not reproducible", note)
-
-    def _open(self, ours: str, why: str) -> Finding:
-        """What only a longer run can decide."""
-        if self.decisive:
-            return undecided(ours, why, on_a_gpu(self.command))
-        return too_small(ours, why, self.command)
 
 
 def best_of_all(found: Tables, evidence: Evidence, part: str, owners: int) -> Finding:
@@ -103,30 +43,16 @@ def best_of_all(found: Tables, evidence: Evidence, part: str, owners: int) -> Fi
     )
     within = ""
     if evidence.decisive:
-        words, within = _every_seed(found["rounds"], evidence.rounds, owners)
-        criterion += f"; {words}"
+        words, within = highest(found["rounds"], evidence.rounds, owners)
+        criterion += f"; {words}{_unsettled(others)}"
     chosen = {"moved": own.get("moved", 0.0), "by_accuracy": richest, "within": within}
     return evidence.verdict(ours, richest and close, criterion, **chosen)
 
 
-def _every_seed(rounds: pd.DataFrame, length: int | None, owners: int) -> tuple[str, str]:
-    """In how many seeds the market has the highest mean utility, and what would tell if seeds disagree."""
-    utility = _by_seed(rounds, length) / owners
-    rivals = utility.drop(columns="iPFL")
-    ahead = utility["iPFL"] - rivals.max(axis=1)
-    gap, width = spread(ahead.to_numpy())
-    words = f"highest in {int((ahead > 0).sum())} of {len(ahead)} seeds, above the best other of a seed by {gap:+.4g}"
-    if len(ahead) > 1:
-        words += f" +- {width:.2g}"
-    alike = bool((ahead > 0).all() or (ahead <= 0).all()) and len(ahead) > 1
-    return words, "" if alike else more_seeds(gap, width, len(ahead))
-
-
-def _by_seed(rounds: pd.DataFrame, length: int | None) -> pd.DataFrame:
-    """All owners' utility over all rounds, a row per seed; the last round counts for those up to `length`."""
-    wide = rounds.pivot_table(index=["seed", "label"], columns="step", values="welfare")
-    left_out = max((length or 0) - wide.shape[1], 0)
-    return (wide.sum(axis=1) + left_out * wide.iloc[:, -1]).unstack("label")
+def _unsettled(others: pd.DataFrame) -> str:
+    """Rivals whose trade still moves, so that their last round says little about those left out."""
+    moving = others[others["moved"] > SETTLED] if "moved" in others else others[:0]
+    return f"; not settled: {', '.join(map(str, moving.index))}" if len(moving) else ""
 
 
 def _spread(row: pd.Series, column: str, factor: float = 1.0) -> str:
@@ -250,24 +176,18 @@ def improved(found: Tables, evidence: Evidence) -> Finding:
     ours = f"{evidence.what}, 12 owners, {seeds(roles)}: points above training alone: {told}"
     buyers = roles.loc[["buyer", "trader"]]
     better, count = bool((buyers["points"] > 0).all()), int(roles["seeds"].max())
-    widths = {role: _half_width(row["points s.d."], count) for role, row in buyers.iterrows()}
+    widths = {role: half_width(row["points s.d."], count) for role, row in buyers.iterrows()}
     doubtful = [role for role, width in widths.items() if not buyers.loc[role, "points"] > width]
     within = "; ".join(f"{role}s: {more_seeds(buyers.loc[role, 'points'], widths[role], count)}" for role in doubtful)
     criterion = "criterion: buyers and traders get better on average, beyond the spread over seeds"
     return evidence.verdict(ours, better, criterion, by_accuracy=True, within=within if better else "")
 
 
-def _half_width(deviation: float, count: int) -> float:
-    """Half of the 95% interval of a mean over so many seeds."""
-    from scipy.stats import t  # slow to import, so only when it is wanted
-
-    return float(t.ppf(0.975, count - 1) * deviation / np.sqrt(count)) if count > 1 else float("nan")
-
-
 def languages(found: Tables, evidence: Evidence) -> Finding:
     """Table 1: the market has the highest utility, and an accuracy that is at least that of training alone."""
     rules = found["summary"].set_index("label")
-    own, alone, others = rules.loc["iPFL"], rules.loc["Local"], rules.drop("iPFL")
+    own, alone = rules.loc["iPFL"], rules.loc["Local"]
+    others = rules.drop("iPFL")
     first = others["utility"].idxmax()
     sets = [name for name in ("fiqa", "tfns", "nwgi", "code") if name in rules]
     cells = "; ".join(
@@ -282,7 +202,7 @@ def languages(found: Tables, evidence: Evidence) -> Finding:
     criterion = f"utility is {'' if richest else 'not '}highest, mean accuracy {points:+.1f} points against Local"
     within = ""
     if evidence.decisive:
-        words, within = _every_seed(found["rounds"], evidence.rounds, found["owners"]["owner"].nunique())
+        words, within = highest(found["rounds"], evidence.rounds, found["owners"]["owner"].nunique())
         criterion += f"; {words}"
     return evidence.verdict(ours, bool(richest and better), criterion, by_accuracy=bool(richest), within=within)
 

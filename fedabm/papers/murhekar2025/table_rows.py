@@ -19,7 +19,7 @@ from fedabm.papers.ledger.rows import Budget, Finding, Play, corrected, holds, r
 from fedabm.papers.ledger.training import from_record, missing, paper, tables
 from fedabm.papers.ledger.trials import close, numbers, play
 from fedabm.papers.murhekar2025.printed import PRINTED, RULES
-from fedabm.papers.murhekar2025.weights import fitted_weights
+from fedabm.papers.murhekar2025.trained_tables import by_mechanism, fitted_weights
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game
 
@@ -50,8 +50,7 @@ def _trained(budget: Budget, dataset: str, statistic: str = "average") -> pd.Dat
     """A statistic over the seeds of the quick training, one line per mechanism; None if there was no training."""
     if not budget.trains or missing([_PLAYS[dataset]]):
         return None
-    spread = tables(_PLAYS[dataset])["spread"]
-    return spread.pivot(index="mechanism", columns="measure", values=statistic).loc[list(RULES)]
+    return by_mechanism(tables(_PLAYS[dataset]), statistic)
 
 
 def _accuracies(budget: Budget, dataset: str) -> str:
@@ -147,11 +146,6 @@ def _recorded(budget: Budget) -> list[Record]:
     return [] if budget.decisive else records_of((LUMPY_RUN,))
 
 
-def _lumpy_trained(known: list[Record]) -> pd.DataFrame:
-    """Means over seeds, one line per mechanism."""
-    return known[0].tables["spread"].pivot(index="mechanism", columns="measure", values="average").loc[list(RULES)]
-
-
 @row(
     "R18",
     "Table 1: lumpy skin disease",
@@ -171,7 +165,7 @@ def lumpy_skin(budget: Budget) -> Finding:
     known = _recorded(budget)
     told = _accuracies(budget, "lumpy_skin")
     if known:
-        made = _lumpy_trained(known)
+        made = by_mechanism(known[0].tables)
         told = f"trained, 5 seeds: accuracy {numbers(made['accuracy %'], 1)} %, {_text(made)}"
     reason = (
         f"costs and capacities are not given; with those of the other datasets the iterates come within 5 points, but "

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from fedabm.papers.ledger.rows import Finding, Play, corrected, refuted, undecided
 from fedabm.papers.ledger.training import Tables, on_a_gpu, paper, seeds, too_small, trained
 from fedabm.papers.ledger.trials import numbers
-from fedabm.papers.murhekar2025.printed import PRINTED, RULES
-from fedabm.papers.murhekar2025.weights import fitted_weights
+from fedabm.papers.murhekar2025.printed import PRINTED
+from fedabm.papers.murhekar2025.trained_tables import by_mechanism, fitted_weights
 
 __all__ = ["fitted", "fitted_at_length", "reciprocal", "reciprocal_at_length", "stages", "stages_at_length"]
 
@@ -20,15 +19,12 @@ MNIST_RUN = Play.of(_TRAINED, preset="decisive", data="mnist", rounds=1, seeds=5
 STAGES_RUN = Play.of("stage_payments", preset="decisive", data="mnist")
 
 
-def _averages(found: Tables) -> pd.DataFrame:
-    """Means over seeds, one line per mechanism."""
-    return found["spread"].pivot(index="mechanism", columns="measure", values="average").loc[list(RULES)]
-
-
 def _reciprocal(found: Tables) -> tuple[str, bool]:
     """What was measured, and whether M^Shap takes most data, beats M^0 and alone has reciprocity 1."""
-    spread = _averages(found)
-    share, exact, ratio = (spread[name].to_numpy() for name in ("share %", "accuracy %", "reciprocity"))
+    spread = by_mechanism(found)
+    share = spread["share %"].to_numpy()
+    exact = spread["accuracy %"].to_numpy()
+    ratio = spread["reciprocity"].to_numpy()
     fair = found["summary"].set_index("mechanism")["1 within error"].isin([True, "yes", "True"])
     ours = (
         f"quadratic, 2 owners, {seeds(found['summary'])}: share {numbers(share, 1)} %, "
@@ -49,7 +45,7 @@ def reciprocal(found: Tables, command: str) -> Finding:
 def reciprocal_at_length(found: Tables) -> Finding:
     """The order of mechanisms decides; the digits belong to costs that are not given."""
     ours, claim = _reciprocal(found)
-    gain = _averages(found)["acc. gain"].iloc[2]
+    gain = by_mechanism(found)["acc. gain"].iloc[2]
     digits = (
         f"the printed data gain of 31 and accuracy gain of 1.36 (here {gain:.2f}) belong to costs that are not given"
     )

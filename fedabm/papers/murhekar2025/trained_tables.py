@@ -1,11 +1,18 @@
-"""Fitted weights as `reciprocity_table_trained` shows them."""
+"""What `reciprocity_table_trained` found, read from its tables."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-__all__ = ["fitted_weights"]
+from fedabm.papers.murhekar2025.printed import RULES
+
+__all__ = ["by_mechanism", "fitted_weights"]
+
+
+def by_mechanism(found: dict[str, pd.DataFrame], statistic: str = "average") -> pd.DataFrame:
+    """A statistic over seeds of every measure, one line per mechanism."""
+    return found["spread"].pivot(index="mechanism", columns="measure", values=statistic).loc[list(RULES)]
 
 
 def fitted_weights(found: dict[str, pd.DataFrame], form: str) -> np.ndarray:

@@ -1,0 +1,103 @@
+"""What a run of the market can say about a claim of iPFL 2025, and what it leaves open.
+
+What a run can do for a claim: "nothing" (too small for what is claimed), "confirm" it, but not refute it (where the
+claim is about the rule of the market), or "decide" it, either way.  The recorded runs decide once trade has settled:
+if owners' utilities moved by at most 5% in the last round, which then counts for the rounds left out.  Their models
+have had 400 or 800 local steps of the paper's 10,000, so that an accuracy can confirm a claim and not refute it: what
+fails by accuracy alone stays open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+from fedabm.papers.ledger.rows import Finding, undecided
+from fedabm.papers.ledger.training import on_a_gpu, too_small
+from fedabm.papers.presets import more_seeds, spread
+
+__all__ = ["SETTLED", "Evidence", "highest", "utilities"]
+
+#: by which share utilities may move in the last round of a run that decides
+SETTLED = 0.05
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Which run speaks: on what, what it can do for a claim, the command for the paper's size, and what else to say.
+
+    `decisive` says that it is one of the runs at that size; `rounds` is how many it stands for, if more than it has.
+    """
+
+    what: str
+    can: Literal["nothing", "confirm", "decide"]
+    command: str
+    note: str = ""
+    decisive: bool = False
+    rounds: int | None = None
+
+    def verdict(
+        self,
+        ours: str,
+        claim: bool,
+        criterion: str,
+        *,
+        moved: float = 0.0,
+        by_accuracy: bool = False,
+        within: str = "",
+    ) -> Finding:
+        """What follows if the claim holds in the run, or does not.
+
+        `moved` says by which share utilities moved in the last round, `by_accuracy` that nothing else fails, and
+        `within` how many seeds it takes where what the claim turns on is within the spread over seeds.
+        """
+        note = "; ".join(filter(None, (criterion, self.note)))
+        if self.can == "nothing":
+            small = self.note or "a small part of the set and a small network do not decide"
+            return self._open(ours, f"{small} (here the claim {'holds' if claim else 'does not hold'}: {criterion})")
+        if self.decisive and moved > SETTLED:
+            return self._open(ours, f"trade has not settled: utilities moved by {100 * moved:.0f} % at last ({note})")
+        if self.decisive and within:
+            return undecided(ours, f"within the spread over seeds ({note})", within)
+        if not claim and self.can == "confirm":
+            return self._open(ours, f"the claim does not hold in this run, which is too small to refute it ({note})")
+        if not claim and by_accuracy:
+            return self._open(ours, f"accuracies at this length cannot refute the claim ({note})")
+        return Finding(ours, "reproduced" if claim else "not reproducible", note)
+
+    def _open(self, ours: str, why: str) -> Finding:
+        """What only a longer run can decide."""
+        if self.decisive:
+            return undecided(ours, why, on_a_gpu(self.command))
+        return too_small(ours, why, self.command)
+
+
+def highest(rounds: pd.DataFrame, length: int | None, owners: int) -> tuple[str, str]:
+    """In how many seeds the market has the highest mean utility, and what would tell if seeds disagree.
+
+    It must be so in the rounds that were run as well as in all that they stand for, `length`.
+    """
+    run, ahead = (_lead(rounds, counted) / owners for counted in (None, length))
+    gap, width = spread(ahead.to_numpy())
+    words = f"highest in {int((ahead > 0).sum())} of {len(ahead)} seeds, above the best other of a seed by {gap:+.4g}"
+    if len(ahead) > 1:
+        words += f" +- {width:.2g}"
+    if not ((run > 0) == (ahead > 0)).all():
+        return words, "more rounds: in those that were run another is ahead"
+    alike = len(ahead) > 1 and (ahead > 0).nunique() == 1
+    return words, "" if alike else more_seeds(gap, width, len(ahead))
+
+
+def _lead(rounds: pd.DataFrame, length: int | None) -> pd.Series:
+    """By how much the market's utility exceeds that of the best rival, by seed."""
+    utility = utilities(rounds, length)
+    return utility["iPFL"] - utility.drop(columns="iPFL").max(axis=1)
+
+
+def utilities(rounds: pd.DataFrame, length: int | None) -> pd.DataFrame:
+    """All owners' utility over all rounds, a row per seed; the last round counts for those up to `length`."""
+    wide = rounds.pivot_table(index=["seed", "label"], columns="step", values="welfare")
+    left_out = max((length or 0) - wide.shape[1], 0)
+    return (wide.sum(axis=1) + left_out * wide.iloc[:, -1]).unstack("label")
