@@ -17,7 +17,16 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 
-__all__ = ["Look", "kind_of", "mechanism_looks", "new_panel", "strategy_colours", "strategy_looks", "styled"]
+__all__ = [
+    "Look",
+    "kind_of",
+    "mechanism_looks",
+    "new_panel",
+    "protocol_looks",
+    "strategy_colours",
+    "strategy_looks",
+    "styled",
+]
 
 _COLOURS = sns.color_palette("colorblind").as_hex()
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d", "8", "H")
@@ -41,8 +50,15 @@ _MECHANISMS = {
 }
 #: the market's rivals are compared with each other and with the market
 _RIVALS = {
-    **{"Local": "#767676", "FedAvg": "#1f78c8", "FedProx": "#4da6dd", "CFL": "#c97a00", "Ditto": "#13875f"},
+    **{"Local": "#767676", "FedAvg": "#a3162b", "FedProx": "#4da6dd", "CFL": "#c97a00", "Ditto": "#13875f"},
     **{"FedAMP": "#b85fa6", "FedFomo": "#a8703f", "PFedGraph": "#6b3fa0"},
+}
+#: what papers call protocols, by the mechanism that they run
+_PROTOCOLS = {
+    **{"M^0": "NoPayments", "M^BG": "CostSharing", "M^Shap": "ShapleyShare"},
+    **{"FedBR": "NoPayments", "FedBR-BG": "CostSharing", "FedBR-Shap": "ShapleyShare"},
+    **{"UPBReD": "NoPayments", "2P-UPBReD": "ContributionSubsidy"},
+    **{"iPFL": "ModelMarket", "pFedGraph": "PFedGraph"},
 }
 #: for names that are in no list
 _SPARE = ("#1b4f72", "#6b6b00", "#99004c", "#4b2e05", "#005f2f", "#3d3d8f")
@@ -85,6 +101,15 @@ def strategy_looks(labels: Iterable[str]) -> dict[str, Look]:
 def mechanism_looks(mechanisms: Mapping[str, str]) -> dict[str, Look]:
     """One look per label from the mechanism behind it; labels with one mechanism differ in shade and marker."""
     return _assign(mechanisms, _listed(_MECHANISMS | _RIVALS))
+
+
+def protocol_looks(labels: Iterable[str]) -> dict[str, Look]:
+    """One look per protocol by its name in a paper: that of its mechanism, where it has one.
+
+    >>> protocol_looks(["FedAvg", "M^Shap"])["M^Shap"] == mechanism_looks({"shares": "ShapleyShare()"})["shares"]
+    True
+    """
+    return mechanism_looks({label: _PROTOCOLS.get(label, label) for label in labels})
 
 
 def strategy_colours(labels: Iterable[str]) -> dict[str, tuple[float, float, float]]:

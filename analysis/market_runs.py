@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -12,8 +12,8 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from fedabm.analysis.boxes import lying_box
-from fedabm.analysis.looks import Look, mechanism_looks
-from fedabm.analysis.outcomes import aside
+from fedabm.analysis.looks import protocol_looks
+from fedabm.analysis.outcomes import aside, confidence
 from fedabm.results.frames import Frames
 
 __all__ = [
@@ -22,33 +22,32 @@ __all__ = [
     "by_label",
     "comparison_picture",
     "counted",
+    "half_width",
     "moved",
     "owner_sums",
-    "rule_looks",
     "run_summary",
     "spread_words",
     "utility_picture",
     "utility_spread",
 ]
 
-#: rules that the paper calls by other names than we do
-_KINDS = {"iPFL": "ModelMarket", "pFedGraph": "PFedGraph"}
 #: partitions as the paper writes them
 _TITLES = {"niid": "NIID", "cluster": "Cluster", "skew": "Skew", "natural": "natural owners"}
-
-
-def rule_looks(labels: Iterable[str]) -> dict[str, Look]:
-    """One look per rule by its name in iPFL 2025, the same in every figure."""
-    return mechanism_looks({label: _KINDS.get(label, label) for label in labels})
 
 
 def spread_words(seeds: int, what: str = "bars") -> str:
     """What bars or bands show.
 
     >>> spread_words(3), spread_words(1)
-    ('bars: one s.d. over 3 seeds', 'one seed')
+    ('bars: 95% intervals of the mean of 3 seeds', 'one seed')
     """
-    return f"{what}: one s.d. over {seeds} seeds" if seeds > 1 else counted(seeds)
+    return f"{what}: 95% intervals of the mean of {seeds} seeds" if seeds > 1 else counted(seeds)
+
+
+def half_width(values: pd.Series) -> float:
+    """Half of the 95% interval of the mean (Student's t); 0 of a single value, which draws nothing."""
+    low, high = confidence(values)
+    return (high - low) / 2 if np.isfinite(low) else 0.0
 
 
 def counted(seeds: int) -> str:
@@ -120,30 +119,29 @@ def utility_spread(owners: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def banded(panel: plt.Axes, rows: pd.DataFrame, column: str, **look: Any) -> None:
-    """A column's mean over seeds by step, with a band of one standard deviation; one of `rows` per seed and step."""
+    """A column's mean over seeds by step, with its 95% interval as a band; one of `rows` per seed and step."""
     steps = rows.groupby("step")[column]
-    mean, spread = steps.mean(), steps.std().fillna(0.0)
+    mean, spread = steps.mean(), steps.agg(half_width)
     panel.plot(mean, markersize=4, **look)
     panel.fill_between(mean.index, mean - spread, mean + spread, color=look["color"], alpha=0.18, linewidth=0)
 
 
 def accuracy_against_utility(panel: plt.Axes, table: pd.DataFrame, title: str) -> None:
-    """One mark per rule with bars of one standard deviation over seeds; up and to the right is better."""
-    shown = by_label(table, ["utility", "accuracy"])
-    looks = rule_looks(shown["label"])
-    for row in shown.to_dict("records"):
+    """One mark per rule with its 95% intervals over seeds; up and to the right is better."""
+    looks = protocol_looks(table["label"])
+    for label, runs in table.groupby("label", sort=False):
         panel.errorbar(
-            row["utility"],
-            100 * row["accuracy"],
-            xerr=row["utility s.d."],
-            yerr=100 * row["accuracy s.d."],
-            color=looks[row["label"]].colour,
-            marker=looks[row["label"]].marker,
-            markersize=11 if row["label"] == "iPFL" else 7,
+            runs["utility"].mean(),
+            100 * runs["accuracy"].mean(),
+            xerr=half_width(runs["utility"]),
+            yerr=100 * half_width(runs["accuracy"]),
+            color=looks[label].colour,
+            marker=looks[label].marker,
+            markersize=11 if label == "iPFL" else 7,
             # The market's mark is large: others that lie on it are drawn above.
-            zorder=2 if row["label"] == "iPFL" else 3,
+            zorder=2 if label == "iPFL" else 3,
             alpha=0.85,
-            label=row["label"],
+            label=label,
             capsize=2,
             linewidth=1,
             linestyle="none",
@@ -171,7 +169,7 @@ def utility_picture(owners: pd.DataFrame, words: str) -> Figure:
     sns.set_theme(style="whitegrid", context="paper", font_scale=1.05)
     labels = list(dict.fromkeys(owners["label"]))
     figure, panel = plt.subplots(figsize=(7.0, 0.55 * len(labels) + 1.4), layout="constrained")
-    looks = rule_looks(labels)
+    looks = protocol_looks(labels)
     for place, label in enumerate(labels):
         values = owners.loc[owners["label"] == label, "utility"].to_numpy(dtype=float)
         lying_box(panel, place, values, looks[label].colour, width=0.6)

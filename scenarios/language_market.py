@@ -20,13 +20,12 @@ from matplotlib.figure import Figure
 
 from fedabm.analysis.curves import panels, shared_legend
 from fedabm.analysis.figures import collaboration_graph
-from fedabm.analysis.looks import styled
+from fedabm.analysis.looks import protocol_looks, styled
 from fedabm.analysis.market_runs import (
     accuracy_against_utility,
     by_label,
     counted,
     owner_sums,
-    rule_looks,
     run_summary,
     spread_words,
     utility_spread,
@@ -162,7 +161,7 @@ def _figure(study: Study, setting: LanguageSetting, found: pd.DataFrame, owners:
 def _by_set(panel: Axes, owners: pd.DataFrame) -> None:
     """One group of bars per set, one bar per rule."""
     table = owners.groupby(["set", "label"], sort=False)["accuracy"].mean().unstack()
-    colours = styled(rule_looks(table.columns), "palette")["palette"]
+    colours = styled(protocol_looks(table.columns), "palette")["palette"]
     places, width = np.arange(len(table)), 0.8 / len(table.columns)
     for place, label in enumerate(table.columns):
         shift = (place - (len(table.columns) - 1) / 2) * width

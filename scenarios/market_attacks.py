@@ -21,8 +21,9 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from fedabm.analysis.curves import panels
-from fedabm.analysis.looks import styled
-from fedabm.analysis.market_runs import counted, owner_sums, rule_looks, spread_words, utility_spread
+from fedabm.analysis.looks import protocol_looks, styled
+from fedabm.analysis.market_runs import counted, owner_sums, spread_words, utility_spread
+from fedabm.analysis.outcomes import confidence
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_count, check_positive, check_range, nearest
 from fedabm.games.costs import Linear
@@ -178,8 +179,8 @@ def _figure(found: pd.DataFrame, setting: MarketSetting, against: Against, seeds
     gained = found["attacker utility"] - found["attacker utility before"]
     shown = found.assign(points=100 * found["accuracy change"], gained=gained)
     shown["attack"] = shown["attack"].map(lambda name: TITLES.get(name, name))
-    palette = styled(rule_looks(shown["rule"]), "palette")["palette"]
-    bars = {"errorbar": "sd", "capsize": 0.08, "err_kws": {"linewidth": 1}}
+    palette = styled(protocol_looks(shown["rule"]), "palette")["palette"]
+    bars = {"errorbar": confidence, "capsize": 0.08, "err_kws": {"linewidth": 1}}
     shared = {"x": "attack", "hue": "rule", "hue_order": list(dict.fromkeys(shown["rule"])), "palette": palette, **bars}
     sns.barplot(shown, y="points", ax=left, **shared)
     sns.barplot(shown, y="gained", ax=right, legend=False, **shared)

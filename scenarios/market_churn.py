@@ -15,7 +15,8 @@ from matplotlib.ticker import MaxNLocator
 
 from fedabm import Frames
 from fedabm.analysis.curves import LINES, dress, panels
-from fedabm.analysis.market_runs import banded, rule_looks, run_summary, spread_words
+from fedabm.analysis.looks import protocol_looks
+from fedabm.analysis.market_runs import banded, run_summary, spread_words
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_count, check_range, check_whole, nearest
 from fedabm.papers.ipfl2025.settings import Data, Preset, Split, honest_owners, market_rules, market_setting
@@ -100,7 +101,7 @@ def _figure(frames: Frames, words: str) -> Figure:
     figure, (left, right) = panels(2, width=4.6, height=3.3)
     steps = frames.steps.merge(frames.runs[["run", "label"]], on="run")
     steps["mean utility"] = steps["welfare"] / steps["present"].clip(lower=1)
-    looks = rule_looks(dict.fromkeys(label.split(", ")[0] for label in steps["label"]))
+    looks = protocol_looks(dict.fromkeys(label.split(", ")[0] for label in steps["label"]))
     for label in dict.fromkeys(steps["label"]):
         rule, mode = label.split(", ")
         look = {"color": looks[rule].colour, "marker": looks[rule].marker, "linestyle": LINES[mode == "half"]}

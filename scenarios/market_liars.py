@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from fedabm.analysis.curves import LINES, dress, panels
 from fedabm.analysis.looks import strategy_looks
-from fedabm.analysis.market_runs import counted, owner_sums, spread_words
+from fedabm.analysis.market_runs import counted, half_width, owner_sums, spread_words
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_count, check_positive
 from fedabm.data.federated import split_owner
@@ -152,12 +152,16 @@ def _figure(found: pd.DataFrame, setting: MarketSetting, seeds: int) -> Figure:
     looks = dict(zip(companies, strategy_looks(f"liar {who}" for who in companies).values(), strict=True))
     for panel, lie in zip(axes, lies, strict=True):
         for k, who in enumerate(companies):
-            line = found[(found["who"] == who) & (found["lie"] == lie)].groupby("factor")["change"].agg(["mean", "std"])
+            line = (
+                found[(found["who"] == who) & (found["lie"] == lie)]
+                .groupby("factor")["change"]
+                .agg(["mean", half_width])
+            )
             line.loc[1.0] = 0.0
             line = line.sort_index()
             look = looks[who]
             style = {"color": look.colour, "linestyle": LINES[k], "marker": look.marker, "label": who, "capsize": 2}
-            panel.errorbar(line.index, line["mean"], yerr=line["std"].fillna(0.0), markersize=4, **style)
+            panel.errorbar(line.index, line["mean"], yerr=line["half_width"], markersize=4, **style)
         if np.isfinite(twice):
             _beside(panel, twice)
         panel.axhline(0.0, color="0.3", linewidth=0.8)

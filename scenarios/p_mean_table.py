@@ -23,8 +23,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedabm import Frames
-from fedabm.analysis.curves import COLOURS, LINES, dress, panels, seeds_of, shared_legend
+from fedabm.analysis.curves import LINES, dress, panels, seeds_of, shared_legend
 from fedabm.analysis.figures import last_step
+from fedabm.analysis.looks import protocol_looks
 from fedabm.cli import run_script
 from fedabm.common.errors import check_positive, check_range
 from fedabm.common.random import generator
@@ -274,16 +275,16 @@ def _figure(frames: Frames, welfare: pd.DataFrame, curve: Curve, data: str) -> F
     figure, (left, right) = panels(2, width=4.4, height=3.3)
     left.plot(curve.totals.array, curve.accuracies.array, color="0.6", linewidth=1)
     final = last_step(frames.owners).merge(frames.runs[["run", "label"]], on="run")
-    for turn, name in enumerate(_NAMES):
+    for turn, (name, look) in enumerate(protocol_looks(_NAMES).items()):
         runs = (
             final[final["label"] == name]
             .groupby("run")
             .agg(data=("contribution", "sum"), accuracy=("accuracy", "mean"))
         )
-        left.plot(runs["data"], runs["accuracy"], "os^D"[turn], color=COLOURS[turn], label=name)
+        left.plot(runs["data"], runs["accuracy"], look.marker, color=look.colour, label=name)
         mine = welfare[welfare["protocol"] == name].groupby("p")["normalised"].agg(lambda u: spread(u)[0])
         wide = welfare[welfare["protocol"] == name].groupby("p")["normalised"].agg(lambda u: spread(u)[1]).fillna(0.0)
-        style = {"color": COLOURS[turn], "linestyle": LINES[turn], "marker": "os^D"[turn], "label": name}
+        style = {"color": look.colour, "linestyle": LINES[turn], "marker": look.marker, "label": name}
         right.errorbar(mine.index + 0.008 * (turn - 1.5), mine, wide, capsize=3, **style)
     dress(left, f"public curve (grey) and outcomes, {data}", "samples of all owners", "mean test accuracy")
     seeds = seeds_of(welfare["seed"].nunique(), "95%")

@@ -28,6 +28,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fedabm.analysis.looks import protocol_looks
 from fedabm.cli import run_script
 from fedabm.common.errors import check_count, check_positive
 from fedabm.common.random import generator
@@ -191,7 +192,7 @@ def _figure(single: pd.DataFrame, preset: str) -> Figure:
 def _bars(panel: Axes, single: pd.DataFrame, measure: str) -> None:
     names, width = list(single["dataset"].unique()), 0.13
     for k, rule in enumerate(RULES):
-        runs, colour = single[single["mechanism"] == rule], sns.color_palette("colorblind")[k]
+        runs, colour = single[single["mechanism"] == rule], protocol_looks(RULES)[rule].colour
         # Where nobody contributes there is no finite gain over that, and no bar.
         several = runs.replace([np.inf, -np.inf], np.nan).groupby("dataset", sort=False)[measure]
         place, mean = np.arange(len(names)) + (2 * k - 2.5) * width, several.mean()

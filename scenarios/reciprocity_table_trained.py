@@ -31,8 +31,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm import Scenario, population
-from fedabm.analysis.curves import COLOURS, dress, panels, shared_legend
+from fedabm.analysis.curves import dress, panels, shared_legend
 from fedabm.analysis.figures import last_step
+from fedabm.analysis.looks import protocol_looks
 from fedabm.cli import run_script
 from fedabm.common.errors import check_count, check_positive
 from fedabm.common.random import generator
@@ -305,17 +306,17 @@ def _bars(panel: Axes, runs: pd.DataFrame, measure: str, k: int) -> None:
     """The bars of one mechanism: means over seeds with their band, beside the printed values."""
     names, width = list(runs["dataset"].unique()), 0.13
     several = runs.groupby("dataset", sort=False)[measure]
-    mean = several.mean()
+    mean, colour = several.mean(), protocol_looks(RULES)[RULES[k]].colour
     place, symbol = np.arange(len(names)) + (2 * k - 2.5) * width, f"$\\mathcal{{M}}^{{{RULES[k][2:]}}}$"
     band = np.maximum([mean - several.min(), several.max() - mean], 0.0)
     band = np.where(np.isfinite(band) & (mean.to_numpy() >= -1), band, 0.0)
-    panel.bar(place, mean.clip(-1, None), width, yerr=band, capsize=2, color=COLOURS[k], label=f"{symbol} trained here")
+    panel.bar(place, mean.clip(-1, None), width, yerr=band, capsize=2, color=colour, label=f"{symbol} trained here")
     for where, value in zip(place, mean, strict=True):
         if value < -1:  # the bar is cut off there
             text = "$-\\infty$" if np.isinf(value) else f"{value:.1f}"
             panel.text(where, -0.06, text, ha="center", va="top", rotation=90, color="white")
     theirs = [PRINTED[name].table[measure][k] if name in PRINTED else np.nan for name in names]
-    style = {"facecolor": "white", "edgecolor": COLOURS[k], "hatch": "////", "linewidth": 1.0}
+    style = {"facecolor": "white", "edgecolor": colour, "hatch": "////", "linewidth": 1.0}
     panel.bar(place + width, theirs, width, label=f"{symbol} printed", **style)
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm.analysis.curves import COLOURS, LINES, dress, focus, panels, seeds_of, shared_legend
+from fedabm.analysis.curves import LINES, dress, focus, panels, seeds_of, shared_legend
+from fedabm.analysis.looks import protocol_looks
 from fedabm.cli import run_script
 from fedabm.common.errors import check_positive
 from fedabm.learning.oracles.memory import Memory
@@ -84,8 +85,10 @@ def _table(study: Study) -> pd.DataFrame:
 def _figure(table: pd.DataFrame, data: str) -> Figure:
     """Welfare against the number of owners, in all and for each of them."""
     figure, (left, right) = panels(2, width=4.4, height=3.3)
+    looks = protocol_looks(table["protocol"].unique())
     for turn, (name, rows) in enumerate(table.groupby("protocol", sort=False)):
-        style = {"color": COLOURS[turn], "linestyle": LINES[turn], "marker": "os^D"[turn], "label": name, "capsize": 3}
+        look = looks[name]
+        style = {"color": look.colour, "linestyle": LINES[turn], "marker": look.marker, "label": name, "capsize": 3}
         width = rows["+-"].fillna(0.0)
         left.errorbar(rows["owners"], rows["welfare"], width, **style)
         right.errorbar(rows["owners"], rows["per owner"], width / rows["owners"], **style)

@@ -21,7 +21,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm.analysis.curves import COLOURS, LINES, dress, focus, panels, seeds_of, shared_legend
+from fedabm.analysis.curves import LINES, dress, focus, panels, seeds_of, shared_legend
+from fedabm.analysis.looks import protocol_looks
 from fedabm.cli import run_script
 from fedabm.common.errors import check_positive
 from fedabm.learning.oracles.memory import Memory
@@ -144,15 +145,16 @@ def _figure(table: pd.DataFrame, data: str) -> Figure:
     two = table[table["protocol"] == "2P-UPBReD"]
     flat = {name: rows.iloc[0] for name, rows in table.groupby("protocol") if name in _FLAT}
     highest = two["subsidy"].max()
+    looks = protocol_looks([*_FLAT, "2P-UPBReD"])
     for panel, column, width in ((left, "welfare", "+-"), (right, "data used %", None)):
         error = None if width is None else two[width].fillna(0.0)
         for turn, name in ((turn, name) for turn, name in enumerate(_FLAT) if name in flat):
-            look = {"color": COLOURS[turn], "linestyle": LINES[turn]}
+            look = {"color": looks[name].colour, "linestyle": LINES[turn]}
             panel.axhline(flat[name][column], label=name, **look)
             if width is not None and np.isfinite(flat[name][width]):  # beside the last subsidy, one after the other
                 beside = highest * (1.06 + 0.04 * turn)
                 panel.errorbar(beside, flat[name][column], flat[name][width], color=look["color"], capsize=3)
-        style = {"color": COLOURS[4], "linestyle": LINES[4], "marker": "o", "label": "2P-UPBReD"}
+        style = {"color": looks["2P-UPBReD"].colour, "linestyle": LINES[4], "marker": "o", "label": "2P-UPBReD"}
         panel.errorbar(two["subsidy"], two[column], error, capsize=3, **style)
     ends = {row.protocol: row.welfare for row in table.itertuples() if row.protocol in _FLAT}
     focus(left, ends | {f"2P-UPBReD at {row.subsidy:g}": row.welfare for row in two.itertuples()})

@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm.analysis.curves import COLOURS, LINES, dress, focus, panels, seeds_of, shared_legend
+from fedabm.analysis.curves import LINES, dress, focus, panels, seeds_of, shared_legend
+from fedabm.analysis.looks import protocol_looks
 from fedabm.cli import run_script
 from fedabm.common.errors import check_positive
 from fedabm.games.accuracy import Phased
@@ -99,14 +100,15 @@ def _figure(table: pd.DataFrame, data: str) -> Figure:
     """Welfare against seconds and against steps: means over seeds, with bands of their 95% intervals."""
     figure, (left, right) = panels(2, width=4.4, height=3.3)
     ends = {}
+    looks = protocol_looks(table["protocol"].unique())
     for turn, (name, runs) in enumerate(table.groupby("protocol", sort=False)):
-        style = {"color": COLOURS[turn], "linestyle": LINES[turn]}
+        style = {"color": looks[name].colour, "linestyle": LINES[turn]}
         steps = runs.groupby("step").agg(seconds=("seconds", "mean"), seeds=("seed", "size"))
         bands = pd.DataFrame(runs.groupby("step")["welfare"].agg(spread).tolist(), steps.index, ["mean", "width"])
         for panel, x in ((left, steps["seconds"]), (right, steps.index)):
             panel.plot(x, bands["mean"], label=name, **style)
             low, high = bands["mean"] - bands["width"], bands["mean"] + bands["width"]
-            panel.fill_between(x, low, high, color=COLOURS[turn], alpha=0.15, linewidth=0)
+            panel.fill_between(x, low, high, color=looks[name].colour, alpha=0.15, linewidth=0)
         ends[str(name)] = float(bands["mean"].min())
     seeds = seeds_of(table["seed"].nunique(), "means with 95% bands")
     dress(left, f"welfare on {data} ({seeds})", "seconds on this machine", "sum of accuracies")

@@ -9,12 +9,12 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from fedabm import Federation, Scenario, population
+from fedabm.analysis.looks import protocol_looks
 from fedabm.analysis.market_runs import (
     banded,
     comparison_picture,
     moved,
     owner_sums,
-    rule_looks,
     utility_picture,
     utility_spread,
 )
@@ -23,18 +23,18 @@ from fedabm.games.accuracy import PowerLaw
 RULES = ["Local", "FedAvg", "FedProx", "Ditto", "FedAMP", "CFL", "FedFomo", "pFedGraph", "iPFL"]
 
 
-def test_a_rule_looks_the_same_whoever_stands_beside_it():
-    everybody = rule_looks(RULES)
+def test_a_protocol_looks_the_same_whoever_stands_beside_it():
+    everybody = protocol_looks(RULES)
     assert len({look.colour for look in everybody.values()}) == len(RULES)
     for rule in RULES:
-        assert rule_looks([rule]) == {rule: everybody[rule]}
+        assert protocol_looks([rule]) == {rule: everybody[rule]}
 
 
 def test_comparison_and_rationality_colour_rules_alike():
     rng = np.random.default_rng(0)
     rows = [(rule, seed, "skew", rng.uniform(), rng.normal()) for rule in RULES for seed in range(2)]
     table = pd.DataFrame(rows, columns=["label", "seed", "split", "accuracy", "utility"])
-    looks = rule_looks(RULES)
+    looks = protocol_looks(RULES)
     marks = comparison_picture(table, ["skew"], "words").axes[0].get_legend_handles_labels()
     drawn = {label: to_hex(handle[0].get_color()) for handle, label in zip(*marks, strict=True)}
     assert drawn == {rule: look.colour for rule, look in looks.items()}
@@ -44,13 +44,14 @@ def test_comparison_and_rationality_colour_rules_alike():
     assert dots == [looks["CFL"].colour, looks["iPFL"].colour]
 
 
-def test_a_band_is_the_mean_and_a_deviation_over_seeds():
+def test_a_band_is_the_mean_and_its_interval_over_seeds():
+    """Two values 1 and 3: 2 +- t(0.975, 1 degree) * sqrt(2) / sqrt(2), and t is 12.706."""
     panel = Figure().subplots()
     rows = pd.DataFrame({"seed": [0, 1, 0, 1], "step": [1, 1, 2, 2], "value": [1.0, 3.0, 5.0, 5.0]})
     banded(panel, rows, "value", color="black")
     assert panel.lines[0].get_ydata().tolist() == [2.0, 5.0]
     edge = panel.collections[0].get_paths()[0].vertices[:, 1]
-    assert (edge.min(), edge.max()) == pytest.approx((2 - 2**0.5, 5.0))
+    assert (edge.min(), edge.max()) == pytest.approx((2 - 12.706, 2 + 12.706), rel=1e-4)
     banded(panel, rows[rows["seed"] == 0], "value", color="black")
     assert panel.lines[1].get_ydata().tolist() == [1.0, 5.0]
 
