@@ -93,7 +93,7 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "welfare_two_owners": ("costs=0,0", "costs=10,10", "capacity=0.4", "capacity=1e6"),
 }
 #: not tried unless named, as models and texts must be fetched before
-FETCHED = ("language_market",)
+FETCHED = ("language_market", "shared_adapter")
 #: numbers for parameters that nobody thought of, whole or not
 ODD_WHOLE = ("0", "1", "-1", "1000000000000")
 ODD = ("0", "1", "-1", "1e-9", "1e12")

@@ -12,7 +12,7 @@ import torch
 if find_spec("transformers") is None or find_spec("peft") is None:
     pytest.skip("the extra llm is not installed", allow_module_level=True)
 
-from fedabm import Federation, InputError
+from fedabm import Federation, InputError, population
 from fedabm.data.federated import IGNORED
 from fedabm.games.costs import Linear
 from fedabm.learning.engine.engine import Engine
@@ -24,9 +24,10 @@ from fedabm.learning.language.adapters import Adapted, Adapter
 from fedabm.learning.language.answers import Answers
 from fedabm.learning.language.exchange import read_adapter, write_adapter
 from fedabm.learning.language.models import Source, checksum, load, transformers
+from fedabm.learning.oracles import Measure, Rounds
 from fedabm.learning.personal.models import Personal
 from fedabm.learning.rules.recipe import Recipe
-from fedabm.mechanisms import ModelMarket
+from fedabm.mechanisms import ModelMarket, ShapleyShare
 from fedabm.mechanisms.market import ImportGain
 from fedabm.simulation import checkpoint
 from fedabm.simulation.scenario import OwnerProfile, Scenario
@@ -178,6 +179,19 @@ def test_an_adapter_that_is_no_number_reaches_nobody(causal):
     found = made.frames().owners
     assert found[found["owner"] == 0]["exports"].sum() == 0
     assert made.accuracy.models.isfinite().all()
+
+
+def test_shapley_shares_of_coalitions_of_adapters(encoder):
+    """Shares of what the mixed adapters of all coalitions are worth: what owners get is shared out, and no more."""
+    data = owned(encoder, owners=3)
+    recipe = Recipe(steps=3, batch=4, optimiser=AdamW(0.05))
+    accuracy = Rounds(Engine(Adapted(encoder, ADAPTER, classes=3), data), recipe, more=2, measure=Measure("loss", 2.0))
+    made = Federation(
+        Scenario(population([0.001] * 3, data.capacities, Honest()), accuracy, ShapleyShare(), steps=2), 0
+    )
+    found = made.run().frames().owners
+    assert found.groupby("step")["payment"].sum().abs().max() < 1e-9
+    assert found[found["step"] > 0]["payment"].abs().max() > 1e-6
 
 
 def test_a_killed_run_goes_on_from_its_checkpoint(causal, tmp_path):

@@ -64,6 +64,22 @@ def test_owners_trade_adapters_and_the_money_is_balanced(tmp_path, monkeypatch):
     assert (out / "language_market.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_one_adapter_for_all_meets_any_mechanism(tmp_path, monkeypatch):
+    """Shares and subsidies move money among owners and make none; value shaping takes none."""
+    _sets(tmp_path / "financial_sentiment")
+    saved(tmp_path / "models" / "minilm", "encoder")
+    monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
+    out = tmp_path / "out"
+    chosen = ["--set", "rounds=1", "--set", "interval=180", "--set", "tests=9"]
+    assert main(["run", "shared_adapter", *chosen, "--quiet", "--out", str(out)]) == 0
+    frames = load(out)
+    rules = frames.runs.set_index("run")["label"]
+    assert rules.tolist() == ["no payments", "Shapley shares", "subsidy", "value shaping"]
+    assert frames.owners.groupby("run")["payment"].sum().abs().max() < 1e-9
+    assert frames.owners["accuracy"].between(0.0, 1.0).all()
+    assert (out / "shared_adapter.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_without_the_model_one_line_says_how_to_get_it(tmp_path, monkeypatch, capsys):
     _sets(tmp_path / "financial_sentiment")
     monkeypatch.setenv("FEDABM_DATA", str(tmp_path))

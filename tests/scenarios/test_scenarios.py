@@ -51,11 +51,11 @@ def few(name):
     return [word for setting in settings for word in ("--set", setting)]
 
 
-#: needs a pretrained model; `test_language_market` runs it with a small one
-FETCHED = "language_market"
+#: need a pretrained model; `test_language_market` runs them with a small one
+FETCHED = ("language_market", "shared_adapter")
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != FETCHED])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in FETCHED])
 def test_two_steps_leave_frames_manifest_and_a_picture(name, tmp_path, capsys):
     out = tmp_path / "out"
     words = ["run", name, "--steps", "2", "--quiet", "--out", str(out), *few(name)]

@@ -1,0 +1,117 @@
+"""What do Shapley shares, a subsidy and value shaping do to owners of texts who share one adapter?
+
+One frozen language model, and one adapter for all: owners decide how many of their texts to train on, the server
+averages what they send.  Six owners of three finance sets learn to name the mood of a sentence, as in
+`language_market`.  First the server measures a public accuracy curve at intervals of texts (Murhekar et al. 2023,
+Section 5.1); then owners respond to it and to their private costs, under each mechanism.
+
+The base is a real pretrained model: `fedabm data get minilm`; needs the extra llm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from fedabm import Frames, Scenario, population
+from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
+from fedabm.analysis.figures import last_step
+from fedabm.cli import run_script
+from fedabm.common.errors import check_count, check_positive, check_whole
+from fedabm.common.random import generator
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.oracles import Curve, Learning, Trained
+from fedabm.mechanisms import ContributionSubsidy, Mechanism, NoPayments, ShapleyShare, ValueShaping
+from fedabm.papers.ipfl2025.language import language_setting
+from fedabm.simulation.activation import Sequential
+from fedabm.study.study import Study
+
+#: one adapter is trained for every point of the public curve
+_MOST_POINTS = 20
+
+
+def run(
+    study: Study,
+    rounds: int = 3,
+    interval: int = 90,
+    tests: int = 50,
+    highest_cost: float = 0.002,
+    subsidy: float = 0.0005,
+) -> None:
+    """Measure the curve, train the adapter under each mechanism, and compare.
+
+    rounds        rounds of training
+    interval      texts between two points of the public accuracy curve
+    tests         on how many texts the owners of a set are judged
+    highest_cost  cost of a text for the dearest owner; the others have a tenth of it or more
+    subsidy       what an owner is paid for every text above the mean of the others
+
+    Takes some minutes, after `fedabm data get minilm`.
+    """
+    check_count("rounds", rounds)
+    check_count("tests", tests)
+    check_positive("highest_cost", highest_cost)
+    check_positive("subsidy", subsidy, zero=True)
+    setting = replace(language_setting("quick", "finance"), tests=tests)
+    data, recipe = setting.federated(study.seed), setting.recipe
+    check_whole("interval", interval, -(-int(data.capacities.sum()) // _MOST_POINTS))
+    engine = Engine(setting.network(), data)
+    curve = _public_curve(study, Trained(engine, rounds, recipe, seed=study.seed), interval)
+    costs = np.sort(generator(study.seed, "population").uniform(0.1, 1.0, data.owners)) * highest_cost
+    base = Scenario(
+        population(costs, data.capacities),
+        Learning(engine, recipe, announced=curve, seed=study.seed),
+        activation=Sequential(),
+        steps=rounds,
+    )
+    rules: dict[str, Mechanism] = {
+        "no payments": NoPayments(),
+        "Shapley shares": ShapleyShare(),
+        "subsidy": ContributionSubsidy(subsidy),
+        "value shaping": ValueShaping(),
+    }
+    for label, rule in rules.items():
+        study.simulate(replace(base, mechanism=rule), label)
+    study.table(_summary(study.frames), "Last round: texts of all owners, and means over owners")
+    study.picture(_figure(study.frames, curve), "shared_adapter")
+
+
+def _public_curve(study: Study, oracle: Trained, interval: int) -> Curve:
+    """The least concave curve above what was measured."""
+    total = int(oracle.engine.data.capacities.sum())
+    return Curve.measure(oracle, np.unique([*range(0, total, interval), total]), concave=True, track=study.track)
+
+
+def _summary(frames: Frames) -> pd.DataFrame:
+    """One row per mechanism."""
+    final = last_step(frames.owners).groupby("run")
+    table = frames.runs[["label"]].copy()
+    table["texts"] = final["contribution"].sum().to_numpy()
+    for column in ("accuracy", "cost", "payment", "utility"):
+        table[column] = final[column].mean().to_numpy()
+    table["least utility"] = final["utility"].min().to_numpy()
+    return table
+
+
+def _figure(frames: Frames, curve: Curve) -> Figure:
+    """The public curve, who contributes in the end, and who is paid."""
+    figure, (left, middle, right) = panels(3)
+    left.plot(curve.totals.array, curve.accuracies.array, color="black", marker="o", markersize=3)
+    dress(left, "public accuracy curve", "texts of all owners", "accuracy")
+    final = last_step(frames.owners)
+    for turn, run in enumerate(frames.runs.itertuples()):
+        mine = final[final["run"] == run.run]
+        style = {"color": COLOURS[turn], "linestyle": LINES[turn], "marker": "o", "markersize": 4, "label": run.label}
+        middle.plot(mine["owner"], mine["contribution"], **style)
+        right.plot(mine["owner"], mine["payment"], **style)
+    dress(middle, "texts used in the last round", "owner, cheapest texts first", "texts")
+    dress(right, "payments in the last round", "owner, cheapest texts first", "payment")
+    shared_legend(figure, middle)
+    return figure
+
+
+if __name__ == "__main__":
+    run_script(__file__)
