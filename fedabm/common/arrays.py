@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Flags", "Rows"]
+__all__ = ["Array", "Flags", "Rows", "taken"]
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 #: numbers of owners, in the order in which they are wanted
 Rows = NDArray[np.intp] | list[int]
+
+
+def taken(table: NDArray[Any], rows: Any) -> NDArray[Any]:
+    """table[rows]; several times faster for many rows of a table, and free where all rows are one number in memory."""
+    if not isinstance(rows, np.ndarray) or rows.dtype.kind != "i":
+        return table[rows]
+    if table.ndim == 1 and rows.ndim == 1 and len(table) > 1 and not table.strides[0]:
+        return np.broadcast_to(table[0], len(rows))
+    return table.take(rows, axis=0)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.common.arrays import Array, Flags
+from fedabm.common.arrays import Array, Flags, taken
 from fedabm.common.errors import InputError
 from fedabm.common.pcg64 import AT_ONCE, Bits, begun, spread, uniform
 
@@ -75,7 +75,7 @@ class Streams:
         if len(rows) == len(self):
             return self
         some = Streams()
-        some._home = self._home.part(self.take(rows)._places)
+        some._home = self._home.part(np.asarray(rows, dtype=np.intp) if self._rows is None else self._rows[rows])
         return some
 
     def returned(self, rows: Sequence[int] | np.ndarray, lent: Streams) -> None:
@@ -133,7 +133,7 @@ class _Home:
     def part(self, rows: NDArray[np.intp]) -> _Home:
         """Those in some rows, in arrays of their own."""
         known = enumerate(rows.tolist()) if self.whole else ()
-        some = _Home(self.words[rows], {place: self.whole[row] for place, row in known if row in self.whole})
+        some = _Home(taken(self.words, rows), {place: self.whole[row] for place, row in known if row in self.whole})
         some.bits = None if self.bits is None else Bits(*(column[rows] for column in self.bits))
         return some
 

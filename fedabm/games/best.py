@@ -27,7 +27,7 @@ from fedabm.games.intervals import Limits, prove
 from fedabm.games.offers import Offers, all_kinks
 from fedabm.games.roots import just_inside
 
-__all__ = ["Best", "best_response", "concave_rows", "pieces"]
+__all__ = ["Best", "best_end", "best_response", "concave_rows", "loosened", "pieces", "proven"]
 
 _GRID = np.linspace(0.0, 1.0, 33)
 #: how many intervals are searched together: enough to make NumPy's overhead small, few enough for a processor's cache
@@ -77,14 +77,33 @@ def best_response(
     if offers.shape == "unknown" or certify is None:
         return Best(best.contribution, best.utility, np.full(len(capacity), np.inf))
     if beside is not None:
-        enough = 0.01 * float(np.max(best.utility - beside, initial=0.0))
-        certify = replace(certify, tolerance=max(certify.tolerance, enough))
+        certify = loosened(certify, best.utility - beside)
+    return proven(offers, cost, capacity, best, certify)
+
+
+def loosened(limits: Limits, gains: Array) -> Limits:
+    """No tighter than one percent of the largest gain."""
+    return replace(limits, tolerance=max(limits.tolerance, 0.01 * float(np.max(gains, initial=0.0))))
+
+
+def proven(offers: Offers, cost: Cost, capacity: Array, best: Best, certify: Limits) -> Best:
+    """A proof by intervals beside the best that is known, which knows every kink; better points on the way are kept."""
+    low, high = pieces(all_kinks(offers, cost), capacity)
     # Where the cost jumps the refund may, too: the kink itself was looked at, and proofs are about the inside.
     whole = offers.shape == "monotone" and not cost.kinks(len(capacity)).shape[1]
     inside = (low, high) if whole else just_inside(low, high)
     found = (best.contribution, best.utility)
     concave = offers.shape == "concave"
     return Best(*prove(offers.benefit, cost, *inside, found, certify, concave=concave, caps=offers.caps))
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def best_end(offers: Offers, cost: Cost, capacity: Array, beside: Array) -> Best:
+    """The best among 0, the kinks, the capacity and a contribution `beside` them: where a proof can begin."""
+    low, high = pieces(all_kinks(offers, cost), capacity)
+    points = np.column_stack([beside, low, high[:, -1]])
+    utility = offers.benefit.value(points) - cost.value(points)
+    return _choose(points, utility, np.full_like(utility, np.inf))
 
 
 def concave_rows(offers: Offers, cost: Cost, owners: int) -> NDArray[np.bool_]:

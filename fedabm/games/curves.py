@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.arrays import Array, Flags, Rows
+from fedabm.common.arrays import Array, Flags, Rows, taken
 from fedabm.common.rowwise import sum_last
 
 __all__ = ["Along", "AlongEach", "Array", "Cap", "Curve", "Flags", "Line", "Rows", "beside", "is_affine", "leaves"]
@@ -87,7 +87,7 @@ class Line(Curve):
 class Cap(Curve):
     """A straight line from `start` on, infinity before: what another curve never exceeds."""
 
-    line: Line
+    line: Curve
     start: Array
     closed = True
 
@@ -119,7 +119,7 @@ class Along(Curve):
         return weight * self.derivative(beside(self.base, x) + weight * x)
 
     def take(self, rows: Rows) -> Along:
-        return Along(self.function, self.derivative, self.base[rows], self.weight[rows])
+        return Along(self.function, self.derivative, self.base[rows], taken(self.weight, rows))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from typing import Literal
 
 import numpy as np
 
+from fedabm.common.arrays import taken
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost
@@ -72,18 +73,20 @@ class Offers:
         free = isinstance(self.payment, Line) and self.payment.zero
         return self.received if free else self.received + self.payment
 
-    def access(self, claimed: Array) -> Array:
-        """The share of the full model that owners are handed for what they claim: received / accuracy.
+    def access(self, claimed: Array, full: Array | None = None) -> Array:
+        """The share of the full model that owners are handed for what they claim: stated, or received / accuracy.
 
-        Of a model that by all claims is worth nothing the rule may state a share (`Share`), else all is handed over:
+        Where a rule states no share (`Share`), all of a model is handed over that by all claims is worth nothing:
         rules that promise a worth cannot ration it.  Whoever claims too little for a model, and uses enough, then has
-        all of it.
+        all of it.  `full` is what the full model is worth, if that is known.
         """
         if self.received is self.accuracy:
             return np.ones(claimed.shape)
-        full, received = self.accuracy.value(claimed), self.received.value(claimed)
-        stated = self.received.share(claimed) if isinstance(self.received, Share) else np.ones_like(full)
-        return np.clip(np.divide(received, full, out=stated, where=full > 0), 0.0, 1.0)
+        if isinstance(self.received, Share):
+            return np.clip(self.received.share(claimed), 0.0, 1.0)
+        full = self.accuracy.value(claimed) if full is None else full
+        received = self.received.value(claimed)
+        return np.clip(np.divide(received, full, out=np.ones_like(full), where=full > 0), 0.0, 1.0)
 
     def take(self, rows: Rows) -> Offers:
         """What some owners are offered."""
@@ -91,7 +94,7 @@ class Offers:
         received = accuracy if self.received is self.accuracy else self.received.take(rows)
         refund = None if self.refund is None else self.refund.take(rows)
         caps = tuple(cap.take(rows) for cap in self.caps)
-        return Offers(accuracy, received, payment, self.kinks[rows], self.shape, refund, caps)
+        return Offers(accuracy, received, payment, taken(self.kinks, rows), self.shape, refund, caps)
 
 
 def all_kinks(offers: Offers, cost: Cost) -> Array:

@@ -81,7 +81,7 @@ class Mechanism(ABC):
         full = offers.accuracy.value(claimed)
         payments = balanced(self, offers.payment.value(claimed), full, view.oracle) - self.forfeits(view)
         transfers = Transfers.central(payments, reason=type(self).__name__)
-        return Outcome(offers.access(claimed), payments, transfers, offers, memory=self.remembered(view))
+        return Outcome(offers.access(claimed, full), payments, transfers, offers, memory=self.remembered(view))
 
     def remembered(self, view: ServerView) -> Any:
         """What to have in mind in the next round; by default nothing."""

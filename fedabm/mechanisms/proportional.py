@@ -88,10 +88,14 @@ class Rationed(Share):
 
     def share(self, x: Array) -> Array:
         """All of a model that is worth less than nothing."""
-        return np.where(self.full.value(x) >= 0, _ratio(*self.merits.value(x)) ** self.power, 1.0)
+        return self._part(x, self.full.value(x))
 
     def value(self, x: Array) -> Array:
-        return self.share(x) * self.full.value(x)
+        full = self.full.value(x)
+        return self._part(x, full) * full
+
+    def _part(self, x: Array, full: Array) -> Array:
+        return np.where(full >= 0, _ratio(*self.merits.value(x)) ** self.power, 1.0)
 
     def slope(self, x: Array) -> Array:
         own, rival = self.merits.value(x)
@@ -172,13 +176,19 @@ def best_other(merit: Array) -> Array:
     """
     if merit.shape[-1] < 2:
         return np.zeros(merit.shape)
-    ranked, best = np.partition(merit, -2, axis=-1), np.argmax(merit, axis=-1)[..., None]
-    return np.where(np.arange(merit.shape[-1]) == best, ranked[..., -2:-1], ranked[..., -1:])
+    best, others = np.argmax(merit, axis=-1)[..., None], np.array(merit, dtype=float)
+    np.put_along_axis(others, best, -np.inf, axis=-1)
+    second = np.max(others, axis=-1, keepdims=True)
+    others[...] = np.take_along_axis(merit, best, axis=-1)
+    np.put_along_axis(others, best, second, axis=-1)
+    return others
 
 
 def _ratio(own: Array, rival: Array) -> Array:
+    """own / best where there is a best, which no merit exceeds; never below 0."""
     best = np.maximum(own, rival)
-    return np.clip(np.divide(own, best, out=np.ones_like(best), where=best > 0), 0.0, 1.0)
+    ratio = np.divide(own, best, out=np.ones_like(best), where=best > 0)
+    return np.maximum(ratio, 0.0, out=ratio)
 
 
 def _ratio_slope(own: Array, rival: Array, own_slope: Array, rival_slope: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from fedabm.common.errors import InputError, check_positive
 from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.costs import Cost, PowerCost
-from fedabm.games.curves import Array, Cap, Curve, Line, Rows, beside
+from fedabm.games.curves import Array, Cap, Curve, Rows, beside
 from fedabm.games.individual import individual_optimum
 from fedabm.games.offers import Offers, full_access, nothing
 from fedabm.games.roots import falling_root, just_inside
@@ -42,8 +43,7 @@ class Ramp(Curve):
     @property
     def cap(self) -> Cap:
         """The straight line, which nobody gets beyond."""
-        height = self.curve.value(self.start) - self.gradient * self.start
-        return Cap(Line(height, self.gradient), self.start)
+        return Cap(self, self.start)
 
     def value(self, x: Array) -> Array:
         start = beside(self.start, x)
@@ -68,7 +68,7 @@ class Lowest(Curve):
         return np.logical_and.reduce([part.closed for part in self.parts])
 
     def value(self, x: Array) -> Array:
-        return np.min([part.value(x) for part in self.parts], axis=0)
+        return reduce(np.minimum, (part.value(x) for part in self.parts))
 
     def slope(self, x: Array) -> Array:
         values = np.array([part.value(x) for part in self.parts])
@@ -80,11 +80,16 @@ class Lowest(Curve):
 
 
 def last_crossings(full: Offers, ramp: Ramp, high: Array) -> Array:
-    """`last_crossing` of all owners, so many at once as a cache holds."""
-    blocks = [np.arange(first, min(first + _AT_ONCE, len(high))) for first in range(0, len(high), _AT_ONCE)]
-    if len(blocks) <= 1:
-        return last_crossing(full, ramp, high)
-    return np.concatenate([last_crossing(full.take(rows), ramp.take(rows), high[rows]) for rows in blocks])
+    """`last_crossing` of all owners, so many at once as a cache holds.
+
+    Whoever is below the full model with all its data crosses nowhere before, and needs no search.
+    """
+    crossing = np.array(high, dtype=float)
+    short = np.flatnonzero(~(full.accuracy.value(high) > ramp.value(high)))
+    for first in range(0, len(short), _AT_ONCE):
+        rows = short[first : first + _AT_ONCE]
+        crossing[rows] = last_crossing(full.take(rows), ramp.take(rows), high[rows])
+    return crossing
 
 
 def last_crossing(full: Offers, ramp: Ramp, high: Array) -> Array:
@@ -133,19 +138,20 @@ class ValueShaping(Mechanism):
     def __post_init__(self) -> None:
         check_positive("slack", self.slack, zero=True)
 
-    def terms(self, accuracy: Accuracy, types: Reports) -> Array:
-        """m_i*, by reported costs and sizes."""
-        return individual_optimum(accuracy, _linear(types.cost), types.size)[0]
+    def terms(self, accuracy: Accuracy, types: Reports) -> Ramp:
+        """The ramp that starts at m_i*, by reported costs and sizes."""
+        cost, nobody = _linear(types.cost), np.zeros(len(types.size))
+        alone, _ = individual_optimum(accuracy, cost, types.size)
+        return Ramp(accuracy.curves(nobody), alone, (1.0 + TILT) * cost.unit(nobody) + self.slack)
 
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The lower of the full model and the ramp that starts at the individual optimum."""
-        claimed, cost = reports.contribution, _linear(reports.cost)
-        nobody = np.zeros(len(claimed))
+        claimed = reports.contribution
         full = full_access(accuracy, claimed, nothing(len(claimed)))
-        alone = self.standing_terms(accuracy, reports)
-        ramp = Ramp(accuracy.curves(nobody), alone, (1.0 + TILT) * cost.unit(claimed) + self.slack)
+        ramp = self.standing_terms(accuracy, reports)
         most = last_crossings(full, ramp, np.maximum(reports.size, claimed))
-        kinks = np.column_stack([full.kinks, accuracy.kinks(nobody), bends(alone), bends(most)])
+        first = accuracy.kinks(np.zeros(len(claimed)))
+        kinks = np.column_stack([full.kinks, first, bends(ramp.start), bends(most)])
         return replace(full, received=Lowest((full.accuracy, ramp)), kinks=kinks, caps=(ramp.cap,))
 
 

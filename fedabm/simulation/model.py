@@ -10,6 +10,7 @@ import mesa
 import numpy as np
 
 from fedabm.common.random import generator
+from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array
 from fedabm.games.sending import Effort, Sending
 from fedabm.results.frames import Frames, run_frame, shorten
@@ -139,7 +140,7 @@ class Federation(Measured):
         people.tampered(tampering)
         people.dropped = dropped[: len(people)]
         seen = self.accuracy.progress if measured else None
-        people.progress = np.zeros(len(people)) if seen is None else np.array(seen[: len(people)])
+        people.progress = np.broadcast_to(0.0, len(people)) if seen is None else np.array(seen[: len(people)])
         self._learning = self.accuracy is not known
 
     def settle(self, present: Members, accuracy: Array) -> Outcome:
@@ -199,6 +200,8 @@ class Federation(Measured):
     def hand_out(self, present: Members, outcome: Outcome, accuracy: Array) -> Array:
         """What the models are worth that owners are handed: the full one, or one that is as much worse as it says."""
         promised = outcome.access * accuracy
+        if type(self.accuracy).hand_out is Accuracy.hand_out:
+            return promised  # kept to the digit
         worse = outcome.access < 1.0
         if np.any(worse):
             promised[worse] = self.accuracy.hand_out(present[worse], self.population.contribution, promised[worse])

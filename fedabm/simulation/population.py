@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.common.arrays import Array, Flags
+from fedabm.common.arrays import Array, Flags, taken
 from fedabm.common.errors import InputError, as_numbers, shown
 from fedabm.common.random import Streams, owner_streams
 from fedabm.games.costs import Cost, replaced
@@ -277,7 +277,7 @@ class Population:
         """Some rows of some columns, which cannot be written to."""
         if len(members) == len(self):
             return self.shared(*names)
-        columns = tuple(getattr(self, name)[members] for name in names)
+        columns = tuple(taken(getattr(self, name), members) for name in names)
         for column in columns:
             column.setflags(write=False)
         return columns

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.arrays import taken
 from fedabm.common.random import Streams
 from fedabm.games.best import Best, best_response
 from fedabm.games.costs import Cost
@@ -66,7 +67,7 @@ class Experience:
     def take(self, rows: Rows) -> Experience:
         """What some owners remember."""
         columns = (self.contribution, self.accuracy, self.payment, self.utility)
-        progress = None if self.progress is None else self.progress[rows]
+        progress = None if self.progress is None else taken(self.progress, rows)
         contribution, accuracy, payment, utility = (column[rows] for column in columns)
         return Experience(contribution, accuracy, payment, utility, progress)
 

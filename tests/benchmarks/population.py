@@ -161,11 +161,12 @@ def main() -> int:
     parser.add_argument("--owners", type=int, default=10_000)
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--rationed", type=int, metavar="OWNERS")
+    parser.add_argument("--only", metavar="RULE", help="of many owners: one rule only")
     options = parser.parse_args()
     if options.rationed:
         return compare_rationed(options.rationed)
     if options.owners > MANY:
-        return compare(options.owners)
+        return compare(options.owners, options.only)
     rng = generator(0, "population")
     costs, capacities = rng.uniform(1e-4, 1e-3, options.owners), rng.uniform(5.0, 10.0, options.owners)
     print(f"{options.owners} owners, {options.steps} steps, median milliseconds per step")

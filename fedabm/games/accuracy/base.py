@@ -158,7 +158,7 @@ class Exposure(Accuracy):
 
     def own_weights(self, owners: int) -> Array:
         """W_ii of every owner."""
-        return np.ones(owners)
+        return np.broadcast_to(1.0, owners)
 
     def weight_matrix(self, owners: int) -> Array:
         """W_ij: what one unit of owner j's data adds to owner i's exposure."""
