@@ -11,7 +11,15 @@ import pytest
 from fedabm.analysis.notebooks import execute, main, notebooks
 from fedabm.common.errors import InputError
 
-NAMES = ["01_first_study", "02_mechanisms", "03_equilibria_and_shapley", "04_market", "05_sweep", "06_write_your_own"]
+NAMES = [
+    "01_first_study",
+    "02_mechanisms",
+    "03_equilibria_and_shapley",
+    "04_market",
+    "05_sweep",
+    "06_write_your_own",
+    "07_your_network_your_data",
+]
 STORED = {name: nbformat.read(path, as_version=4) for name, path in notebooks().items()}
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
