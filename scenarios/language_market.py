@@ -57,6 +57,7 @@ def run(
     sets: Sets = "finance",
     rules: tuple[str, ...] = RULES,
     first: First = "honest",
+    roles: tuple[str, ...] = (),
     checksum: str = "",
     seeds: int = 1,
 ) -> None:
@@ -66,6 +67,7 @@ def run(
     sets      whose texts: finance, or finance_and_code
     rules     ways of sharing models, by name
     first     how the first owner behaves: honest, free_rider, poisoner or liar
+    roles     of the first owners, for instance buyer,seller: traders (everybody else), buyers and sellers
     checksum  that of Llama-2-7B's weights, which preset=paper needs
     seeds     how often it is repeated with new draws
 
@@ -78,7 +80,7 @@ def run(
     setting = language_setting(preset, sets, checksum or None)
     yardsticks: list[dict[str, float | str]] = []
     for seed in range(study.seed, study.seed + seeds):
-        yardsticks += _one_seed(study, setting, rules, first, seed)
+        yardsticks += _one_seed(study, setting, rules, first, roles, seed)
     found, owners = run_summary(study.frames), _owners(study, setting)
     what = f"{sets.replace('_', ' ')}, {setting.model if isinstance(setting.model, str) else setting.model.place}"
     words = f"{what}: last round's accuracy and utility over all rounds, {counted(seeds)}"
@@ -91,11 +93,16 @@ def run(
 
 
 def _one_seed(
-    study: Study, setting: LanguageSetting, rules: tuple[str, ...], first: First, seed: int
+    study: Study,
+    setting: LanguageSetting,
+    rules: tuple[str, ...],
+    first: First,
+    roles: tuple[str, ...],
+    seed: int,
 ) -> list[dict[str, float | str]]:
     """All rules on the texts of one seed; what owners would have by simple means."""
     owned = setting.federated(seed)
-    people, accuracy = setting.owners(owned, {0: BEHAVIOURS[first]}), setting.accuracy(owned)
+    people, accuracy = setting.owners(owned, {0: BEHAVIOURS[first]}, roles), setting.accuracy(owned)
     known = language_rules(setting)
     for rule in rules:
         made: Scenario = setting.scenario(people, accuracy, known[rule])

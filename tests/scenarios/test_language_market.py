@@ -55,8 +55,12 @@ def test_owners_trade_adapters_and_the_money_is_balanced(tmp_path, monkeypatch):
     monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
     out = tmp_path / "out"
     words = ["run", "language_market", "--set", "rules=Local,iPFL", "--steps", "2", "--quiet", "--out", str(out)]
-    assert main(words) == 0
+    assert main([*words, "--set", "roles=buyer,seller"]) == 0
     frames = load(out)
+    traded = frames.owners.groupby("role")[["imports", "exports"]].sum()
+    assert traded.loc["buyer", "exports"] == 0
+    assert traded.loc["seller", "imports"] == 0
+    assert traded.loc["trader", "imports"] > 0
     assert frames.owners["name"].unique().tolist()[:3] == ["fiqa 1", "fiqa 2", "tfns 1"]
     assert frames.steps["server_balance"].abs().max() < 1e-9
     paid = frames.owners.groupby("run")["payment"].sum()
@@ -85,6 +89,14 @@ def test_without_the_model_one_line_says_how_to_get_it(tmp_path, monkeypatch, ca
     monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
     assert main(["run", "language_market", "--quiet", "--out", str(tmp_path / "out")]) == 2
     assert "fedabm data get minilm" in capsys.readouterr().err
+
+
+def test_roles_that_there_are_not_are_refused(tmp_path, monkeypatch, capsys):
+    _sets(tmp_path / "financial_sentiment")
+    saved(tmp_path / "models" / "minilm", "encoder")
+    monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
+    assert main(["run", "language_market", "--set", "roles=thief", "--quiet", "--out", str(tmp_path / "out")]) == 2
+    assert "roles must be up to 6 of trader, buyer, seller, got thief" in capsys.readouterr().err
 
 
 def test_a_killed_study_goes_on_to_the_same_frames(tmp_path, monkeypatch):

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Literal
 
 from fedabm.common.errors import InputError
@@ -36,6 +37,7 @@ from fedabm.learning.personal.models import Personal
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import CFL, FedAMP, FedAvg, FedProx, Local, Mechanism, ModelMarket, PFedGraph
 from fedabm.mechanisms.market import ImportGain
+from fedabm.mechanisms.market.reports import PROHIBITIVE
 from fedabm.papers.presets import Sizes
 from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.strategies import Honest, Strategy
@@ -53,6 +55,8 @@ _OWNED: dict[Sets, Owned] = {
 _EAGERNESS: dict[Sets, float] = {"finance": 2e4, "finance_and_code": 5e4}
 #: Llama-2-7B; its checksum is for those who have it to give, since its owner does not let everybody look
 _LLAMA, _REVISION = "meta-llama/Llama-2-7b-hf", "01c7f73d771dfac7d292323805ebc428287df4f9"
+#: what it costs owners to share their models, by role
+_ROLES = {"trader": 1.0, "buyer": PROHIBITIVE, "seller": 0.0}
 #: the paper's rate in the first round
 _RATE = 5e-5
 #: tokens of an answer, with the sign of its end: a mood is one
@@ -134,19 +138,27 @@ class LanguageSetting:
             if owner not in self.coders
         ]
 
-    def owners(self, data: FederatedData, strategies: Mapping[int, Strategy] | None = None) -> list[OwnerProfile]:
-        """Traders with the same cost and eagerness, honest unless a strategy is given for their number."""
+    def owners(
+        self, data: FederatedData, strategies: Mapping[int, Strategy] | None = None, roles: tuple[str, ...] = ()
+    ) -> list[OwnerProfile]:
+        """Everybody with the same cost and eagerness, honest unless a strategy is given for its number.
+
+        `roles` are those of the first owners; the others are traders.  Buyers never sell, sellers never buy.
+        """
+        if len(roles) > data.owners or not set(roles) <= set(_ROLES):
+            told = ", ".join(roles)
+            raise InputError(f"roles must be up to {data.owners} of {', '.join(_ROLES)}, got {told}; change them")
         chosen = strategies or {}
         return [
             OwnerProfile(
-                Linear(1.0),
+                Linear(_ROLES[role]),
                 float(size),
                 chosen.get(owner, Honest()),
-                eagerness=self.eagerness,
-                role="trader",
+                eagerness=0.0 if role == "seller" else self.eagerness,
+                role=role,
                 name=data.names[owner],
             )
-            for owner, size in enumerate(data.capacities)
+            for owner, (size, role) in enumerate(zip_longest(data.capacities, roles, fillvalue="trader"))
         ]
 
     def scenario(self, owners: list[OwnerProfile], accuracy: Personal, mechanism: Mechanism) -> Scenario:
