@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,6 +17,7 @@ __all__ = [
     "check_count",
     "check_kind",
     "check_number",
+    "check_pairs",
     "check_positive",
     "check_range",
     "check_whole",
@@ -30,6 +32,8 @@ __all__ = [
 MOST = 1e100
 #: more owners, seeds, rounds or points than this no scenario takes: it would neither end nor fit into memory
 MOST_COUNTED = 100_000
+#: more numbers than this (2 GiB) no rule puts into one table
+MOST_IN_TABLE = 2**28
 #: larger rates and weights make the 32-bit numbers of training overflow
 LARGEST_RATE = 1e6
 
@@ -101,6 +105,18 @@ def check_number(what: str, value: Any, *, zero: bool = False, most: float = MOS
     check_positive(what, value, zero=zero)
     if np.ndim(value) or value > most:
         raise InputError(f"{what} must be a single number up to {most:g}, got {value}; give such a number")
+
+
+def check_pairs(what: str, owners: int, remedy: str, *, each: int = 1) -> None:
+    """Raise where a table of all pairs of owners, with so many numbers for `each`, would not fit into memory.
+
+    >>> check_pairs("Clarke", 20_000, "take fewer")
+    Traceback (most recent call last):
+    fedabm.common.errors.InputError: Clarke looks at all pairs of owners, up to 16384 for memory, got 20000; take fewer
+    """
+    most = math.isqrt(MOST_IN_TABLE // each)
+    if owners > most:
+        raise InputError(f"{what} looks at all pairs of owners, up to {most} for memory, got {owners}; {remedy}")
 
 
 def check_range(what: str, value: float, low: float, high: float) -> None:

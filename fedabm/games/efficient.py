@@ -19,6 +19,9 @@ from fedabm.games.welfare import welfare_optimum
 
 __all__ = ["efficient_profile", "welfare_without_each"]
 
+#: pairs of an owner that is out and one that gives that are looked at together
+_BLOCK = 2**20
+
 
 def efficient_profile(accuracy: Accuracy, cost: Cost, capacity: Array) -> Array:
     """The contributions (n,) with the largest sum of a_i(s) - c_i(s_i).
@@ -46,10 +49,17 @@ def welfare_without_each(accuracy: Accuracy, cost: Cost, capacity: Array) -> Arr
     shared = _by_total(accuracy, cost, owners)
     if shared is None:
         return np.array([_without(accuracy, cost, capacity, owner) for owner in range(owners)])
-    left = np.where(np.eye(owners, dtype=bool), 0.0, capacity)
-    _, worth = _best_totals(shared, cost, left, np.full(owners, owners - 1.0))
+    together = max(1, _BLOCK // owners)
+    blocks = (np.arange(first, min(first + together, owners)) for first in range(0, owners, together))
+    worth = np.concatenate([_worth_without(shared, cost, capacity, out) for out in blocks])
     fixed = cost.value(np.zeros(owners))
     return worth - (fixed.sum() - fixed)
+
+
+def _worth_without(accuracy: Exposure, cost: Cost, capacity: Array, out: NDArray[np.intp]) -> Array:
+    """What the best total is worth to the others, for each of the owners that are `out`."""
+    left = np.where(np.arange(len(capacity)) == out[:, None], 0.0, capacity)
+    return _best_totals(accuracy, cost, left, np.full(len(out), len(capacity) - 1.0))[1]
 
 
 def _without(accuracy: Accuracy, cost: Cost, capacity: Array, owner: int) -> float:
@@ -62,7 +72,8 @@ def _by_total(accuracy: Accuracy, cost: Cost, owners: int) -> Exposure | None:
     """The accuracy, if only the total matters and every unit of an owner costs the same."""
     if not (isinstance(accuracy, Exposure) and accuracy.concave and cost.linear and np.all(cost.closed)):
         return None
-    return accuracy if np.all(accuracy.weight_matrix(owners) == 1) else None
+    alike = type(accuracy).weight_matrix is Exposure.weight_matrix
+    return accuracy if alike or np.all(accuracy.weight_matrix(owners) == 1) else None
 
 
 def _cheapest_first(cost: Cost, capacity: Array) -> tuple[NDArray[np.intp], Array]:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedabm.common.errors import InputError
-from fedabm.common.rowwise import sum_last
-from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.common.errors import InputError, check_pairs
+from fedabm.games.accuracy.base import Accuracy, Exposure, sum_of_others
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array, Line
 from fedabm.games.efficient import efficient_profile, welfare_without_each
@@ -37,16 +36,15 @@ class Clarke(Mechanism):
     asks_cost = True
 
     def terms(self, accuracy: Accuracy, types: Reports) -> Array:
-        """The pivots W_-i, by reported costs and sizes."""
+        """The pivots W_-i, by reported costs and sizes: the best for all pairs of one who is out and one who gives."""
+        check_pairs("Clarke", len(types.size), "take fewer owners or ContributionSubsidy")
         return welfare_without_each(accuracy, _reported(types), types.size)
 
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, and the others' accuracies along the own contribution less what stands fixed."""
         claimed = reports.contribution
         spent = _reported(reports).value(claimed)
-        others = ~np.eye(len(claimed), dtype=bool)
-        theirs = sum_last(np.broadcast_to(spent, others.shape)[others].reshape(len(claimed), -1))
-        fixed = Line(-theirs - self.standing_terms(accuracy, reports), np.zeros(len(claimed)))
+        fixed = Line(-sum_of_others(spent) - self.standing_terms(accuracy, reports), np.zeros(len(claimed)))
         payment = accuracy.spillovers(claimed) + fixed
         offers = full_access(accuracy, claimed, payment, shape_of_sums(accuracy))
         return replace(offers, kinks=np.hstack([offers.kinks, accuracy.spillover_kinks(claimed)]))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
+from fedabm.common.errors import check_pairs
 from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.accuracy.random_coverage import RandomCoverage
@@ -141,6 +142,9 @@ class Asked(Merits):
 
     def value(self, x: Array) -> tuple[Array, Array]:
         trials = x.reshape(len(x), -1)
+        what = f"{type(self.accuracy).__name__} under ProportionalShapley"
+        remedy = "take PowerLaw or RandomCoverage, whose values are exact by quadrature, or fewer owners"
+        check_pairs(what, len(self.profile), remedy)
         turns, owner = np.arange(trials.size), np.repeat(np.asarray(self.rows), trials.shape[1])
         profiles = np.repeat(self.profile[None], trials.size, axis=0)
         profiles[turns, owner] = trials.ravel()

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.errors import check_pairs
 from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.curves import Array, Curve, Rows
@@ -21,6 +22,8 @@ __all__ = ["CoalitionCurve", "Coalitions", "ExposureCurve", "MixtureCurve", "coa
 
 #: numbers in one block of owners x trials x terms
 _BLOCK = 2**19
+#: flags of who is in a coalition in the room of one number
+_FLAGS = 8
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,9 @@ class CoalitionCurve(Curve):
 
 def coalition_curve(accuracy: Accuracy, profile: Array, coalitions: Coalitions) -> Curve:
     """The curves over some coalitions of the others, for any oracle."""
-    rows = np.arange(len(profile))
+    rows, known = np.arange(len(profile)), len(coalitions.weights)
+    remedy = "take an accuracy whose shares are exact by quadrature (PowerLaw, RandomCoverage), or fewer owners"
+    check_pairs(f"a mean over {known} coalitions", len(profile), remedy, each=-(-known // _FLAGS))
     if has_groups(accuracy):
         groups = exposure_groups(accuracy, len(profile))
         before = (coalitions.before(rows) @ (groups.patterns * profile).T).transpose(0, 2, 1)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.errors import check_pairs
 from fedabm.common.rowwise import sum_last
 from fedabm.common.table import Table
 from fedabm.games.curves import Along, AlongEach, Array, Curve, Rows, beside
@@ -210,10 +211,13 @@ class Exposure(Accuracy):
         """The own contributions from which on the model is worth anything to one of the others."""
         if self.viable <= 0:
             return np.empty((len(profile), 0))
+        if type(self).weight_matrix is Exposure.weight_matrix:
+            return self.kinks(profile)
         return _needed(self.viable, *self._exposed_others(profile, self.weight_matrix(len(profile))))
 
     def _exposed_others(self, profile: Array, weights: Array) -> tuple[Array, Array]:
         """Exposures (n, n - 1) of the others while the own contribution is 0, and what a unit of it adds to them."""
+        check_pairs(f"what {type(self).__name__} brings the others", len(profile), "take fewer owners or PowerLaw")
         others = ~np.eye(len(profile), dtype=bool)
         added = weights.T[others].reshape(len(profile), -1)
         theirs = np.broadcast_to(self.exposures(profile[None])[0], others.shape)[others].reshape(added.shape)
@@ -267,6 +271,8 @@ class Probed(Curve):
 
     def _trials(self, trials: Array) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
         """One profile per trial contribution, its number, and whose it is."""
+        what = f"{type(self.oracle).__name__}, asked at one profile per owner,"
+        check_pairs(what, len(self.profile), "give it curves of its own or take fewer owners")
         turns, owner = np.arange(trials.size), np.repeat(np.asarray(self.rows), trials.shape[1])
         profiles = np.repeat(self.profile[None], trials.size, axis=0)
         profiles[turns, owner] = trials.ravel()
