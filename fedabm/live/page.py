@@ -245,6 +245,7 @@ class Page:
 
     async def _work(self, task: Callable[[], Any]) -> Any:
         """Do something long elsewhere; what goes wrong is shown, and stops the play."""
+        self._at.classes(add="fed-busy")
         try:
             done = await asyncio.get_running_loop().run_in_executor(self._worker, task)
         except InputError as error:
@@ -256,6 +257,8 @@ class Page:
             traceback.print_exc(file=sys.stderr)
             self._say(f"{type(error).__name__}: {error}; the terminal has the details")
             return None
+        finally:
+            self._at.classes(remove="fed-busy")
         self._say("")
         return done
 
