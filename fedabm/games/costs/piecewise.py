@@ -185,4 +185,6 @@ def Tabulated(points: Any, costs: Any) -> PiecewiseCost:
     pieces = np.flatnonzero(~jump)
     before = np.where(jump, rise, 0.0)[pieces - 1]  # what is paid between this piece and the one before
     jumps = np.where(pieces > 0, before, 0.0)
-    return Piecewise(points[pieces], rise[pieces] / apart[pieces], jumps, costs[0])
+    with np.errstate(over="ignore"):  # what is infinite is refused in one line
+        slopes = rise[pieces] / apart[pieces]
+    return Piecewise(points[pieces], slopes, jumps, costs[0])

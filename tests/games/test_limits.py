@@ -4,7 +4,7 @@ import pytest
 
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import JointQuadratic, PowerLaw, RandomDiscovery
-from fedabm.games.costs import Linear
+from fedabm.games.costs import Linear, Tabulated
 from fedabm.strategies import Honest, Liar
 from fedabm.study import library
 
@@ -17,6 +17,7 @@ from fedabm.study import library
         (lambda: JointQuadratic(target=(1.0, 1e154)), "largest target must lie between"),
         (lambda: Liar(Honest(), cost_factor=1.7e308), "cost_factor must be a single number up to"),
         (lambda: Linear(1e300).scaled(1e100), "cost rate must be zero or a positive number, got inf"),
+        (lambda: Tabulated([0, 5e-324, 20], [0, 1, 9e89]), "slopes"),
         (lambda: library.find("a" * 5000), "unknown scenario"),
     ],
 )
