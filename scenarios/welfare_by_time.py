@@ -96,6 +96,11 @@ def _summary(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def _held(runs: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A row per step and a column per seed; who has ended stays where it is, so that every mean is over all seeds."""
+    return runs.pivot(index="step", columns="seed", values=column).ffill()
+
+
 def _figure(table: pd.DataFrame, data: str) -> Figure:
     """Welfare against seconds and against steps: means over seeds, with bands of their 95% intervals."""
     figure, (left, right) = panels(2, width=4.4, height=3.3)
@@ -103,9 +108,9 @@ def _figure(table: pd.DataFrame, data: str) -> Figure:
     looks = protocol_looks(table["protocol"].unique())
     for turn, (name, runs) in enumerate(table.groupby("protocol", sort=False)):
         style = {"color": looks[name].colour, "linestyle": LINES[turn]}
-        steps = runs.groupby("step").agg(seconds=("seconds", "mean"), seeds=("seed", "size"))
-        bands = pd.DataFrame(runs.groupby("step")["welfare"].agg(spread).tolist(), steps.index, ["mean", "width"])
-        for panel, x in ((left, steps["seconds"]), (right, steps.index)):
+        welfare, seconds = _held(runs, "welfare"), _held(runs, "seconds").mean(axis=1)
+        bands = pd.DataFrame(map(spread, welfare.to_numpy()), welfare.index, ["mean", "width"])
+        for panel, x in ((left, seconds), (right, welfare.index)):
             panel.plot(x, bands["mean"], label=name, **style)
             low, high = bands["mean"] - bands["width"], bands["mean"] + bands["width"]
             panel.fill_between(x, low, high, color=looks[name].colour, alpha=0.15, linewidth=0)

@@ -24,13 +24,13 @@ from fedabm.papers.murhekar2025.protocols import paper_budget
 from fedabm.papers.murhekar2025.reciprocity import measured_reciprocity
 from fedabm.papers.murhekar2025.settings import GROUP_PRESETS, Units, fit_in_batches
 from fedabm.papers.presets import Size, engine_for
+from fedabm.scenarios import reciprocity_table_trained, stage_payments
 from fedabm.shapley import shapley
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game
 from fedabm.strategies import Keep
 from fedabm.study.study import Study
 from fedabm.views import Reports
-from scenarios import reciprocity_table_trained, stage_payments
 
 MIX = LabelMix(((0.3, 0.7), (0.7, 0.3)))
 

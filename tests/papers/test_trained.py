@@ -136,7 +136,7 @@ def doshi_tables(gap: float, width: float, full: float) -> dict[str, pd.DataFram
     columns = {"protocol": names, "subsidy": [float("nan")] * 4 + [0.5, 1.0]}
     columns |= {"welfare": [9.0, 9.0 - gap, 1.0, 9.0 - gap, 5.0, 9.0], "all contribute all": [False] * 5 + [full == 1]}
     columns |= {"less FedAvg": -gap, "gap +-": width, "data used %": 50.0, "seeds": 4}
-    return {"order": order.assign(seeds=4), "summary": pd.DataFrame(columns)}
+    return {"order": order.assign(seeds=4, printed=[0.03, 0.02, None]), "summary": pd.DataFrame(columns)}
 
 
 @pytest.mark.parametrize(
@@ -154,6 +154,9 @@ def test_figure_1_is_decided_by_paired_gaps_and_never_by_what_is_equal_bit_for_b
     found = decided(doshi_tables(gap, width, 1.0), data="cifar10")
     assert found.verdict == verdict
     assert "FedAvg - 2P-UPBReD = +0 +- 0: equal, bit for bit: no evidence" in found.ours
+    assert "in the authors' table (ten owners of FEMNIST) FedAvg - 2P-UPBReD = +0.03, 2P-UPBReD - UPBReD = +0.02" in (
+        found.ours
+    )
     assert "no evidence" in found.reason
     assert ("what would decide" in found.reason) == (verdict == "undecided")
     assert settled(doshi_tables(gap, width, 1.0)).verdict == verdict

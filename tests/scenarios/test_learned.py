@@ -36,7 +36,7 @@ from fedabm.papers.doshi2025.settings import PRESETS, Doshi, doshi_facts, over_g
 from fedabm.papers.murhekar2025.protocols import fed_br_shap
 from fedabm.papers.presets import Size, choose, engine_for, spread
 from fedabm.papers.protocols import Protocol, fed_avg
-from fedabm.scenarios import p_mean_table
+from fedabm.scenarios import p_mean_table, welfare_by_time
 from fedabm.shapley import shapley
 from fedabm.simulation import checkpoint
 from fedabm.simulation.activation import RandomSubset
@@ -359,6 +359,13 @@ def test_what_is_printed_stands_beside_ours(data, last):
     table = p_mean_table._table(ours, p_mean_table._PRINTED[data])
     assert table["form"].tolist() == ["normalised", "unnormalised", "printed"] * 4
     assert float(table["p = 1"].iloc[-1]) == last
+
+
+def test_who_has_ended_stays_in_the_mean():
+    """10 and 2 in the end, the second after two of three steps: the mean goes to 6, and not to 10."""
+    long, short = {"seed": 0, "welfare": [0.0, 5.0, 10.0]}, {"seed": 1, "welfare": [0.0, 2.0]}
+    runs = pd.concat([pd.DataFrame(one).assign(step=np.arange(len(one["welfare"])) + 1) for one in (long, short)])
+    assert welfare_by_time._held(runs, "welfare").mean(axis=1).tolist() == [0.0, 3.5, 6.0]
 
 
 def test_one_seed_never_holds_and_several_must_agree():
