@@ -70,6 +70,7 @@ def _run(commands: Any) -> None:
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     parser.add_argument("--profile", action="store_true", help="print which share of the time training took")
     parser.add_argument("--device", default="auto", help="where models train: auto, cpu, cuda, cuda:1, meta (shapes)")
+    parser.add_argument("--deterministic", action="store_true", help="the same bits in every run also on a GPU; slower")
     parser.add_argument(
         "--format", action="append", default=[], choices=("pdf", "svg"), help="pictures in this format too; repeatable"
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedabm.common.device import on_device
+from fedabm.common.device import on_device, repeatable
 from fedabm.common.errors import InputError, Interrupted
 from fedabm.common.timing import profiled
 from fedabm.results.store import WATCHED, claim
@@ -27,7 +27,7 @@ from fedabm.study.study import Study
 __all__ = ["USUAL", "command_word", "run_scenario"]
 
 #: options of `fedabm run` that other commands, which run a scenario too, do not have
-USUAL = {"checkpoint": 60.0, "device": "auto", "profile": False}
+USUAL = {"checkpoint": 60.0, "device": "auto", "deterministic": False, "profile": False}
 
 #: what a run without values can and cannot tell
 _SHAPES = "Device meta has shapes, no values: the run shows that it runs; accuracies, utilities and money mean nothing."
@@ -47,7 +47,8 @@ def run_scenario(options: argparse.Namespace) -> None:
         return
     resume.make_room(folder, command)
     unfinished = resume.unfinished(folder, command, study, options.checkpoint)
-    with _claimed(folder), unfinished, on_device(options.device), profiled(active=options.profile) as profile:
+    where = on_device(options.device), repeatable(active=options.deterministic)
+    with _claimed(folder), unfinished, where[0], where[1], profiled(active=options.profile) as profile:
         if options.device == "meta":
             study.note(_SHAPES)
         study.watchers += [watcher(kind, folder / WATCHED / kind) for kind in dict.fromkeys(options.watch)]
@@ -128,6 +129,7 @@ def _command(script: Script, options: argparse.Namespace) -> str:
     words = ["fedabm", "run", script.where, "--seed", str(options.seed)]
     words += ["--steps", str(options.steps)] if options.steps else []
     words += ["--device", options.device] if options.device != "auto" else []
+    words += ["--deterministic"] if options.deterministic else []
     words += [word for setting in options.set for word in ("--set", setting)]
     words += [word for kind in options.format for word in ("--format", kind)]
     return shlex.join(words)

@@ -14,10 +14,23 @@ from typing import NamedTuple
 
 from fedabm.common.errors import InputError
 
-__all__ = ["Worker", "as_worker", "check_device", "chosen", "here", "note", "on_device", "used"]
+__all__ = [
+    "Worker",
+    "as_worker",
+    "check_device",
+    "chosen",
+    "deterministic",
+    "here",
+    "note",
+    "on_device",
+    "repeatable",
+    "used",
+]
 
 #: the names under which they are kept
-_DEVICE, _WORKER = "FEDABM_DEVICE", "FEDABM_WORKER"
+_DEVICE, _WORKER, _SAME = "FEDABM_DEVICE", "FEDABM_WORKER", "FEDABM_DETERMINISTIC"
+#: without it CUDA's matrix products refuse to be deterministic
+_CUBLAS = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
 _KNOWN = re.compile(r"auto|cpu|meta|mps|(cuda|xpu)(:\d+)?")
 #: the devices on which this process has made engines, with the version of PyTorch
 _used: dict[str, str] = {}
@@ -59,6 +72,20 @@ def on_device(name: str) -> Iterator[None]:
     """Engines that are made meanwhile, here and in processes that are started, use this device unless they say more."""
     with _environment(_DEVICE, check_device(name)):
         yield
+
+
+@contextlib.contextmanager
+def repeatable(*, active: bool) -> Iterator[None]:
+    """Engines that are made meanwhile use algorithms only that give the same bits in every run on the same device."""
+    with contextlib.ExitStack() as settings:
+        for name, value in {_SAME: "1", **_CUBLAS}.items() if active else ():
+            settings.enter_context(_environment(name, value))
+        yield
+
+
+def deterministic() -> bool:
+    """Whether that was asked for."""
+    return os.environ.get(_SAME) == "1"
 
 
 @contextlib.contextmanager

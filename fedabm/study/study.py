@@ -16,7 +16,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import Console
 
-from fedabm.common.device import used
+from fedabm.common.device import deterministic, used
 from fedabm.common.errors import InputError, Interrupted
 from fedabm.common.progress import following, track
 from fedabm.common.random import check_seed
@@ -194,6 +194,7 @@ class Study:
             "tables": self._titles,
             "versions": versions(),
             "devices": used(),
+            "deterministic": deterministic(),
         }
         tables = {f"{name}.csv": partial(write_table, frame) for name, frame in self._tables.items()}
         pictures = {

@@ -76,6 +76,13 @@ def test_run_writes_frames_manifest_and_picture_and_says_where(tmp_path, capsys)
         assert name in said.replace("\n", "")
 
 
+def test_a_deterministic_run_says_so_and_repeats_so(tmp_path):
+    assert main(["run", "free_riding", "--steps", "2", "--quiet", "--deterministic", "--out", str(tmp_path)]) == 0
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["deterministic"]
+    assert "--deterministic" in shlex.split(manifest["repeat"])
+
+
 def test_json_is_all_that_is_printed_and_holds_the_tables(tmp_path, capsys):
     out = tmp_path / "run"
     assert main(["run", "free_riding", "--steps", "3", "--set", "owners=5", "--out", str(out), "--json"]) == 0

@@ -347,5 +347,7 @@ def _device(name: str) -> torch.device:
         torch.empty(1, device=found)
     except (RuntimeError, AssertionError, ZeroDivisionError):
         raise InputError(f"device {name!r} is not available; use auto or cpu") from None
+    if devices.deterministic():
+        torch.use_deterministic_algorithms(True)
     devices.note(str(found), torch.__version__)
     return found
