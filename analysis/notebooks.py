@@ -18,8 +18,9 @@ import nbformat
 from nbclient import NotebookClient
 
 from fedabm.common.errors import InputError, nearest
+from fedabm.data.datasets.files import data_folder
 
-__all__ = ["execute", "main", "notebooks"]
+__all__ = ["execute", "lacking", "main", "notebooks"]
 
 _HERE = Path(__file__).parent
 #: what figures look like in a stored notebook: small, but sharp enough
@@ -27,10 +28,26 @@ _SET_UP = """%config InlineBackend.rc = {'figure.dpi': 80, 'savefig.bbox': 'tigh
 import warnings
 warnings.filterwarnings("ignore", message="IProgress not found")"""
 
+#: what some notebooks need in the data folder, and what to do where it is not there
+_FETCHED = {
+    "08_language_models": {
+        "models/minilm/*.safetensors": "run `fedabm data get minilm`",
+        "financial_sentiment/tfns*": "put the sets of financial sentiment into the data folder",
+    }
+}
+
 
 def notebooks() -> dict[str, Path]:
     """The notebooks by name, in order."""
     return {path.stem: path for path in sorted(_HERE.glob("*.ipynb"))}
+
+
+def lacking(name: str) -> str | None:
+    """What has to be fetched before this notebook can run, if anything."""
+    for file, remedy in _FETCHED.get(name, {}).items():
+        if not list(data_folder().glob(file)):
+            return remedy
+    return None
 
 
 def execute(path: Path, seconds: int = 300) -> nbformat.NotebookNode:
@@ -79,6 +96,9 @@ def main(names: list[str]) -> None:
     for name in names or known:
         if name not in known:
             raise InputError(f"there is no notebook {name!r}; {nearest(name, known)}")
+        if (remedy := lacking(name)) is not None:
+            print(f"{known[name].name} is left as it is: {remedy}")
+            continue
         nbformat.write(execute(known[name]), known[name])
         print(known[name].name)
 
