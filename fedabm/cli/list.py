@@ -1,4 +1,4 @@
-"""`fedabm list [NAME | path/to/my_study.py | mechanisms | strategies | accuracies | costs | datasets]`."""
+"""`fedabm list [NAME | path/to/my_study.py | mechanisms | strategies | accuracies (or oracles) | costs | datasets]`."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ KINDS = {
     "mechanisms": "fedabm.mechanisms:Mechanism",
     "strategies": "fedabm.strategies:Strategy",
     "accuracies": "fedabm.games.accuracy:Accuracy",
+    "oracles": "fedabm.games.accuracy:Accuracy",  # closed forms and training alike
     "costs": "fedabm.games.costs:Cost",
 }
 #: more choices of a family than these are not shown here

@@ -52,7 +52,9 @@ class _Parser(argparse.ArgumentParser):
 def _list(commands: Any) -> None:
     parser = commands.add_parser("list", help="the scenarios, their questions and parameters")
     parser.add_argument(
-        "name", nargs="?", help="one scenario (its parameters), or mechanisms, strategies, accuracies, costs, datasets"
+        "name",
+        nargs="?",
+        help="one scenario (its parameters), or mechanisms, strategies, accuracies (or oracles), costs, datasets",
     )
     _json(parser, "it")
     parser.set_defaults(command="fedabm.cli.list:show")

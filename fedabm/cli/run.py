@@ -39,6 +39,7 @@ def run_scenario(options: argparse.Namespace) -> None:
     parameters = script.parameters(options.set)
     recorded = json.loads(json.dumps(parameters, default=repr))
     study = Study(script.name, options.seed, options.steps, recorded, quiet=options.quiet or options.json)
+    study.question = script.question
     study.formats = tuple(dict.fromkeys(["png", *options.format]))
     command = _command(script, options)
     folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}", command)

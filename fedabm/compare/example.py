@@ -82,8 +82,10 @@ capacity = 100
 
 
 def write_example(path: str | Path, text: str = EXAMPLE) -> Path:
-    """Write an example to a new file."""
+    """Write an example to a new file; `hospitals` is `hospitals.toml`, since that is what commands know a study by."""
     path = Path(path)
+    if not path.suffix:
+        path = path.with_suffix(".toml")
     if path.exists():
         raise InputError(f"{path} is there already; give another name, for instance fedabm init my_{path.name}")
     write(path, text, "choose a folder that can be written to")

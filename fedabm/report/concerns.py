@@ -121,10 +121,19 @@ def _losses(source: Source) -> Iterator[Concern]:
         worst = losers.loc[losers["utility"].astype(float).idxmin()]
         text = (
             f"{len(losers)} of {_many(len(final), 'owner')} with negative utility at the end: better to stay away. "
-            f"The worst has {worst['utility']:.4g} (run {worst['run']}, owner {worst['owner']}, {worst['strategy']})."
+            f"The worst has {worst['utility']:.4g} ({_whose(source, worst)})."
         )
         counts = losers["strategy"].astype(str).value_counts()
         yield Concern("warning", text, tuple(f"{count} x {name}" for name, count in counts.items()))
+
+
+def _whose(source: Source, owner: pd.Series) -> str:
+    """An owner by its name and its run's, or by numbers where there are no names."""
+    labels = source.done.set_index("run")["label"]
+    label = str(labels.get(owner["run"], "") or f"run {owner['run']}")
+    name = owner.get("name")
+    who = str(name) if isinstance(name, str) and name else f"owner {owner['owner']}"
+    return f"{label}: {who}, {owner['strategy']}"
 
 
 def _dropped(source: Source) -> Iterator[Concern]:

@@ -20,7 +20,9 @@ _TARGETS = {"script": "scenario", "function": "function", "model": "model"}
 
 
 def question(source: Source) -> str:
-    """What the scenario asks, where it is one of the library."""
+    """What the study asks, or the scenario of the library with its name."""
+    if written := source.manifest.get("question"):
+        return str(written)
     return library.question(source.scenario) if source.scenario in library.names() else ""
 
 
@@ -80,7 +82,8 @@ def _versions(given: Any) -> str:
 def parameters(source: Source) -> list[tuple[str, str]]:
     """The parameters of the study, or the fixed ones and the design of a sweep."""
     if source.kind == "run":
-        return [(name, _plain(value)) for name, value in dict(source.manifest.get("parameters") or {}).items()]
+        given = dict(source.manifest.get("parameters") or {})
+        return [(name, _plain(value)) for name, value in given.items() if value != []]
     found = [(name, _plain(value)) for name, value in dict(source.manifest.get("fixed") or {}).items()]
     for design in source.manifest.get("design") or []:
         axes = design.get("parameters") or {}

@@ -57,6 +57,8 @@ class Study:
         self.seed = seed
         self.steps = steps
         self.parameters = parameters or {}
+        #: what it asks, for reports
+        self.question = ""
         terminal = Console(quiet=quiet)
         self.console = terminal if terminal.is_terminal else Console(quiet=quiet, width=160)
         self.quiet = quiet
@@ -186,6 +188,7 @@ class Study:
         """Write frames, tables, pictures and manifest into a folder; return the paths."""
         manifest = {
             "scenario": self.name,
+            "question": self.question,
             "parameters": self.parameters,
             "seed": self.seed,
             "steps": self.steps,

@@ -57,11 +57,16 @@ def _texts(column: pd.Series) -> list[str]:
 
 
 def _decimals(sizes: np.ndarray) -> int | None:
-    """How many decimals give the largest four digits and the smallest two; None where no number of them does."""
+    """How many decimals give the largest four digits, or five, and the smallest two; None where no number of them does.
+
+    >>> _decimals(np.array([1.087, 0.007037])), _decimals(np.array([1.087, 0.0007037]))
+    (4, None)
+    """
     if not len(sizes) or sizes.max() >= 1e15:
         return None
     decimals = max(0, 3 - int(np.floor(np.log10(sizes.max()))))
-    return decimals if sizes.min() >= 10.0 ** (1 - decimals) else None
+    enough = (tried for tried in (decimals, decimals + 1) if sizes.min() >= 10.0 ** (1 - tried))
+    return next(enough, None)
 
 
 def short(value: Any) -> str:

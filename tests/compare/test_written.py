@@ -11,6 +11,7 @@ from fedabm import load
 from fedabm.cli import main
 from fedabm.compare.example import EXAMPLE
 from fedabm.compare.written import read_study
+from fedabm.report.page import write_report
 
 NAMES = ["St. Mary", "Charité", "County", "Riverside", "Hill Clinic"]
 
@@ -52,6 +53,12 @@ def test_its_tables_fit_80_columns(folder, capsys, monkeypatch):
     tables = capsys.readouterr().out.partition("Written to")[0]
     assert max(len(line.rstrip()) for line in tables.splitlines()) <= 80
     assert all(name in tables for name in NAMES)
+
+
+def test_its_report_asks_the_question_and_names_who_loses(folder):
+    page = write_report(folder / "out").read_text("utf-8")
+    assert '<p class="lead">Who pays for the model that five hospitals share?' in page
+    assert "(subsidy: County, free_rider)" in page
 
 
 def test_the_manifest_repeats_the_study_from_anywhere(folder, tmp_path, monkeypatch):
@@ -110,3 +117,10 @@ def test_init_overwrites_nothing(tmp_path, capsys, monkeypatch):
     assert main(["init"]) == 2
     assert (tmp_path / "study.toml").read_text("utf-8") == "mine"
     assert "my_study.toml" in capsys.readouterr().err
+
+
+def test_what_init_prints_next_works_also_for_a_name_without_an_ending(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "hospitals"]) == 0
+    assert "run hospitals.toml" in capsys.readouterr().out
+    assert (tmp_path / "hospitals.toml").exists()
