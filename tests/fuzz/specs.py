@@ -35,7 +35,7 @@ from tests.fuzz.trying import GOOD, Verdict, attempt, judged
 from tests.scenarios.test_scenarios import FEW
 
 #: more runs than that are long work that anybody may ask for, and no hang
-MOST_RUNS = 200
+MOST_RUNS = 100
 
 #: what a game is put together from; every combination is a game, though some are refused
 MECHANISMS = (
@@ -139,7 +139,7 @@ def _valid(rng: random.Random) -> str:
 
 def _sweep(rng: random.Random, folder: Path) -> Input:
     words = ["sweep", str(folder / "spec.toml"), "--out", str(folder / "out"), "--executor", "serial"]
-    words += ["--dry-run"] if rng.random() < 0.7 else ["--quiet", "--time-limit", "5"]
+    words += ["--dry-run"] if rng.random() < 0.7 else ["--quiet", "--time-limit", "0.1"]
     if rng.random() < 0.15:
         option = rng.choice(("--time-limit", "--memory-limit", "--checkpoint", "--workers", "--gpus", "--executor"))
         words += [f"{option}={rng.choice((*ODD_TEXTS, *map(str, ODD_NUMBERS[:-4])))}"]
