@@ -82,6 +82,7 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "scale_study": ("largest=100 owners=1", "largest=100 cores=1"),
     "screening": ("owners=1", "others=0", "probability=0", "probability=1", "low=0.00099", "points=2"),
     "shaped_models": ("owners=2", "rounds=1", "interval=100000", "highest_cost=1e6", "power=0", "power=1"),
+    "shared_adapter": ("rounds=1", "subsidy=0", "highest_cost=1000"),
     "stage_payments": ("cost=1e-9", "cost=1000", "start=0"),
     "step_size_region": ("owners=1", "cross=0", "bound=1e6"),
     "tournament": ("owners=2", "spread=0", "spread=1", "cost=1000", "cost=1e-9", "capacity=1e-6", "population_size=4"),
