@@ -83,7 +83,7 @@ def test_an_id_cannot_be_taken_twice() -> None:
         ("P04", "not reproducible", "0.2358"),
         ("P06", "reproduced after correction", "violated for 0 of"),
         ("P17a", "reproduced after correction", "45.88"),
-        ("P17b", "not run here", ""),
+        ("P17b", "undecided", "utility iPFL 9.645"),
         ("P18a", "reproduced after correction", "58.16 +- 150.38, pFedGraph 137.66 +- 291.57, iPFL 208.1"),
         ("P18b", "not run here", ""),
     ],

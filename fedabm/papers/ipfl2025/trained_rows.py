@@ -230,7 +230,10 @@ def _table_1() -> None:
     )
     for id, sets, name, published in cases:
         command = paper("language_market", sets=sets)
-        small = "SmolLM2-135M and 5 rounds of 20 steps stand for Llama-2-7B and 50 rounds of 10"
+        small = (
+            "SmolLM2-135M and 5 rounds of 20 steps stand for Llama-2-7B and 50 rounds of 10, "
+            "with 40 times the rate and a fortieth of the hold on the centre"
+        )
         trained(
             id,
             f"Table 1, {name}: accuracies of a large language model",
