@@ -75,7 +75,10 @@ def _together(sweep: Sweep, limit: float | None) -> str:
     alone: dict[str, int] = {}
     for job in tried:
         try:
-            reason = why_alone(scenario_of(job))
+            with time_limit(PATIENCE):
+                reason = why_alone(scenario_of(job))
+        except TimeLimit:
+            return f"Whether runs are stepped together is open: to make {job.cell!r} takes longer than {PATIENCE:g} s."
         except (Exception, SystemExit) as error:
             reason = type(error).__name__
         if reason is not None:
