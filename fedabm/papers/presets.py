@@ -130,7 +130,7 @@ def more_seeds(gap: float, width: float, seeds: int, most: int = 1000) -> str:
     out 0.
 
     >>> more_seeds(0.1, 0.2, 3)
-    'about 7 seeds instead of 3, if gap and deviation stay as they are'
+    'about 5 seeds instead of 3, if gap and deviation stay as they are'
     >>> more_seeds(0.001, 0.2, 3)
     'more than 1000 seeds: the gap is next to nothing'
     """
