@@ -256,6 +256,7 @@ def test_flowers_real_partitioners():
         (lambda: Natural(41), "41 users wanted but 40"),
         (lambda: Natural(3, parts_each=2), "take a multiple"),
         (lambda: SizeSkew(3), "give one of them"),
+        (lambda: SizeSkew(3, sigma=1.7e308), "size skew must be a single number up to"),
         (lambda: LabelMix(((0.5, 0.4),)), "sum to 1"),
         (lambda: LabelMix(((0.5, 0.5),)), "2 shares per owner but 10 labels"),
         (lambda: Rotated(IID(3), angles=()), "one per group"),

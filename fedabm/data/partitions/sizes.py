@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.common.errors import InputError, check_positive, check_whole
+from fedabm.common.errors import InputError, check_number, check_whole
 from fedabm.data.partitions.base import Partition, check_owners
 
 __all__ = ["IID", "Natural", "SizeSkew"]
@@ -43,7 +43,7 @@ class SizeSkew(Partition):
             raise InputError(
                 f"size skew needs sigma or exponent, got {self.sigma} and {self.exponent}; give one of them"
             )
-        check_positive("size skew", self.exponent if self.sigma is None else self.sigma, zero=True)
+        check_number("size skew", self.exponent if self.sigma is None else self.sigma, zero=True)
 
     def parts(self, labels: np.ndarray, users: np.ndarray | None, rng: np.random.Generator) -> list[np.ndarray]:
         check_owners(self.owners, len(labels), self.minimum)
