@@ -19,6 +19,8 @@ __all__ = ["solve_game"]
 
 #: so many equilibria and contributions of each are shown; --json has all
 _SHOWN = 12
+#: so many owners are shown; --json has all
+_OWNERS = 200
 
 
 def solve_game(options: argparse.Namespace) -> None:
@@ -30,7 +32,10 @@ def solve_game(options: argparse.Namespace) -> None:
         return
     console = Console()
     console.print(f"Equilibrium under {game.mechanism}", style="bold", highlight=False)
-    console.print(_table(found.answer.rows()))
+    rows = found.answer.rows()
+    console.print(_table(rows[:_OWNERS]))
+    if len(rows) > _OWNERS:
+        console.print(f"and {len(rows) - _OWNERS:,} more owners; --json prints all", highlight=False)
     console.print(_certificate(found.answer), highlight=False)
     total, method = found.answer.profile.sum(), found.answer.method
     console.print(f"total data {total:.8g}; method {method}", highlight=False)

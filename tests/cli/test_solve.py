@@ -50,3 +50,15 @@ def test_without_starts_only_what_is_proven_is_said(spec, capsys):
     assert "index -1" in " ".join(capsys.readouterr().out.split())
     assert main(["solve", spec, "--starts", "-1"]) == 2
     assert "starts must be a whole number" in capsys.readouterr().err
+
+
+def test_of_many_owners_the_first_are_shown(tmp_path, capsys):
+    path = tmp_path / "many.toml"
+    path.write_text(
+        'mechanism = "no_payments"\naccuracy = "power_law"\nowners = { costs = 0.1, capacity = 9, count = 300 }'
+    )
+    assert main(["solve", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert "and 100 more owners; --json prints all" in told
+    assert told.count("│ 199 ") == 1
+    assert "│ 200 " not in told
