@@ -27,6 +27,8 @@ __all__ = ["TimeLimit", "memory_limit", "time_limit"]
 
 #: seconds after the limit until a run that did not heed it takes its worker with it
 GRACE = 2.0
+#: seconds after which a limit that was swallowed, as by a destructor, is raised again
+AGAIN = 1.0
 #: seconds between two looks at the memory
 WATCH = 0.02
 #: bytes of addresses that may be reserved beyond the memory
@@ -58,7 +60,7 @@ def time_limit(seconds: float | None, trace: Path | None = None) -> Iterator[Non
             stack.callback(faulthandler.cancel_dump_traceback_later)
         stack.callback(signal.signal, signal.SIGALRM, before)
         stack.callback(signal.setitimer, signal.ITIMER_REAL, 0)
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
         yield
 
 

@@ -1,5 +1,6 @@
 """Limits of single runs, and what a sweep says about its time."""
 
+import contextlib
 import io
 import os
 import signal
@@ -53,6 +54,15 @@ def test_a_run_within_its_limits_is_left_alone():
         assert sum(range(10)) == 45
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
     with pytest.raises(TimeLimit, match=r"longer than 0\.05 s"), time_limit(0.05):
+        time.sleep(5)
+
+
+def test_a_limit_that_is_swallowed_comes_again(monkeypatch):
+    """As by a destructor, whose errors Python only reports."""
+    monkeypatch.setattr(limits, "AGAIN", 0.05)
+    with pytest.raises(TimeLimit), time_limit(0.05):
+        with contextlib.suppress(TimeLimit):
+            time.sleep(5)
         time.sleep(5)
 
 
