@@ -3,6 +3,7 @@
 import json
 import struct
 import sys
+import time
 from collections.abc import Iterator
 
 import pandas as pd
@@ -107,6 +108,8 @@ def records(path) -> Iterator[bytes]:
     while place + 7 <= len(content):
         _, length, kind = struct.unpack("<IHB", content[place : place + 7])
         assert kind == 1  # whole
+        if place + 7 + length > len(content):
+            break  # still being written
         yield content[place + 7 : place + 7 + length]
         place += 7 + length
 
@@ -119,12 +122,20 @@ def test_weights_and_biases_keeps_it_and_nothing_is_sent(tmp_path, monkeypatch):
     monkeypatch.delenv("WANDB_MODE", raising=False)
     steps = watched(WeightsAndBiases(tmp_path))
     (path,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
-    seen = []
-    for data in records(path):
-        history = wandb_internal_pb2.Record.FromString(data).history
-        items = {item.key or "/".join(item.nested_key): item.value_json for item in history.item}
-        seen += [(int(items["_step"]), float(items["largest"]))] if items else []
-    assert seen == list(zip([1, 2, 3], steps["largest"], strict=True))
+
+    def seen() -> list[tuple[int, float]]:
+        found = []
+        for data in records(path):
+            history = wandb_internal_pb2.Record.FromString(data).history
+            items = {item.key or "/".join(item.nested_key): item.value_json for item in history.item}
+            found += [(int(items["_step"]), float(items["largest"]))] if items else []
+        return found
+
+    # The library writes in a process of its own, which may come late where all processors are busy.
+    until = time.monotonic() + 60
+    while len(seen()) < len(steps) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert seen() == list(zip([1, 2, 3], steps["largest"], strict=True))
 
 
 def test_a_library_that_is_not_there_is_named(tmp_path, monkeypatch):
