@@ -50,8 +50,12 @@ from fedabm.strategies import GradientResponse
 from fedabm.study.study import Study
 from fedabm.sweep.limits import memory_limit
 
-#: samples of an owner, in batches of ten, for a network 20-32-2
-_SAMPLES, _BATCH, _INPUTS = 50, 10, 20
+#: samples of an owner
+_SAMPLES = 50
+#: of a batch
+_BATCH = 10
+#: of a network 20-32-2
+_INPUTS = 20
 #: from so many owners on prices tell something about many more
 _ENOUGH = 10_000
 #: processor seconds that a coarse clock tells from none
@@ -79,7 +83,9 @@ class Rule(NamedTuple):
     exchange: str
 
 
-_SUMS, _RANKS, _NODES = "a few sums", "the two largest of each part", "a sum per quadrature node"
+_SUMS = "a few sums"
+_RANKS = "the two largest of each part"
+_NODES = "a sum per quadrature node"
 _RULES = {
     "no payments": Rule(NoPayments(), _SUMS),
     "contribution subsidy": Rule(ContributionSubsidy(0.001), _SUMS),

@@ -28,7 +28,9 @@ __all__ = [
 ]
 
 #: the names under which they are kept
-_DEVICE, _WORKER, _SAME = "FEDABM_DEVICE", "FEDABM_WORKER", "FEDABM_DETERMINISTIC"
+_DEVICE = "FEDABM_DEVICE"
+_WORKER = "FEDABM_WORKER"
+_SAME = "FEDABM_DETERMINISTIC"
 #: without it CUDA's matrix products refuse to be deterministic
 _CUBLAS = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
 _KNOWN = re.compile(r"auto|cpu|meta|mps|(cuda|xpu)(:\d+)?")

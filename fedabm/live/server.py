@@ -41,7 +41,9 @@ class Served:
     """A page that is being served, at `url`; `stop()` ends it."""
 
     def __init__(self, server: uvicorn.Server, listening: socket.socket, url: str) -> None:
-        self._server, self._listening, self.url = server, listening, url
+        self._server = server
+        self._listening = listening
+        self.url = url
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def _run(self) -> None:

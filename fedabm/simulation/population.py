@@ -75,7 +75,9 @@ class Population:
     def __init__(self, owners: Owners, seed: int, alone: Iterable[int] = (), streams: Streams | None = None) -> None:
         n = len(owners)
         self.seed = seed
-        self.cost, self.capacity, self.eagerness = owners.cost, owners.capacity, owners.eagerness
+        self.cost = owners.cost
+        self.capacity = owners.capacity
+        self.eagerness = owners.eagerness
         self.joins = owners.joins.copy()
         self.money = owners.budget
         self._start = owners.start
@@ -83,7 +85,9 @@ class Population:
         self.person = np.arange(n)
         for row in np.flatnonzero(owners.person != NOBODY_ELSE).tolist():
             self.person[row] = self._accounts.setdefault(int(owners.person[row]), row)
-        self.roles, self.names, self.strategies = owners.role, owners.name, owners.strategy
+        self.roles = owners.role
+        self.names = owners.name
+        self.strategies = owners.strategy
         self.information = np.zeros(n, dtype=np.int8)
         self.claimed_cost = self.cost.scaled(0.0)
         #: whose claimed cost is the true one
