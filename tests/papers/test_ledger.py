@@ -85,7 +85,7 @@ def test_an_id_cannot_be_taken_twice() -> None:
         ("P17a", "reproduced after correction", "45.88"),
         ("P17b", "undecided", "utility iPFL 9.645"),
         ("P18a", "reproduced after correction", "58.16 +- 150.38, pFedGraph 137.66 +- 291.57, iPFL 208.1"),
-        ("P18b", "not run here", ""),
+        ("P18b", "undecided", "utility iPFL 13.6"),
     ],
 )
 def test_verdicts_and_numbers_agree_with_the_errata(id: str, verdict: str, number: str) -> None:

@@ -17,6 +17,7 @@ from fedabm.papers.ledger.recording import rounds_of
 from fedabm.papers.ledger.records import ROUNDS
 from fedabm.papers.ledger.rows import Budget
 from fedabm.solving.game import Game
+from fedabm.study.drawn import closing_pictures
 from fedabm.study.library import find
 from fedabm.study.study import Study
 
@@ -78,13 +79,9 @@ def play(name: str, seed: int = 0, **parameters: Any) -> dict[str, pd.DataFrame]
 
     With those of single rounds, as a record has them.
     """
-    import matplotlib.pyplot as plt  # takes a while, and most rows need no scenario
-
     script, study = find(name), Study(name, seed, quiet=True)
-    before = set(plt.get_fignums())
-    script.run(study, **{**script.defaults, **parameters})
-    for number in set(plt.get_fignums()) - before:
-        plt.close(number)
+    with closing_pictures():
+        script.run(study, **{**script.defaults, **parameters})
     return {**study.tables, ROUNDS: rounds_of(study)}
 
 
