@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,6 +32,8 @@ __all__ = [
 
 #: readable without colour vision; lines that meet in a panel differ in their dashes as well
 COLOURS = sns.color_palette("colorblind").as_hex()
+#: so many values below a panel are named
+_NAMED = 5
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _HALO = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
 
@@ -56,23 +59,26 @@ def dress(panel: Axes, title: str, x: str, y: str, legend: Any = None) -> None:
         panel.legend(loc=legend, frameon=True, framealpha=0.9, edgecolor="none", handlelength=2.4)
 
 
-def focus(panel: Axes, ends: Mapping[str, float]) -> None:
+def focus(panel: Axes, ends: Mapping[str, float], width: float = 0.0) -> None:
     """Cut the y-axis to these values, so that neither wide intervals nor what lies far below flattens the rest.
 
-    Far is more than four times as far below the top as the next one; such values are named at the bottom of the panel
-    with their numbers, and at least half of all stay.
+    Far is more than four times as far below the top as the next one, and than `width`, that of a usual interval; such
+    values are named at the bottom of the panel with their numbers, and at least half of all stay.
     """
     order = sorted(ends, key=ends.__getitem__)
     top, kept = ends[order[-1]], list(order)
     for place in range(len(order) // 2):
-        if top - ends[order[place]] > 4 * (top - ends[order[place + 1]]) > 0:
+        near = max(top - ends[order[place + 1]], width)
+        if top - ends[order[place]] > 4 * near > 0:
             kept = order[place + 1 :]
     height = top - min(ends[name] for name in kept)
     if height > 0:
         panel.set_ylim(top - 1.4 * height, top + 0.4 * height)
-    below = ", ".join(f"{name} {ends[name]:.3g}" for name in order if name not in kept)
+    below = [f"{name} {ends[name]:.3g}".replace(" ", "\N{NO-BREAK SPACE}") for name in order if name not in kept]
     if below:
-        panel.text(0.02, 0.03, f"below: {below}", transform=panel.transAxes, fontsize="small", bbox=_HALO, zorder=6)
+        text = textwrap.fill("below: " + ", ".join(below[:_NAMED]) + (", ..." if below[_NAMED:] else ""), 42)
+        note = panel.text(0.02, 0.03, text, transform=panel.transAxes, fontsize="small", bbox=_HALO, zorder=6)
+        note.set_in_layout(False)  # the panel keeps its size, however much lies below
 
 
 def seeds_of(count: int, more: str = "") -> str:

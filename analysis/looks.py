@@ -38,6 +38,15 @@ _STRATEGIES = {
     **dict(zip(("best_response", "gradient_response", "honest", "free_rider", "liar"), _COLOURS, strict=False)),
     **{"quitter": _COLOURS[5], "random": _COLOURS[9], "fixed_share": _COLOURS[7], "attacker": "#8c7a00"},
     **{"equilibrium": "#333333", "keep": "#5b2a86", "measured_response": "#00615c", "multiplicative_share": "#7f3b08"},
+    **{
+        "as_asked": "#7a9a01",
+        "aspiration": "#e07b6a",
+        "epsilon_greedy": "#a3162b",
+        "exp3": "#2e4a9e",
+        "ucb": "#c2185b",
+    },
+    **{"fictitious_play": "#5d8aa8", "imitation": "#9a6fb0", "logit_response": "#3f7d20", "q_learning": "#c9a227"},
+    **{"regret_matching": "#1a1a6e", "tit_for_tat": "#6e6259"},
 }
 #: roles in a market, as in `fedabm.analysis.market`
 _ROLES = {"trader": _COLOURS[2], "buyer": _COLOURS[0], "attacker": _COLOURS[3], "seller": _COLOURS[1]}
@@ -53,12 +62,18 @@ _RIVALS = {
     **{"Local": "#767676", "FedAvg": "#a3162b", "FedProx": "#4da6dd", "CFL": "#c97a00", "Ditto": "#13875f"},
     **{"FedAMP": "#b85fa6", "FedFomo": "#a8703f", "PFedGraph": "#6b3fa0"},
 }
+#: mechanisms that came later; the looks above stay what they are
+_LATER = {
+    **{"Clarke": "#2e4a9e", "Deposit": "#c2185b", "LeaveOneOut": "#7a9a01", "MultiplicativeWeights": "#7f3b08"},
+    **{"PaymentRule": "#9a6fb0", "TullockContest": "#e07b6a", "Verification": "#5d8aa8"},
+}
 #: what papers call protocols, by the mechanism that they run
 _PROTOCOLS = {
     **{"M^0": "NoPayments", "M^BG": "CostSharing", "M^Shap": "ShapleyShare"},
     **{"FedBR": "NoPayments", "FedBR-BG": "CostSharing", "FedBR-Shap": "ShapleyShare"},
     **{"UPBReD": "NoPayments", "2P-UPBReD": "ContributionSubsidy"},
-    **{"iPFL": "ModelMarket", "pFedGraph": "PFedGraph"},
+    **{"iPFL": "ModelMarket", "pFedGraph": "PFedGraph", "MWFed": "MultiplicativeWeights"},
+    **{"PD": "ProportionalData", "PV": "ProportionalValue", "PS": "ProportionalShapley"},
 }
 #: for names that are in no list
 _SPARE = ("#1b4f72", "#6b6b00", "#99004c", "#4b2e05", "#005f2f", "#3d3d8f")
@@ -72,6 +87,11 @@ class Look:
     marker: str
     dashes: Any
     hatch: str
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """Arguments of Matplotlib's `plot` that draw a line with this look."""
+        return {"color": self.colour, "linestyle": (0, self.dashes) if self.dashes else "-", "marker": self.marker}
 
 
 def _look(place: int, colour: str) -> Look:
@@ -100,7 +120,7 @@ def strategy_looks(labels: Iterable[str]) -> dict[str, Look]:
 
 def mechanism_looks(mechanisms: Mapping[str, str]) -> dict[str, Look]:
     """One look per label from the mechanism behind it; labels with one mechanism differ in shade and marker."""
-    return _assign(mechanisms, _listed(_MECHANISMS | _RIVALS))
+    return _assign(mechanisms, _listed(_MECHANISMS | _RIVALS | _LATER))
 
 
 def protocol_looks(labels: Iterable[str]) -> dict[str, Look]:

@@ -20,7 +20,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedabm import Scenario, population
-from fedabm.analysis.curves import COLOURS, LINES, dress, panels
+from fedabm.analysis.curves import dress, panels
+from fedabm.analysis.looks import mechanism_looks
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_count, check_range
 from fedabm.games.accuracy import PacBound
@@ -235,18 +236,13 @@ def _figure(table: pd.DataFrame) -> Figure:
     figure, axes = panels(4, rows=2, width=4.0, height=3.0)
     names = ["value shaping", "value shaping", *["PD"] * 2]
     columns = ["total data", "high-cost data"] * 2
+    kinds = list(table["mechanism"].unique())
+    looks = mechanism_looks({kind: "ProportionalData" if kind.startswith("PD") else "ValueShaping" for kind in kinds})
     for turn, (panel, name, column) in enumerate(zip(axes, names, columns, strict=True)):
-        kinds = [kind for kind in table["mechanism"].unique() if kind.startswith(name)]
-        for place, kind in enumerate(kinds):
+        for kind in (kind for kind in kinds if kind.startswith(name)):
             rows = table[table["mechanism"] == kind].sort_values("low-cost share")
-            colour = COLOURS[3] if name != "PD" else COLOURS[place]
-            style = {"color": colour, "linestyle": LINES[place], "marker": "os^"[place], "markersize": 4}
-            panel.plot(
-                rows["low-cost share"],
-                rows[column] / 1e6,
-                label=f"PD for most data of {_LEGEND[kind]}" if kind in _LEGEND else kind,
-                **style,
-            )
+            label = f"PD for most data of {_LEGEND[kind]}" if kind in _LEGEND else kind
+            panel.plot(rows["low-cost share"], rows[column] / 1e6, markersize=4, label=label, **looks[kind].line)
         what = "total" if column == "total data" else "high-cost owners"
         dress(panel, f"({'abcd'[turn]}) {name}: {what}", "fraction of low-cost owners", "data (million samples)")
     for pair in (axes[::2], axes[1::2]):

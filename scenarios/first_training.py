@@ -17,8 +17,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm import Frames, Scenario, population
-from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
+from fedabm.analysis.curves import dress, panels, shared_legend
 from fedabm.analysis.figures import last_step
+from fedabm.analysis.looks import strategy_looks
 from fedabm.cli import run_script
 from fedabm.common.errors import check_count, check_positive, check_range, check_whole
 from fedabm.common.random import generator
@@ -112,11 +113,11 @@ def _figure(frames: Frames, measured: Curve, curve: Curve) -> Figure:
     left.plot(curve.totals.array, curve.accuracies.array, color="black", label="announced")
     dress(left, "public accuracy curve", "samples of all owners", "test accuracy", "lower right")
     final = last_step(frames.owners)
-    for turn, run in enumerate(frames.runs.itertuples()):
+    looks = strategy_looks(["honest", "free_rider", "best_response", "best_response (cost sharing)"]).values()
+    for run, look in zip(frames.runs.itertuples(), looks, strict=True):
         steps = frames.steps[frames.steps["run"] == run.run]
-        style = {"color": COLOURS[turn], "linestyle": LINES[turn], "label": run.label}
-        middle.plot(steps["step"], steps["accuracy"], **style)
-        _contributions(right, final[final["run"] == run.run], **style)
+        middle.plot(steps["step"], steps["accuracy"], markersize=3, label=run.label, **look.line)
+        _contributions(right, final[final["run"] == run.run], markersize=4, **look.line)
     dress(middle, "the model in training", "round", "mean test accuracy")
     dress(right, "data used in the last round", "owner, cheapest data first", "samples")
     shared_legend(figure, middle)
@@ -124,7 +125,7 @@ def _figure(frames: Frames, measured: Curve, curve: Curve) -> Figure:
 
 
 def _contributions(panel: Axes, owners: pd.DataFrame, **style: object) -> None:
-    panel.plot(owners["owner"], owners["contribution"], marker="o", markersize=4, **style)
+    panel.plot(owners["owner"], owners["contribution"], **style)
     panel.set_xticks(owners["owner"])
 
 

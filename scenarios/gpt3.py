@@ -24,6 +24,7 @@ from matplotlib.figure import Figure
 
 from fedabm import Scenario, population
 from fedabm.analysis.curves import COLOURS, dress, mark, panels, powers
+from fedabm.analysis.looks import mechanism_looks
 from fedabm.cli import run_script
 from fedabm.common.errors import MOST_COUNTED, InputError, check_count, check_range
 from fedabm.games.accuracy import PowerLaw
@@ -162,7 +163,8 @@ def _shaped(panel: Axes, accuracy: PowerLaw, cost: float, points: int) -> None:
     needed = smallest_federation(accuracy, cost)
     sizes = np.unique(np.geomspace(needed, 30 * needed, points).astype(int))
     found = np.array([shaped_total(accuracy, cost, n) for n in sizes])
-    powers(panel, sizes.astype(float), {"value shaping": found}, colours=COLOURS[3:])
+    look = mechanism_looks({"value shaping": "ValueShaping"})["value shaping"]
+    powers(panel, sizes.astype(float), {"value shaping": found}, colours=(look.colour,))
     linear = found[-1] * sizes / sizes[-1]
     panel.plot(sizes, linear, color="0.5", linestyle=":", label="linear in n")
     panel.axvline(needed, color="0.4", linestyle="--", linewidth=1)

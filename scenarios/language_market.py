@@ -32,10 +32,13 @@ from fedabm.analysis.market_runs import (
 )
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_count, nearest
+from fedabm.data.instructions import Problem, problems
+from fedabm.learning.language.trials import pass_rate
+from fedabm.learning.language.writing import answers_to
 from fedabm.papers.ipfl2025.language import LanguageSetting, Sets, language_rules, language_setting
 from fedabm.papers.presets import Sizes
 from fedabm.results.market_graphs import import_table
-from fedabm.simulation.scenario import Scenario
+from fedabm.simulation.model import Federation
 from fedabm.strategies import Attacker, Honest, Liar, Strategy
 from fedabm.study.study import Study
 
@@ -59,17 +62,20 @@ def run(
     first: First = "honest",
     roles: tuple[str, ...] = (),
     checksum: str = "",
+    unit_tests: str = "",
     seeds: int = 1,
 ) -> None:
     """Run every rule with every seed.
 
-    preset    size of the study: quick takes minutes, decisive an hour or so on a larger model, paper a GPU
-    sets      whose texts: finance, or finance_and_code
-    rules     ways of sharing models, by name
-    first     how the first owner behaves: honest, free_rider, poisoner or liar
-    roles     of the first owners, for instance buyer,seller: traders (everybody else), buyers and sellers
-    checksum  that of Llama-2-7B's weights, which preset=paper needs
-    seeds     how often it is repeated with new draws
+    preset      size of the study: quick takes minutes, decisive an hour or so on a larger model, paper a GPU
+    sets        whose texts: finance, or finance_and_code
+    rules       ways of sharing models, by name
+    first       how the first owner behaves: honest, free_rider, poisoner or liar
+    roles       of the first owners, for instance buyer,seller: traders (everybody else), buyers and sellers
+    checksum    that of Llama-2-7B's weights, which preset=paper needs
+    unit_tests  file of JSON lines with prompt and test (or HumanEval's): the owners of code then write answers in the
+                end, and these are run with their tests in a process with limits; for those who have a larger model
+    seeds       how often it is repeated with new draws
 
     Takes some minutes with preset=quick, after `fedabm data get minilm`.
     """
@@ -78,9 +84,19 @@ def run(
         if rule not in RULES:
             raise InputError(f"no rule is called {rule!r}; {nearest(rule, RULES)}")
     setting = language_setting(preset, sets, checksum or None)
+    if unit_tests and not setting.coders:
+        raise InputError("nobody writes code in finance; unit_tests go with sets=finance_and_code")
+    asked = problems(unit_tests) if unit_tests else []
     yardsticks: list[dict[str, float | str]] = []
+    passed: list[dict[str, float | str]] = []
     for seed in range(study.seed, study.seed + seeds):
-        yardsticks += _one_seed(study, setting, rules, first, roles, seed)
+        owned = setting.federated(seed)
+        accuracy = setting.accuracy(owned)
+        people = setting.owners(owned, {0: BEHAVIOURS[first]}, roles)
+        for rule in rules:
+            made = study.simulate(setting.scenario(people, accuracy, language_rules(setting)[rule]), rule, seed)
+            passed += [{"label": rule, **row} for row in _passed(setting, made, asked)]
+        yardsticks += setting.yardsticks(accuracy.engine, seed)
     found, owners = run_summary(study.frames), _owners(study, setting)
     what = f"{sets.replace('_', ' ')}, {setting.model if isinstance(setting.model, str) else setting.model.place}"
     words = f"{what}: last round's accuracy and utility over all rounds, {counted(seeds)}"
@@ -88,26 +104,23 @@ def run(
     study.table(_spread(study), f"{what}: utilities of single owners over all rounds", "spread")
     study.table(_each(owners), f"{what}: owners, means over seeds", "owners")
     study.table(_measured(yardsticks, owners), f"{what}: accuracies beside those of simple means", "yardsticks")
+    if passed:
+        rates = pd.DataFrame(passed).groupby(["label", "owner"], sort=False)["passed"].mean().reset_index()
+        study.table(rates, f"{what}: share of {len(asked)} problems whose unit tests pass", "unit_tests")
     _say(study, rules)
     study.picture(_figure(study, setting, found, owners, f"{what}; {spread_words(seeds)}"), "language_market")
 
 
-def _one_seed(
-    study: Study,
-    setting: LanguageSetting,
-    rules: tuple[str, ...],
-    first: First,
-    roles: tuple[str, ...],
-    seed: int,
-) -> list[dict[str, float | str]]:
-    """All rules on the texts of one seed; what owners would have by simple means."""
-    owned = setting.federated(seed)
-    people, accuracy = setting.owners(owned, {0: BEHAVIOURS[first]}, roles), setting.accuracy(owned)
-    known = language_rules(setting)
-    for rule in rules:
-        made: Scenario = setting.scenario(people, accuracy, known[rule])
-        study.simulate(made, rule, seed)
-    return setting.yardsticks(accuracy.engine, seed)
+def _passed(setting: LanguageSetting, made: Federation, asked: list[Problem]) -> list[dict[str, float]]:
+    """The share of problems that every owner of code solves in the end; nothing if there are none."""
+    if not asked:
+        return []
+    base, models = setting.base(), made.accuracy.models  # type: ignore[attr-defined]
+    network = setting.network()
+    return [
+        {"owner": owner, "passed": pass_rate(asked, answers_to(base, network, models[owner], asked, setting.template))}
+        for owner in sorted(setting.coders)
+    ]
 
 
 def _owners(study: Study, setting: LanguageSetting) -> pd.DataFrame:

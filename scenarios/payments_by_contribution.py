@@ -15,7 +15,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedabm import Frames, Scenario
-from fedabm.analysis.curves import COLOURS, dress, panels, seeds_of
+from fedabm.analysis.curves import dress, panels, seeds_of
+from fedabm.analysis.looks import protocol_looks
 from fedabm.cli import run_script
 from fedabm.common.errors import check_positive
 from fedabm.data.partitions import SizeSkew
@@ -106,6 +107,7 @@ def _rank_correlation(end: pd.DataFrame) -> float:
 def _figure(final: pd.DataFrame, data: str, budget: float) -> Figure:
     """Payments and utilities against contributions, one dot per owner and seed."""
     figure, axes = panels(4, rows=2, width=4.4, height=2.9)
+    colour = protocol_looks(["2P-UPBReD"])["2P-UPBReD"].colour
     for turn, label in enumerate(_CASES):
         rows = final[final["label"] == label]
         title = label if turn == 0 else f"with a budget of {budget:g} each"
@@ -113,9 +115,7 @@ def _figure(final: pd.DataFrame, data: str, budget: float) -> Figure:
             (axes[turn], "payment", "payment received"),
             (axes[2 + turn], "utility", "utility"),
         ):
-            panel.scatter(
-                rows["contribution"], rows[column], s=18, color=COLOURS[turn], edgecolor="white", linewidth=0.4
-            )
+            panel.scatter(rows["contribution"], rows[column], s=18, color=colour, edgecolor="white", linewidth=0.4)
             if column == "payment" and turn:
                 panel.scatter(
                     rows["contribution"],

@@ -18,7 +18,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedabm import Scenario, population
-from fedabm.analysis.curves import COLOURS, LINES, dress, panels, thousands
+from fedabm.analysis.curves import dress, panels, thousands
+from fedabm.analysis.looks import protocol_looks
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_count, check_positive, check_range
 from fedabm.games.accuracy import PacBound
@@ -100,11 +101,12 @@ def _play(study: Study, market: Market, power: float = 0.5) -> None:
 def _figure(table: pd.DataFrame, shaped: float, market: Market) -> Figure:
     """Figure 6."""
     figure, (panel,) = panels(1, width=5.8, height=4.0)
-    for turn, (name, marker) in enumerate(zip(_RULES, "os^", strict=True)):
+    looks = protocol_looks([*_RULES, "ValueShaping"])
+    for name in _RULES:
         rows = table[table["rule"] == name].sort_values("p")
-        style = {"color": COLOURS[turn], "linestyle": LINES[turn], "marker": marker, "markersize": 5}
-        panel.plot(rows["p"], rows["total data"], label=_FULL[name], **style)
-    panel.axhline(shaped, color="black", linestyle="--", label="value shaping")
+        panel.plot(rows["p"], rows["total data"], markersize=5, label=_FULL[name], **looks[name].line)
+    level = looks["ValueShaping"].line | {"marker": ""}
+    panel.axhline(shaped, linewidth=2, label="value shaping", **level)
     if shaped > 0:
         panel.set_ylim(-0.04 * shaped, 1.4 * shaped)
     thousands("y", panel)

@@ -20,8 +20,10 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from fedabm import Federation, Scenario, population
+from fedabm.analysis.looks import Look, mechanism_looks, strategy_looks
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_whole
 from fedabm.common.random import generator
@@ -74,6 +76,10 @@ class Size:
 
 
 _SIZES = {"quick": Size(10_000, 1000, 0.3), "full": Size(1_000_000, 10_000, 60.0)}
+
+
+#: what is no owner's and no mechanism's is black
+_LIMIT = Look("#000000", "", (4, 1.5), "")
 
 
 class Rule(NamedTuple):
@@ -228,21 +234,23 @@ def _reckoned(steps: pd.DataFrame, owners: int, cores: int) -> pd.DataFrame:
 def _figure(steps: pd.DataFrame, models: pd.DataFrame) -> Figure:
     sns.set_theme(style="whitegrid", context="paper")
     figure, (left, right) = plt.subplots(1, 2, figsize=(11.0, 4.2), layout="constrained")
-    _lines(left, steps, "mechanism", "A step")
-    _lines(right, models, "training", f"Training: {_SAMPLES} samples each, network 20-32-2")
-    left.set_ylabel("microseconds per owner and step")
-    right.set_ylabel("microseconds per sample")
+    _lines(left, steps, mechanism_looks({name: repr(rule.mechanism) for name, rule in _RULES.items()}))
+    _lines(right, models, {"owners": strategy_looks(["honest"])["honest"], "limit: one model": _LIMIT})
+    left.set(title="A step", ylabel="microseconds per owner and step")
+    right.set(title=f"Training: {_SAMPLES} samples each, network 20-32-2", ylabel="microseconds per sample")
     return figure
 
 
-def _lines(panel: Axes, rows: pd.DataFrame, by: str, title: str) -> None:
-    marks = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "*", "h", "p", "d", "8", "H")
-    colours = sns.color_palette("colorblind", 10)
-    for place, (name, part) in enumerate(rows.groupby(by, sort=False)):
-        style = "--" if str(name).startswith("limit") else "-"
-        mark, colour = marks[place % len(marks)], colours[place % 10]
-        panel.plot(part["owners"], part["microseconds"], style, marker=mark, markersize=4, color=colour, label=name)
-    panel.set(xscale="log", yscale="log", xlabel="owners", title=title)
+def _lines(panel: Axes, rows: pd.DataFrame, looks: dict[str, Look]) -> None:
+    """One line for each name in the first column of the rows."""
+    for name, part in rows.groupby(rows.columns[0], sort=False):
+        panel.plot(part["owners"], part["microseconds"], markersize=4, label=name, **looks[str(name)].line)
+    panel.set(xscale="log", yscale="log", xlabel="owners")
+    panel.xaxis.set_major_formatter("{x:,.0f}")
+    panel.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_minor_formatter("{x:g}")
+    panel.tick_params(which="both", left=False, bottom=False)
     panel.legend(fontsize=6.5, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 

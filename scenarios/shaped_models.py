@@ -21,20 +21,18 @@ from fedabm import Federation, Scenario, population
 from fedabm.analysis.curves import COLOURS, dress, panels, shared_legend
 from fedabm.analysis.figures import last_step
 from fedabm.cli import run_script
-from fedabm.common.errors import check_count, check_positive, check_range, check_whole
+from fedabm.common.errors import check_count, check_positive, check_range
 from fedabm.common.random import generator
 from fedabm.data.datasets import load
 from fedabm.data.federated import from_partition
 from fedabm.data.partitions import IID
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles import Curve, Learning, Trained
+from fedabm.learning.oracles import Learning, Trained
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import Mechanism, NoPayments, ProportionalData, ProportionalValue, ValueShaping
 from fedabm.simulation.activation import Sequential
+from fedabm.study.measured import measured_curve
 from fedabm.study.study import Study
-
-#: one model is trained for every point of the public curve
-_MOST_POINTS = 100
 
 
 def run(
@@ -62,9 +60,8 @@ def run(
     check_positive("highest_cost", highest_cost)
     check_range("power", power, 0.0, 1.0)
     data = from_partition(load("digits"), IID(owners), seed=study.seed, test_share=0.3)
-    check_whole("interval", interval, -(-int(data.capacities.sum()) // _MOST_POINTS))
     engine, recipe = Engine(network, data), Recipe()
-    curve = _public_curve(study, Trained(engine, rounds, recipe, seed=study.seed), interval)
+    curve = measured_curve(study, Trained(engine, rounds, recipe, seed=study.seed), interval)
     costs = np.sort(generator(study.seed, "population").uniform(0.1, 1.0, owners)) * highest_cost
     base = Scenario(
         population(costs, data.capacities),
@@ -85,13 +82,6 @@ def run(
     table = pd.concat(rows)
     study.table(_summary(table), "Last round: models promised and handed out")
     study.picture(_figure(table), "shaped_models")
-
-
-def _public_curve(study: Study, oracle: Trained, interval: int) -> Curve:
-    """The least concave curve above what was measured."""
-    total = int(oracle.engine.data.capacities.sum())
-    totals = np.unique([*range(0, total, interval), total])
-    return Curve.measure(oracle, totals, concave=True, track=study.track)
 
 
 def _promised(made: Federation, label: str) -> pd.DataFrame:

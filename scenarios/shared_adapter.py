@@ -17,16 +17,18 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedabm import Frames, Scenario, population
-from fedabm.analysis.curves import COLOURS, LINES, dress, panels, shared_legend
+from fedabm.analysis.curves import dress, panels, shared_legend
 from fedabm.analysis.figures import last_step
+from fedabm.analysis.looks import mechanism_looks
 from fedabm.cli import run_script
-from fedabm.common.errors import check_count, check_positive, check_whole
+from fedabm.common.errors import check_count, check_positive
 from fedabm.common.random import generator
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles import Curve, Learning, Trained
 from fedabm.mechanisms import ContributionSubsidy, Mechanism, NoPayments, ShapleyShare, ValueShaping
 from fedabm.papers.ipfl2025.language import language_setting
 from fedabm.simulation.activation import Sequential
+from fedabm.study.measured import measured_curve
 from fedabm.study.study import Study
 
 #: one adapter is trained for every point of the public curve
@@ -57,9 +59,8 @@ def run(
     check_positive("subsidy", subsidy, zero=True)
     setting = replace(language_setting("quick", "finance"), tests=tests)
     data, recipe = setting.federated(study.seed), setting.recipe
-    check_whole("interval", interval, -(-int(data.capacities.sum()) // _MOST_POINTS))
     engine = Engine(setting.network(), data)
-    curve = _public_curve(study, Trained(engine, rounds, recipe, seed=study.seed), interval)
+    curve = measured_curve(study, Trained(engine, rounds, recipe, seed=study.seed), interval, _MOST_POINTS)
     costs = np.sort(generator(study.seed, "population").uniform(0.1, 1.0, data.owners)) * highest_cost
     base = Scenario(
         population(costs, data.capacities),
@@ -79,12 +80,6 @@ def run(
     study.picture(_figure(study.frames, curve), "shared_adapter")
 
 
-def _public_curve(study: Study, oracle: Trained, interval: int) -> Curve:
-    """The least concave curve above what was measured."""
-    total = int(oracle.engine.data.capacities.sum())
-    return Curve.measure(oracle, np.unique([*range(0, total, interval), total]), concave=True, track=study.track)
-
-
 def _summary(frames: Frames) -> pd.DataFrame:
     """One row per mechanism."""
     final = last_step(frames.owners).groupby("run")
@@ -102,11 +97,12 @@ def _figure(frames: Frames, curve: Curve) -> Figure:
     left.plot(curve.totals.array, curve.accuracies.array, color="black", marker="o", markersize=3)
     dress(left, "public accuracy curve", "texts of all owners", "accuracy")
     final = last_step(frames.owners)
-    for turn, run in enumerate(frames.runs.itertuples()):
-        mine = final[final["run"] == run.run]
-        style = {"color": COLOURS[turn], "linestyle": LINES[turn], "marker": "o", "markersize": 4, "label": run.label}
-        middle.plot(mine["owner"], mine["contribution"], **style)
-        right.plot(mine["owner"], mine["payment"], **style)
+    looks = mechanism_looks(dict(zip(frames.runs["label"], frames.runs["mechanism"], strict=True)))
+    for number, label in zip(frames.runs["run"], frames.runs["label"], strict=True):
+        mine, look = final[final["run"] == number], looks[label]
+        style = {"color": look.colour, "marker": look.marker, "dashes": look.dashes or (None, None), "markersize": 4}
+        middle.plot(mine["owner"], mine["contribution"], label=label, **style)
+        right.plot(mine["owner"], mine["payment"], label=label, **style)
     dress(middle, "texts used in the last round", "owner, cheapest texts first", "texts")
     dress(right, "payments in the last round", "owner, cheapest texts first", "payment")
     shared_legend(figure, middle)

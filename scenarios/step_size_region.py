@@ -24,6 +24,8 @@ from fedabm.solving.rates import Side, step_bounds
 from fedabm.study.study import Study
 
 _COLOURS = sns.color_palette("colorblind")
+#: panels of the picture, one for each value of P~
+_MOST = 8
 _BOUNDS = (
     r"$1$",
     r"$1/\tilde{P}$",
@@ -49,6 +51,9 @@ def run(
     check_positive("owners", owners)
     check_number("bound", bound)
     check_positive("cross", cross, zero=True)
+    cross = tuple(dict.fromkeys(cross))
+    if len(cross) > _MOST:
+        raise InputError(f"cross holds {len(cross)} values, each a panel of the picture; give at most {_MOST}")
     for mixed in cross:
         if mixed >= bound:
             raise InputError(f"cross must stay below bound={bound:g}, got {mixed:g}; no concavity could outweigh it")

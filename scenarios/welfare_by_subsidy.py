@@ -157,7 +157,8 @@ def _figure(table: pd.DataFrame, data: str) -> Figure:
         style = {"color": looks["2P-UPBReD"].colour, "linestyle": LINES[4], "marker": "o", "label": "2P-UPBReD"}
         panel.errorbar(two["subsidy"], two[column], error, capsize=3, **style)
     ends = {row.protocol: row.welfare for row in table.itertuples() if row.protocol in _FLAT}
-    focus(left, ends | {f"2P-UPBReD at {row.subsidy:g}": row.welfare for row in two.itertuples()})
+    ends |= {f"2P-UPBReD at {row.subsidy:g}": row.welfare for row in two.itertuples()}
+    focus(left, ends, table["+-"].fillna(0.0).median())
     seeds = seeds_of(int(table["seeds"].max()), "95% intervals")
     dress(left, f"welfare on {data} ({seeds})", r"subsidy $\beta$ per sample", "sum of accuracies")
     dress(right, "data used in the last round", r"subsidy $\beta$ per sample", "% of all samples")

@@ -16,6 +16,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fedabm.analysis.looks import mechanism_looks
 from fedabm.cli import run_script
 from fedabm.common.errors import MOST, InputError, check_range
 from fedabm.games.accuracy import PowerLaw
@@ -27,7 +28,6 @@ from fedabm.solving.game import Game
 from fedabm.solving.metrics import welfare_optimum
 from fedabm.study.study import Study
 
-_COLOURS = sns.color_palette("colorblind")
 _ALTERNATIVE = (0.2, 0.4)
 
 
@@ -81,7 +81,9 @@ def _figure(game: Game, points: dict[str, tuple[Array, Array, float]]) -> Figure
     replies = np.array([game.best_responses([x, x]) for x in axis])
     panel.plot(replies[:, 0], axis, "--", color="0.2", label="best responses of owner 1")
     panel.plot(axis, replies[:, 1], ":", color="0.2", label="best responses of owner 2")
-    for (name, (profile, utilities, _)), marker, colour in zip(points.items(), "oDX^", _COLOURS[1:5], strict=True):
+    looks = mechanism_looks({"free": "NoPayments", "shared": "CostSharing"})
+    colours = [looks["free"].colour, "white", "black", looks["shared"].colour]
+    for (name, (profile, utilities, _)), marker, colour in zip(points.items(), "oDX^", colours, strict=True):
         label = f"{name}\n({profile[0]:.4g}, {profile[1]:.4g}): {utilities.prod():.4f}"
         style = {"s": 70, "edgecolor": "black", "linewidth": 0.8, "zorder": 5, "clip_on": False}
         panel.scatter(*profile, marker=marker, color=colour, label=label, **style)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,10 +108,15 @@ class Comparison:
         """Whether anything differs from seed to seed."""
         return bool((self.ends().drop(columns="seed").groupby("label").nunique() > 1).any(axis=None))
 
+    @cached_property
+    def last(self) -> pd.DataFrame:
+        """The owners at the end of every run."""
+        return self.frames.at_end("owners")
+
     def ends(self) -> pd.DataFrame:
         """One row per run: label, seed and what `MEASURES` says, at the end of the run."""
         steps = last_step(self.frames.steps).set_index("run")
-        owners = last_step(self.frames.owners)
+        owners = self.last
         worst = owners[owners["stayed"]].groupby("run")["utility"].min()
         runs = self.frames.runs.set_index("run")[["label", "seed"]]
         values = {
@@ -152,7 +157,7 @@ class Comparison:
 
     def owners(self, column: str = "utility") -> pd.DataFrame:
         """Mean over seeds of an owners' column at the end: one row per owner, one column per mechanism."""
-        last = last_step(self.frames.owners)
+        last = self.last
         if column not in last:
             raise InputError(f"owners have no column {column!r}; {nearest(column, list(last.columns))}")
         label = last["run"].map(self.frames.runs.set_index("run")["label"].astype(str))

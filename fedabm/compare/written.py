@@ -21,6 +21,7 @@
 
 Mechanisms, accuracies, strategies and costs go by name or table, as in a game (`fedabm.specs.games`); members of a
 group are called by its name and their number; what has a `low` and a `high` is drawn between them, anew for every seed.
+Of large studies `keep = { every = 10, owners = 1000, strategies = true }` keeps less (`fedabm.results.keep`).
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from fedabm.compare.comparison import Comparison, compare
 from fedabm.games.accuracy import Accuracy
 from fedabm.games.costs import Cost, Linear
 from fedabm.mechanisms import Mechanism
+from fedabm.results.keep import Keep
 from fedabm.simulation.activation import Activation, Sequential
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.specs.toml import read_toml
@@ -105,6 +107,7 @@ class Written:
     steps: int = 200
     activation: Activation = field(default_factory=Sequential)
     figures: tuple[Picture, ...] = ("comparison", "owners")
+    keep: Keep = field(default_factory=Keep)
 
     def __post_init__(self) -> None:
         check_whole("seeds", self.seeds)
@@ -139,10 +142,14 @@ class Written:
             activation=self.activation,
             simulate=study.simulate,
             steps=study.steps or self.steps,
+            record=self.keep,
         )
 
     def run(self, study: Study) -> None:
         """Simulate, and keep tables and pictures."""
+        others = [name for name in self.figures if name != "comparison"]
+        if others and replace(self.keep, **study.keep).owners == 0:
+            raise InputError(f"the figure {others[0]!r} needs rows of owners, got owners = 0 to keep; leave one out")
         show(self.compared(study), study, self.figures)
 
 
@@ -155,7 +162,7 @@ def show(found: Comparison, study: Study, figures: Sequence[Picture]) -> None:
         study.note(f"All {found.seeds} seeds give the same: nothing here is random.")
     if len(found.labels) > 1 and chance:
         study.table(found.differences(), "Paired differences, seed by seed", "differences")
-    if found.frames.owners["owner"].nunique() <= 40:
+    if 0 < found.last["owner"].nunique() <= 40:
         study.table(found.owners(), "Utility of every owner", "owners")
     for name in figures:
         study.picture(_PICTURES[name](found), name.replace(" ", "_"))

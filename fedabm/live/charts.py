@@ -53,12 +53,12 @@ def over_time(session: Session, side: Side, measure: str) -> dict[str, Any]:
     if measure == "welfare":
         totals = [moment.totals["welfare"] for moment in side.moments[:steps]]
         lines.append(_series("all owners", totals, "#202124", "circle", "solid", 3))
-    low, high = _range(session, measure)
+    ends = _range(session, measure)
     axis = {"type": "value", "min": 1, "max": max(session.known, _FIRST_STEPS), "minInterval": 1, "name": ""}
     return {
         **base(MEASURES[measure]),
         "xAxis": {**axis, "splitLine": {"show": False}},
-        "yAxis": {"type": "value", "min": low, "max": high, "axisLabel": {"showMinLabel": True}},
+        "yAxis": {"type": "value", **ends},
         "series": lines,
     }
 
@@ -111,18 +111,29 @@ def _series(
     }
 
 
-def _range(session: Session, measure: str) -> tuple[float, float]:
-    """From the least to the most of both sides, with zero in it, in round numbers."""
+def _range(session: Session, measure: str) -> dict[str, float]:
+    """From the least to the most of both sides, with zero in it."""
     seen = [0.0]
     for side in session.sides:
         for moment in side.moments:
             seen += [value for value in moment.means[measure].values() if value is not None]
             seen += [moment.totals["welfare"]] if measure == "welfare" else []
-    low, high = min(seen), max(seen)
-    unit = 10.0 ** np.floor(np.log10(max(high - low, 1e-9)))
-    unit = unit / 5 if (high - low) / unit < 2 else unit / 2
-    least = np.floor(low / unit - 1e-9) * unit if low < 0 else 0.0
-    return float(f"{least:.3g}"), float(f"{np.ceil(high / unit + 1e-9) * unit:.3g}")
+    return _ticks(min(seen), max(seen))
+
+
+def _ticks(low: float, high: float) -> dict[str, float]:
+    """An axis around these values that begins and ends with a tick, so that no two numbers beside it meet.
+
+    >>> _ticks(-0.23, 0.44)
+    {'min': -0.4, 'max': 0.6, 'interval': 0.2}
+    """
+    width = max(high - low, 1e-9)
+    unit = 10.0 ** np.floor(np.log10(width))
+    step = unit * next(part for part in (0.2, 0.5, 1.0, 2.0) if width <= 5 * part * unit)
+    least = np.floor(low / step - 1e-9) if low < 0 else 0.0
+    most = np.ceil(high / step + 1e-9) if high > 0 or low >= 0 else 0.0
+    ends = {"min": least * step, "max": most * step, "interval": step}
+    return {name: float(f"{value:.6g}") for name, value in ends.items()}
 
 
 def _value(number: float) -> float | None:

@@ -11,13 +11,15 @@ from fedabm.analysis.looks import Look
 from fedabm.live.charts import GREY, SYMBOLS, base
 from fedabm.live.moments import Moment
 from fedabm.live.session import Side
-from fedabm.results.frames import shorten
 from fedabm.views import SERVER
 
 __all__ = ["MOST", "collaboration", "money", "network"]
 
 #: of more owners those with the heaviest arrows are shown
 MOST = 40
+#: pixels beside the circle, of which a name takes what an owner leaves; longer ones get a second line
+_BESIDE = 78
+_NAME = 58
 
 
 def money(moment: Moment | None) -> nx.DiGraph:
@@ -76,12 +78,12 @@ def network(
                 "type": "graph",
                 "layout": "none",
                 "preserveAspect": True,
-                **{"top": 52, "bottom": 28, "left": 60, "right": 60},
+                **{"top": 66, "bottom": 40, "left": _BESIDE, "right": _BESIDE},
                 "data": nodes,
                 "links": [_arrow(a, b, weight, heaviest, colours[a]) for a, b, weight in edges],
                 "edgeSymbol": ["none", "arrow"],
                 "edgeSymbolSize": 7,
-                "label": {"show": True, "position": "bottom", "fontSize": 10, "color": "#202124"},
+                "label": {"show": True, "position": "bottom", "fontSize": 10, "lineHeight": 12, "color": "#202124"},
                 "lineStyle": {"curveness": 0.12},
             }
         ],
@@ -93,14 +95,24 @@ def _node(
 ) -> dict[str, Any]:
     angle = np.pi / 2 - 2 * np.pi * place / of
     look = looks[side.strategies[owner]]
-    name = shorten(side.names[owner].removeprefix("owner "), 14 if of <= 20 else 8)
+    name = _short(side.names[owner].removeprefix("owner "), 15 if of <= 20 else 9)
     size = 20 if of <= 20 else 13
     at = float(np.cos(angle)), float(-np.sin(angle))
     node = _dot(owner, name, at, look.colour, SYMBOLS.get(look.marker, "circle"), size)
     style = {"color": look.colour if there else "#ffffff", "borderColor": look.colour, "borderWidth": 2}
     if followed:
         style |= {"borderColor": "#000000", "borderWidth": 3}
-    return {**node, "itemStyle": style, "label": {"position": _outwards(*at)}}
+    return {**node, "itemStyle": style, "label": {"position": _outwards(*at), "width": _NAME, "overflow": "break"}}
+
+
+def _short(name: str, most: int) -> str:
+    """Without its middle if it is long: owners of a group differ at the end.
+
+    >>> _short("general practice 12", 15)
+    'general\\n...ice 12'
+    """
+    half = (most - 1) // 2
+    return name if len(name) <= most else f"{name[:half]}\n...{name[1 - half :]}"
 
 
 def _outwards(x: float, y: float) -> str:

@@ -74,7 +74,7 @@ class Page:
             _button("download", self._download, "state", "a file that repeats what is shown")
             _button("save", self._save, "save", "save frames and report in a folder")
         with (
-            ui.left_drawer(bordered=True)
+            ui.left_drawer(value=False, bordered=True)  # opened by the browser where there is room
             .classes("fed-drawer")
             .props("width=320 breakpoint=900 show-if-above") as self._drawer
         ):

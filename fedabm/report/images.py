@@ -57,6 +57,7 @@ def from_bytes(data: bytes, title: str, alt: str, caption: str = "") -> Inline:
     if flat.width > _WIDEST:
         flat = flat.resize((_WIDEST, max(1, round(flat.height * _WIDEST / flat.width))), Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
-    flat.quantize(_COLOURS, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
+    small = flat.quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)  # rare colours stay
+    small.save(buffer, "PNG", optimize=True)
     uri = "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
     return Inline(title, alt, caption, uri, round(flat.width * 96 / _DPI), round(flat.height * 96 / _DPI))

@@ -5,4 +5,6 @@ library        finds scripts by name or file, and reads their parameters
 overheard      what a script would run, without running it
 resume         a study that was killed goes on
 equilibria     an equilibrium in the same frames as a simulated run
+drawn          pictures that a script leaves open
+measured       a public accuracy curve, measured before owners respond to it
 """

@@ -16,7 +16,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import Console
 
-from fedabm.common.device import deterministic, used
+from fedabm.common.device import deterministic, precision, used
 from fedabm.common.errors import InputError, Interrupted
 from fedabm.common.progress import following, track
 from fedabm.common.random import check_seed
@@ -33,7 +33,10 @@ from fedabm.solving.game import Game
 from fedabm.study.equilibria import equilibrium_frames
 from fedabm.study.tables import shown_table
 
-__all__ = ["Study"]
+__all__ = ["ROWS", "Study"]
+
+#: how the folders begin in which runs stream their rows
+ROWS = "rows-"
 
 Item = TypeVar("Item")
 
@@ -67,6 +70,8 @@ class Study:
         self.save_every: float | None = None
         #: where trained oracles may keep their results while the study goes on; FEDABM_TRAINED: for all studies
         self.scratch: Path | None = Path(os.environ["FEDABM_TRAINED"]) if "FEDABM_TRAINED" in os.environ else None
+        #: fields of `Keep` that replace those of every scenario: what the frames keep of a run
+        self.keep: dict[str, Any] = {}
         #: who is told of every step of every run
         self.watchers: list[Watcher] = []
         self._begun = 0
@@ -82,12 +87,11 @@ class Study:
     def simulate(self, scenario: Scenario, label: str = "", seed: int | None = None) -> Federation:
         """Run a scenario to its end, with a progress bar, tell the watchers, and keep its frames."""
         steps = self.steps or scenario.steps
-        scenario = replace(scenario, name=self.name, steps=steps)
+        scenario = replace(scenario, name=self.name, steps=steps, record=replace(scenario.keep, **self.keep))
         self._begun += 1
         keeper = self._keeper()
-        model = (keeper.found(scenario) if keeper else None) or Federation(
-            scenario, self.seed if seed is None else seed
-        )
+        seed = self.seed if seed is None else seed
+        model = keeper.begun(scenario, seed) if keeper else Federation(scenario, seed)
         label = label or type(scenario.mechanism).__name__
         begun = self._run_begun(model, label)
         try:
@@ -115,7 +119,7 @@ class Study:
             return None
         path = self.saved.with_name(f"{self.saved.stem}-{self._begun}{self.saved.suffix}")
         identity = json.dumps([self.name, self.parameters, self.seed, self.steps, self._begun])
-        return Keeper(path, self.save_every, identity)
+        return Keeper(path, self.save_every, identity, rows=self.saved.with_name(f"{ROWS}{self._begun}"))
 
     def solve(self, game: Game, label: str = "", **options: Any) -> Any:
         """Solve a game (see `fedabm.solving.equilibrium.solve`) and keep the equilibrium's frames."""
@@ -198,6 +202,7 @@ class Study:
             "versions": versions(),
             "devices": used(),
             "deterministic": deterministic(),
+            "precision": precision(),
         }
         tables = {f"{name}.csv": partial(write_table, frame) for name, frame in self._tables.items()}
         pictures = {
@@ -221,7 +226,7 @@ class Study:
     @property
     def empty(self) -> bool:
         """Whether nothing has been recorded yet."""
-        return not any(len(frames.owners) for frames in self._frames)
+        return not any(len(frames.steps) for frames in self._frames)
 
 
 def _draw(figure: Figure, kind: str, path: Path) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
 
 from fedabm import mechanisms, strategies
 from fedabm.analysis import figures
@@ -14,6 +16,8 @@ from fedabm.analysis import looks as looks_module
 from fedabm.analysis.looks import kind_of, mechanism_looks, strategy_looks
 from fedabm.specs.kinds import kinds
 from fedabm.strategies import BestResponse
+from fedabm.study.library import find
+from fedabm.study.study import Study
 
 
 def test_looks_do_not_depend_on_who_else_is_there() -> None:
@@ -32,7 +36,7 @@ def _strategy_names() -> list[str]:
 
 
 def _mechanism_names() -> list[str]:
-    listed = {**looks_module._MECHANISMS, **looks_module._RIVALS}
+    listed = {**looks_module._MECHANISMS, **looks_module._RIVALS, **looks_module._LATER}
     return [kind.__name__ for kind in kinds(mechanisms).values() if kind.__name__ in listed]
 
 
@@ -71,3 +75,54 @@ def test_unknown_names_have_looks_too() -> None:
 def test_best_responders_are_drawn_alike_everywhere() -> None:
     label = BestResponse().label
     assert figures.strategy_colours([label])[label] == pytest.approx(to_rgb(strategy_looks([label])[label].colour))
+
+
+def test_a_line_has_the_colour_marker_and_dashes_of_its_look() -> None:
+    looks = mechanism_looks({"free": "NoPayments()", "shares": "ShapleyShare()"})
+    for look in looks.values():
+        (line,) = plt.subplots()[1].plot([0, 1], [0, 1], **look.line)
+        assert (line.get_color(), line.get_marker()) == (look.colour, look.marker)
+        assert line.is_dashed() == bool(look.dashes)
+
+
+#: scenarios that draw mechanisms or strategies as lines: a quick setting, and who is behind which label
+DRAWN = {
+    "scale_study": (
+        ["largest=100"],
+        {"no payments": "NoPayments", "cost sharing": "CostSharing", "Clarke": "Clarke", "deposit": "Deposit"},
+    ),
+    "proportional_rules": (
+        ["powers=0,1", "owners=300", "simulated=20"],
+        {"PD, by data": "ProportionalData", "PV, by value alone": "ProportionalValue", "value shaping": "ValueShaping"},
+    ),
+    "cost_discrimination": (["fractions=0.1,0.5,1"], {"value shaping": "ValueShaping"}),
+    "gpt3": (["companies=1700", "points=5"], {"value shaping": "ValueShaping"}),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_scenarios_draw_mechanisms_with_their_looks(name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not with the colour of their place among the others."""
+    settings, behind = DRAWN[name]
+    drawn: list[Any] = []
+    monkeypatch.setattr(Study, "picture", lambda self, figure, name: drawn.append(figure))
+    script = find(name)
+    script.run(Study(name, 0, 2, {}, quiet=True), **script.parameters(settings))
+    lines = {line.get_label(): line for figure in drawn for ax in figure.axes for line in ax.lines}
+    for label, kind in behind.items():
+        assert to_hex(lines[label].get_color()) == mechanism_looks({kind: kind})[kind].colour
+
+
+def test_a_mechanism_has_one_look_whoever_is_drawn_before_it() -> None:
+    """Also the many of `scale_study`, in any order."""
+    rules = {name: repr(rule.mechanism) for name, rule in find("scale_study").module._RULES.items()}
+    forwards, backwards = mechanism_looks(rules), mechanism_looks(dict(reversed(rules.items())))
+    assert forwards == backwards
+    assert len({look.colour for look in forwards.values()}) == len(rules)
+
+
+def test_payments_have_the_colour_of_the_subsidy_in_every_panel() -> None:
+    rows = {"label": ["without budgets", "with budgets"], "seed": 0, "contribution": 1.0, "payment": 0.0, "owed": 0.0}
+    figure = find("payments_by_contribution").module._figure(pd.DataFrame(rows).assign(utility=0.5), "digits", 10.0)
+    dots = {to_hex(ax.collections[0].get_facecolor()[0]) for ax in figure.axes}
+    assert dots == {mechanism_looks({"subsidy": "ContributionSubsidy"})["subsidy"].colour}

@@ -37,7 +37,7 @@ cost = 0.003
 data = 500
 strategy = { kind = "liar", truth = "best_response", contribution_factor = 2.0 }
 [[groups]]
-name = "practice"
+name = "general practice"
 count = 3
 cost = 0.004
 data = 100
@@ -108,6 +108,33 @@ def changed(page: Any, before: list[str], least: int) -> None:
     page.wait_for_function(script, arg=[before, least])
 
 
+#: texts of the charts that do not fit into them, and the widths of all
+_CUT_OFF = """() => [...document.querySelectorAll('.fed-chart, .fed-graph')].map(place => {
+    const chart = getElement(Number(place.id.slice(1))).chart;
+    const texts = chart.getZr().storage.getDisplayList(true).filter(one => one.type == 'tspan' && !one.ignore);
+    const cut = texts.filter(one => {
+        const box = one.getBoundingRect().clone();
+        if (one.getComputedTransform()) box.applyTransform(one.getComputedTransform());
+        const right = box.x + box.width, bottom = box.y + box.height;
+        return Math.min(box.x, box.y) < 0 || right > chart.getWidth() || bottom > chart.getHeight();
+    });
+    return {width: chart.getWidth(), all: texts.map(one => one.style.text), cut: cut.map(one => one.style.text)};
+})"""
+
+
+def fits(page: Any, width: int) -> None:
+    """On a screen of this width nothing is cut off, and every owner is named in the graphs."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+    drawn = page.wait_for_function(  # charts follow their frames a little later
+        f"width => {{ const all = ({_CUT_OFF})(); return all.every(one => one.width <= width) && all; }}", arg=width
+    ).json_value()
+    assert len(drawn) == 16
+    assert [one["cut"] for one in drawn] == [[]] * 16
+    named = {text for one in drawn for text in one["all"]}
+    assert {f"...tice {number}" for number in (1, 2, 3)} <= named
+
+
 def test_choose_play_pause_and_change(served: tuple[str, str], browser: Any, tmp_path: Path) -> None:
     address, token = served
     page = browser.new_page(viewport={"width": 1400, "height": 900})
@@ -137,6 +164,9 @@ def test_choose_play_pause_and_change(served: tuple[str, str], browser: Any, tmp
     settled(page, f"step {step + 1} of {step + 1}")
     page.click(".fed-rewind")
     settled(page, f"step 0 of {step + 1}")
+
+    for width in (400, 1400):
+        fits(page, width)
 
     # Names are shown as they are and never run.
     page.click("section .fed-owner >> nth=0")

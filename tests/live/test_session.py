@@ -14,7 +14,7 @@ from fedabm.common.errors import InputError
 from fedabm.compare.example import EXAMPLE
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
-from fedabm.live.charts import decision, looks_of, over_time
+from fedabm.live.charts import _ticks, decision, looks_of, over_time
 from fedabm.live.following import followed
 from fedabm.live.graphs import collaboration, money, network
 from fedabm.live.moments import MEASURES
@@ -206,6 +206,17 @@ def test_charts_and_graphs_are_plain_json_and_names_are_values_only():
             assert all(not key.startswith(":") and "<" not in key for key in _keys(json.loads(text)))
     axes = [over_time(seen, side, "utility")["yAxis"] for side in seen.sides]
     assert axes[0] == axes[1]
+
+
+@given(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))
+def test_an_axis_begins_and_ends_with_a_tick_around_all_values(one, other):
+    low, high = min(one, other, 0.0), max(one, other, 0.0)
+    found = _ticks(low, high)
+    ticks = (found["max"] - found["min"]) / found["interval"]
+    assert found["min"] <= low <= high <= found["max"]
+    assert ticks == pytest.approx(round(ticks), abs=1e-3)
+    assert found["min"] / found["interval"] == pytest.approx(round(found["min"] / found["interval"]), abs=1e-3)
+    assert 1 <= round(ticks) <= 7
 
 
 def _keys(value):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
 from importlib.util import find_spec
 
 import numpy as np
+import pandas as pd
 import pytest
 
 if find_spec("transformers") is None:
@@ -66,6 +68,48 @@ def test_owners_trade_adapters_and_the_money_is_balanced(tmp_path, monkeypatch):
     paid = frames.owners.groupby("run")["payment"].sum()
     assert paid.abs().max() < 1e-9
     assert (out / "language_market.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("first", ["free_rider", "poisoner", "liar"])
+def test_the_first_owner_may_misbehave(first, tmp_path, monkeypatch):
+    """The others stay honest, and the money stays balanced."""
+    _sets(tmp_path / "financial_sentiment")
+    saved(tmp_path / "models" / "minilm", "encoder")
+    monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
+    out = tmp_path / "out"
+    words = ["run", "language_market", "--set", "rules=iPFL", "--set", f"first={first}", "--steps", "2", "--quiet"]
+    assert main([*words, "--out", str(out)]) == 0
+    frames = load(out)
+    kinds = frames.owners.groupby("owner")["strategy"].first()
+    assert kinds[0].startswith("liar" if first == "liar" else "attacker")
+    assert set(kinds[1:]) == {"honest"}
+    assert frames.owners.groupby("run")["payment"].sum().abs().max() < 1e-9
+
+
+def test_owners_of_code_are_judged_by_unit_tests_if_asked(tmp_path, monkeypatch, capsys):
+    """Tests that any answer passes, and tests that none does: one half."""
+    _sets(tmp_path / "financial_sentiment")
+    saved(tmp_path / "models" / "smollm2", "causal")
+    _code(tmp_path / "codealpaca")
+    monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
+    file, out = tmp_path / "problems.jsonl", tmp_path / "out"
+    rows = [{"prompt": "bank", "before": "_ = '''", "test": f"'''\nassert {right}"} for right in (True, False)]
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    words = ["run", "language_market", "--set", "sets=finance_and_code", "--set", "rules=Local", "--steps", "1"]
+    assert main([*words, "--set", f"unit_tests={file}", "--quiet", "--out", str(out)]) == 0
+    table = pd.read_csv(out / "unit_tests.csv")
+    assert table["owner"].tolist() == [0, 1, 2, 3, 4]
+    assert (table["passed"] == 0.5).all()
+    refused = ["run", "language_market", "--set", f"unit_tests={file}", "--quiet", "--out", str(tmp_path / "not")]
+    assert main(refused) == 2
+    assert "sets=finance_and_code" in capsys.readouterr().err
+
+
+def _code(folder) -> None:
+    """Questions with answers, each once."""
+    folder.mkdir()
+    rows = [{"instruction": f"{one.input} {i}", "input": "", "output": "rise"} for i, one in enumerate(texts(240, 9))]
+    (folder / "code.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
 
 
 def test_one_adapter_for_all_meets_any_mechanism(tmp_path, monkeypatch):

@@ -72,6 +72,11 @@ def test_step_size_region_has_the_bounds_of_theorem_1(play):
     assert (table["W_1 at 0.9 of the largest"] < 1).all()
     with pytest.raises(InputError, match="below bound"):
         play("step_size_region", "cross=1.5")
+    with pytest.raises(InputError, match="cross holds 9 values, each a panel"):
+        play("step_size_region", "cross=0.01,0.02,0.03,0.04,0.05,0.06,0.07,0.08,0.09")
+    repeated = play("step_size_region", f"cross={','.join(200 * ['0.1'])}")[1]["summary"]
+    assert repeated["P~"].unique() == [0.1]
+    assert not repeated.duplicated().any()
 
 
 def test_two_phases_beside_the_corrected_trace(play):
