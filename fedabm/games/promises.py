@@ -8,6 +8,7 @@ belongs to another function does not get past it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +37,12 @@ _SHARES = np.unique(
 MOST_CHECKED = 4096
 #: what is lost to rounding, as a share of the amounts that are added
 _ROUNDING = 1e-9
-#: amounts below this may be differences of numbers around 1, as those of an accuracy below its ceiling are
+#: an accuracy may be a difference of larger numbers, as one below its ceiling is: then this share of them is the least
+#: amount
 _LEAST = 5e-6
+#: where to look for a ceiling, in capacities, and for steps, as shares of a point
+_FAR = 10.0 ** np.arange(17)
+_BELOW = 1.0 - 2.0 ** -np.arange(3.0, 53.0, 2.0)
 
 
 def check_promises(offers: Offers, capacity: Array) -> None:
@@ -48,15 +53,48 @@ def check_promises(offers: Offers, capacity: Array) -> None:
         offers, capacity = offers.take(rows), capacity[rows]
     if not len(rows) or (offers.shape == "unknown" and offers.refund is None):
         return
+    with suppress(InputError):
+        return _check(offers, capacity, rows, np.zeros(len(rows)))
+    # What looks like a breach may be rounding of the larger numbers that the accuracy is a difference of.
+    return _check(offers, capacity, rows, _LEAST * _amounts(offers.accuracy, capacity))
+
+
+def _check(offers: Offers, capacity: Array, rows: Members, least: Array) -> None:
+    """All promises of an offer; no amount of an owner counts as smaller than the `least`."""
     low, high = pieces(offers.kinks, capacity)
+    looks = (low, high, rows, least)
     if offers.shape == "monotone":
-        _check_growth(offers.benefit, low, high, rows)
+        _check_growth(offers.benefit, *looks)
     for cap in offers.caps:
-        _check_cap(offers.benefit, cap, low, high, rows)
+        _check_cap(offers.benefit, cap, *looks)
     if offers.shape == "concave":
-        _check_concave(offers.benefit, low, high, rows)
+        _check_concave(offers.benefit, *looks)
     if offers.refund is not None:
-        _check_concave(offers.benefit - offers.refund, low, high, rows)
+        _check_concave(offers.benefit - offers.refund, *looks)
+
+
+def _amounts(accuracy: Curve, capacity: Array) -> Array:
+    """How large the numbers are whose differences the accuracies are, told by the least step that these ever take.
+
+    A difference of numbers around A changes by A / 2^53 or not at all.  But a function may go in steps anyway, so it is
+    at most what an accuracy of this library's own families reaches with more data; of a user's own, 1.
+    """
+    x = _points(np.zeros((len(capacity), 1)), capacity[:, None])[:, 0]
+    value, lower = accuracy.value(x), accuracy.value((x[..., None] * _BELOW).reshape(len(x), -1))
+    ceiling = np.maximum(np.max(np.abs(value), axis=1), 1.0)
+    known = np.flatnonzero(np.broadcast_to(accuracy.closed, len(capacity)))
+    if len(known):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            far = np.abs(accuracy.take(known).value(capacity[known, None] * _FAR))
+        ceiling[known] = np.max(np.where(np.isfinite(far), far, 0.0), axis=1)
+    return np.minimum(2.0**53 * _usual_step(np.abs(value[..., None] - lower.reshape(*x.shape, -1))), ceiling)
+
+
+def _usual_step(change: Array) -> Array:
+    """The median over an owner's points (n, k, d) of the least change beside them; 0 if nothing ever changes."""
+    least = np.sort(np.min(np.where(change > 0, change, np.inf), axis=2), axis=1)
+    seen = np.isfinite(least).sum(axis=1)
+    return np.where(seen > 0, least[np.arange(len(least)), (seen - 1) // 2], 0.0)
 
 
 def _points(low: Array, high: Array) -> Array:
@@ -67,17 +105,18 @@ def _points(low: Array, high: Array) -> Array:
     return x
 
 
-def _values(curve: Curve, x: Array) -> tuple[Array, Array]:
-    """A sum of curves at x (n, p, k), and the amounts added, at least a thousandth of the owner's largest."""
+def _values(curve: Curve, x: Array, least: Array) -> tuple[Array, Array]:
+    """A sum of curves at x (n, p, k), and the amounts added: the `least`, or a thousandth of the owner's largest."""
     parts = [part.value(x.reshape(len(x), -1)).reshape(x.shape) for part in leaves(curve)]
     size = np.sum(np.abs(parts), axis=0)
-    return np.sum(parts, axis=0), np.maximum(size, np.maximum(1e-3 * size.max(axis=(1, 2), keepdims=True), _LEAST))
+    floor = np.maximum(1e-3 * size.max(axis=(1, 2)), least)
+    return np.sum(parts, axis=0), np.maximum(size, floor[:, None, None])
 
 
-def _check_growth(curve: Curve, low: Array, high: Array, rows: Members) -> None:
+def _check_growth(curve: Curve, low: Array, high: Array, rows: Members, least: Array) -> None:
     inside = _points(low, high)
     x = np.concatenate([low[..., None], inside, high[..., None]], axis=2)
-    value, size = _values(curve, x)
+    value, size = _values(curve, x, least)
     falls = np.diff(value, axis=2) < -_ROUNDING * np.maximum(size[..., 1:], size[..., :-1])
     falls &= np.diff(x, axis=2) > 0
     if np.any(falls):
@@ -90,9 +129,9 @@ def _check_growth(curve: Curve, low: Array, high: Array, rows: Members) -> None:
         )
 
 
-def _check_cap(curve: Curve, cap: Curve, low: Array, high: Array, rows: Members) -> None:
+def _check_cap(curve: Curve, cap: Curve, low: Array, high: Array, rows: Members, least: Array) -> None:
     x = _points(low, high)
-    value, size = _values(curve, x)
+    value, size = _values(curve, x, least)
     above = value > cap.value(x.reshape(len(x), -1)).reshape(x.shape) + _ROUNDING * size
     if np.any(above):
         owner, piece, point = np.argwhere(above)[0]
@@ -100,9 +139,9 @@ def _check_cap(curve: Curve, cap: Curve, low: Array, high: Array, rows: Members)
         raise InputError(f"owner {rows[owner]} gets more at {where:g} than its offer's cap; mend the cap")
 
 
-def _check_concave(curve: Curve, low: Array, high: Array, rows: Members) -> None:
+def _check_concave(curve: Curve, low: Array, high: Array, rows: Members, least: Array) -> None:
     x = _points(low, high)
-    value, size = _values(curve, x)
+    value, size = _values(curve, x, least)
     width = np.diff(x, axis=2)
     with np.errstate(divide="ignore", invalid="ignore"):
         chord = np.where(width > 0, np.diff(value, axis=2) / width, np.nan)

@@ -51,6 +51,10 @@ class Merits(ABC):
     def slope(self, x: Array) -> tuple[Array, Array]:
         """Their derivatives."""
 
+    def ratio(self, x: Array) -> Array:
+        """Own merit over the best merit."""
+        return _ratio(*self.value(x))
+
     @abstractmethod
     def take(self, rows: Rows) -> Merits:
         """The merits of some owners only."""
@@ -95,7 +99,7 @@ class Rationed(Share):
         return self._part(x, full) * full
 
     def _part(self, x: Array, full: Array) -> Array:
-        return np.where(full >= 0, _ratio(*self.merits.value(x)) ** self.power, 1.0)
+        return np.where(full >= 0, self.merits.ratio(x) ** self.power, 1.0)
 
     def slope(self, x: Array) -> Array:
         own, rival = self.merits.value(x)

@@ -15,6 +15,7 @@ from fedabm.games.accuracy.random_coverage import RandomCoverage
 from fedabm.games.curves import Array, Rows
 from fedabm.mechanisms.mixed_merits import mixed_merits
 from fedabm.mechanisms.proportional import Merits, Proportional, best_other
+from fedabm.mechanisms.shared_merits import shared_merits
 from fedabm.shapley import choose_method, enumeration, shapley
 from fedabm.shapley.groups import is_total
 from fedabm.shapley.mixture import is_mixture
@@ -53,17 +54,19 @@ class ProportionalShapley(Proportional):
     def merits(self, accuracy: Accuracy, reports: Reports) -> tuple[Merits, Array]:
         """Shapley values at the changed profiles."""
         profile = np.asarray(reports.contribution, dtype=float)
-        levels, group = np.unique(profile, return_inverse=True)
-        kinks = best_other(profile)[:, None]
+        rival = best_other(profile)
+        kinks = rival[:, None]
         # Random coverage has no more terms than instances, so that it is faster that way for few owners, too.
         few = 1 if isinstance(accuracy, RandomCoverage) else _FEW
         smooth = is_mixture(accuracy) and len(profile) > few
-        if is_total(accuracy) and (tables := _tables(profile, levels, _SHORT if smooth else _TABLE)):
-            return Counted(accuracy, tables, group), kinks
+        if is_total(accuracy) and (counted := _counted(accuracy, profile, _SHORT if smooth else _TABLE)):
+            return counted, kinks
+        if smooth and (shared := shared_merits(accuracy, profile, rival, reports.size)):
+            return shared, kinks
         if smooth and (mixed := mixed_merits(accuracy, profile, np.maximum(profile, reports.size))):
             return mixed, kinks
         if is_total(accuracy) and not smooth:
-            return Counted(accuracy, _drawn(profile, levels), group), kinks
+            return _drawn(accuracy, profile), kinks
         return Asked(accuracy, profile, np.arange(len(profile))), kinks
 
 
@@ -169,13 +172,17 @@ class Asked(Merits):
         return np.concatenate([enumeration.shares(self.accuracy, part) for part in parts])
 
 
-def _tables(profile: Array, levels: Array, most: int) -> tuple[Coalitions, ...]:
+def _counted(accuracy: Exposure, profile: Array, most: int) -> Counted | None:
     """One table of coalitions per level of contribution, or none at all if one of them would be too large."""
+    # Owners of one level are as many coalitions and one more, those of different levels more.
+    if len(profile) > most + 1:
+        return None
+    levels, group = np.unique(profile, return_inverse=True)
     if len(levels) > 2 + np.log2(most):
-        return ()
+        return None
     others = _others(profile, levels)
     sizes = [np.prod(np.unique(rest[:-1], return_counts=True)[1] + 1.0) for rest in others]
-    return () if max(sizes) > most else tuple(_coalitions(rest) for rest in others)
+    return None if max(sizes) > most else Counted(accuracy, tuple(_coalitions(rest) for rest in others), group)
 
 
 def _others(profile: Array, levels: Array) -> list[Array]:
@@ -184,17 +191,19 @@ def _others(profile: Array, levels: Array) -> list[Array]:
     return [np.delete(ordered, np.searchsorted(ordered, level)) for level in levels]
 
 
-def _drawn(profile: Array, levels: Array) -> tuple[Coalitions, ...]:
+def _drawn(accuracy: Exposure, profile: Array) -> Counted:
     """One table of random coalitions per level; every other owner is in with a chance t that runs from 0 to 1.
 
     A mean over those who come before an owner is one over t (Owen 1972).  The first to come gain most where accuracy is
     concave, so the values of t lie closer together near 0: evenly in log(1 + n t).
     """
+    levels, group = np.unique(profile, return_inverse=True)
     ends = np.expm1(np.log1p(len(profile)) * np.linspace(0.0, 1.0, _DRAWN + 1)) / len(profile)
     chance, mass = 0.5 * (ends[1:] + ends[:-1]), np.diff(ends)
     inside = np.random.default_rng(0).random((_DRAWN, len(profile) - 2)) < chance[:, None]
     others = _others(profile, levels)
-    return tuple(Coalitions(rest[-1], inside @ rest[:-1], mass * (1 - chance), mass * chance) for rest in others)
+    tables = (Coalitions(rest[-1], inside @ rest[:-1], mass * (1 - chance), mass * chance) for rest in others)
+    return Counted(accuracy, tuple(tables), group)
 
 
 def _coalitions(others: Array) -> Coalitions:

@@ -15,6 +15,7 @@ from fedabm.games.curves import Array, Curve, Line
 from fedabm.games.offers import Offers, Shape
 from fedabm.mechanisms.base import Mechanism
 from fedabm.shapley import METHODS, choose_method, shapley_curves, shapley_jacobian
+from fedabm.shapley.groups import is_total
 from fedabm.shapley.mixture import is_mixture
 from fedabm.views import Reports, ServerView
 
@@ -96,14 +97,21 @@ class ShapleyShare(ShapleyBased):
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, and money up to the Shapley share."""
         owners = len(reports.contribution)
-        base = np.zeros(owners) if self.printed else accuracy.at_zero(owners)
+        base = np.zeros(1) if self.printed else _without_data(accuracy, owners)
         curves = accuracy.curves(reports.contribution)
-        payment = self.shares(accuracy, reports) - curves + Line(base, np.zeros(owners))
+        payment = self.shares(accuracy, reports) - curves
+        if np.any(base):
+            payment = payment + Line(base, np.broadcast_to(0.0, owners))
         return Offers(curves, curves, payment, kinks_of_shares(accuracy, owners), shape_of_shares(accuracy, owners))
 
     def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
         """That of the shares."""
         return self.share_jacobian(accuracy, reports)
+
+
+def _without_data(accuracy: Accuracy, owners: int) -> Array:
+    """a_i(0); one number for all who learn from the same total."""
+    return np.broadcast_to(accuracy.at_zero(1), owners) if is_total(accuracy) else accuracy.at_zero(owners)
 
 
 def shape_of_shares(accuracy: Accuracy, owners: int) -> Shape:

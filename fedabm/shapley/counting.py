@@ -21,11 +21,13 @@ from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Exposure
 from fedabm.games.curves import Array, Curve, Rows
 
-__all__ = ["CountingCurve", "counting_curve", "terms"]
+__all__ = ["CountingCurve", "counting_curve", "is_short", "terms"]
 
 #: more terms than this are left to sampling
 MOST_TERMS = 2**22
 _BLOCK = 2**20
+#: so many owners are looked at before all are sorted
+_FIRST = 256
 
 
 def terms(profile: Array) -> float:
@@ -33,6 +35,12 @@ def terms(profile: Array) -> float:
     levels, counts = np.unique(profile, return_counts=True)
     combinations = np.sum(np.log(counts + 1.0)[levels > 0])
     return len(levels) * float(np.exp(min(combinations, 700.0)))
+
+
+def is_short(profile: Array) -> bool:
+    """Whether the sums have few enough terms.  Each level doubles them at least, so that a few owners may tell."""
+    levels = np.count_nonzero(np.unique(profile[:_FIRST]))
+    return levels <= np.log2(MOST_TERMS) and terms(profile) <= MOST_TERMS
 
 
 def counting_curve(accuracy: Exposure, profile: Array) -> CountingCurve:

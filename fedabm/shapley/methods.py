@@ -15,6 +15,7 @@ from fedabm.shapley.curves import coalition_curve, mixture_curve
 from fedabm.shapley.groups import is_total
 from fedabm.shapley.mixture import is_mixture, mixture_of
 from fedabm.shapley.monte_carlo import Orders, sampled_curve, sampled_shares
+from fedabm.shapley.shared import shared_curve
 from fedabm.shapley.shares import Shares
 
 __all__ = [
@@ -70,6 +71,8 @@ def shapley(accuracy: Accuracy, profile: Array, method: str = "auto", **options:
     profile, method = _checked(accuracy, profile, method)
     orders, precision = _read(options, len(profile))
     if method == "quadrature":
+        if (shared := shared_curve(accuracy, profile, precision)) is not None:
+            return Shares(shared.value(profile), method)
         mixture = mixture_of(accuracy, profile, precision)  # type: ignore[arg-type]
         return Shares(quadrature.shares(mixture, profile, precision), method)
     if method == "enumeration":
@@ -87,6 +90,8 @@ def shapley_marginals(accuracy: Accuracy, profile: Array, method: str = "auto", 
     profile, method = _checked(accuracy, profile, method)
     orders, precision = _read(options, len(profile))
     if method == "quadrature":
+        if (shared := shared_curve(accuracy, profile, precision)) is not None:
+            return Shares(shared.slope(profile), method)
         mixture = mixture_of(accuracy, profile, precision)  # type: ignore[arg-type]
         return Shares(quadrature.marginals(mixture, profile, precision), method)
     if method == "monte_carlo":
@@ -111,6 +116,8 @@ def shapley_curves(
     if method == "linear":
         return Line(np.zeros(len(profile)), accuracy.weight_matrix(len(profile)).sum(axis=0))  # type: ignore[attr-defined]
     if method == "quadrature":
+        if (shared := shared_curve(accuracy, profile, precision, reach)) is not None:
+            return shared
         mixture = mixture_of(accuracy, profile, precision, reach)  # type: ignore[arg-type]
         return mixture_curve(mixture, profile, precision)
     if method == "counting":
@@ -167,7 +174,7 @@ def _applies(method: str, accuracy: Accuracy, profile: Array) -> bool:
     if method == "quadrature":
         return is_mixture(accuracy)
     if method == "counting":
-        return is_total(accuracy) and counting.terms(profile) <= counting.MOST_TERMS
+        return is_total(accuracy) and counting.is_short(profile)
     return method == "monte_carlo" or len(profile) <= enumeration.MOST_OWNERS
 
 

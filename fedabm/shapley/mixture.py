@@ -25,10 +25,10 @@ from fedabm.games.accuracy.random_coverage import RandomCoverage
 from fedabm.games.curves import Array
 from fedabm.shapley.groups import exposure_groups
 
-__all__ = ["Mixture", "is_mixture", "lost", "mixture_of"]
+__all__ = ["Atoms", "Mixture", "is_mixture", "lost", "mixture_of", "power_law_atoms"]
 
-#: stands in for the infinite rate of an owner that covers a point with its first sample
-_CERTAIN = 1e30
+#: stands in for the infinite rate of an owner that covers a point with its first sample, however small capacities are
+_CERTAIN = 1e150
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,14 @@ class Mixture:
     def rates(self, atoms: slice) -> Array:
         """rate_kj of some atoms."""
         return self.intensity[atoms, None] * self.patterns[self.row[atoms]]
+
+
+@dataclass(frozen=True)
+class Atoms:
+    """Atoms k = 1..K whose rate_k is the same for every owner."""
+
+    weight: Array
+    rate: Array
 
 
 def lost(rates: Array, contribution: Array) -> Array:
@@ -83,11 +91,23 @@ def _power_law(accuracy: PowerLaw, profile: Array, precision: float, reach: Arra
     groups = exposure_groups(accuracy, len(profile))
     patterns, counts = groups.patterns / accuracy.offset, groups.counts
     exposure = patterns @ profile + (0.0 if reach is None else np.max(patterns * reach, axis=1))
-    y, step = _log_nodes(accuracy.exponent, float(np.max(exposure)), precision, order)
-    density = np.exp(accuracy.exponent * y - np.exp(y) - gammaln(accuracy.exponent))
-    density *= step * accuracy.scale * accuracy.offset**-accuracy.exponent
+    y, density = _density(accuracy, float(np.max(exposure)), precision, order)
     row = np.repeat(np.arange(len(counts)), len(y))
     return Mixture(np.outer(counts, density).ravel(), np.tile(np.exp(y), len(counts)), row, patterns)
+
+
+def power_law_atoms(accuracy: PowerLaw, owners: int, most: float, precision: float = 1e-15) -> Atoms:
+    """The mixture of owners that all learn from the total, which is at most `most`."""
+    y, density = _density(accuracy, most / accuracy.offset, precision, order=1)
+    return Atoms(owners * density, np.exp(y) / accuracy.offset)
+
+
+def _density(accuracy: PowerLaw, exposure: float, precision: float, order: int) -> tuple[Array, Array]:
+    """Nodes y = ln z, and what each adds to scale (offset + x)^-b."""
+    y, step = _log_nodes(accuracy.exponent, exposure, precision, order)
+    density = np.exp(accuracy.exponent * y - np.exp(y) - gammaln(accuracy.exponent))
+    density *= step * accuracy.scale * accuracy.offset**-accuracy.exponent
+    return y, density
 
 
 def _log_nodes(exponent: float, exposure: float, precision: float, order: int) -> tuple[Array, float]:

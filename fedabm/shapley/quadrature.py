@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from fedabm.games.curves import Array
 from fedabm.shapley.mixture import Mixture, lost
 
-__all__ = ["jacobian", "leave_one_out", "leave_two_out", "marginals", "potential", "shares"]
+__all__ = ["chances", "jacobian", "leave_one_out", "leave_two_out", "legendre", "marginals", "potential", "shares"]
 
 #: numbers in one block of (atoms, nodes, owners); small enough to stay in the cache
 _BLOCK = 2**16
@@ -143,12 +143,12 @@ def _blocks(mixture: Mixture, profile: Array, precision: float, size: int = _BLO
         chosen = slice(start, min(start + together, atoms))
         rates = mixture.rates(chosen)
         taken = -np.expm1(-rates * profile)
-        t, t_weight = _chances(taken.sum(axis=1), owners, precision)
+        t, t_weight = chances(taken.sum(axis=1), owners, precision)
         factors = 1.0 - t[:, :, None] * taken[:, None, :]
         yield Block(chosen, rates, taken, t, t_weight, factors, factors.prod(axis=2))
 
 
-def _chances(crowd: Array, owners: int, precision: float) -> tuple[Array, Array]:
+def chances(crowd: Array, owners: int, precision: float) -> tuple[Array, Array]:
     """Nodes t and weights (k, m) for the integral over the chance of being in, given R = `crowd` of each atom."""
     cut = 2.0 - np.log(precision)
     limit = np.minimum(1.0, cut / np.maximum(crowd - 1.0, 1e-300))
@@ -157,12 +157,12 @@ def _chances(crowd: Array, owners: int, precision: float) -> tuple[Array, Array]
     exact = (owners + 1) // 2
     if exact <= enough:
         limit = np.ones_like(limit)
-    x, weight = _legendre(min(exact, enough))
+    x, weight = legendre(min(exact, enough))
     return limit[:, None] * x, limit[:, None] * weight
 
 
 @lru_cache(maxsize=128)
-def _legendre(nodes: int) -> tuple[Array, Array]:
+def legendre(nodes: int) -> tuple[Array, Array]:
     """Gauss-Legendre nodes and weights on [0, 1], by Newton's method in the angle.
 
     The tables of NumPy and SciPy are 10 to 100 times less precise at the ends, where the integrand is largest.

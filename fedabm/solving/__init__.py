@@ -2,6 +2,7 @@
 
 game           accuracies, costs, capacities and a mechanism; its utilities, slopes and certified gap
 equilibrium    `solve`; `candidates`, `search`, `newton`, `potential` and `linear_model` find what it certifies
+many           `solve_many`: small games of one kind as one table
 several        `solve_all` and `equilibria`: is there another one?  `uniqueness`: what can be proven about that
 dynamics       the papers' best-response dynamics; `rates`: how large their steps may be
 truth          reports of costs as strategies: is truth an equilibrium, ex post or on average?

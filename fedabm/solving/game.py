@@ -134,6 +134,10 @@ class Game:
         profile = np.asarray(contributions, dtype=float)
         return self.offers(profile).benefit.slope(profile) - self.costs.slope(profile)
 
+    def typical(self, profile: Array) -> float:
+        """How large contributions are, for what is small beside them: the largest, else 1 or the least capacity."""
+        return float(np.max(profile, initial=0.0)) or min(1.0, float(np.min(self.capacities, initial=1.0)))
+
     def jacobian(self, contributions: Any) -> Array:
         """d^2 u_i / d s_i d s_j, exact where the mechanism knows it, else by differences of the slopes."""
         profile = np.asarray(contributions, dtype=float)
@@ -152,7 +156,7 @@ class Game:
 
         Where slopes are infinite on both sides there is no derivative: nan.
         """
-        step = 1e-6 * np.maximum(1e-3, np.abs(profile))
+        step = 1e-6 * np.maximum(1e-3 * self.typical(profile), np.abs(profile))
         low = np.maximum(profile - step, 0.0)
         columns = []
         for owner, (up, down) in enumerate(zip(profile + step, low, strict=True)):

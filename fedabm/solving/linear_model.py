@@ -105,7 +105,7 @@ def _positive(diagonal: Array, slope: Array, capacities: Array) -> Array:
 def _own_curvature(game: Game, profile: Array) -> Array:
     """d^2 u_i / d s_i^2 from each owner's own curve."""
     curve, cost = game.offers(profile).benefit, game.costs
-    step = 1e-5 * np.maximum(1e-3, profile)
+    step = 1e-5 * np.maximum(1e-3 * game.typical(profile), profile)
     low, high = np.maximum(profile - step, 0.0), profile + step
     rise = curve.slope(high) - cost.slope(high) - curve.slope(low) + cost.slope(low)
     return rise / (high - low)
@@ -118,7 +118,7 @@ def _directional(game: Game, profile: Array, slope: Array) -> Callable[[Array], 
         length = float(np.max(np.abs(move)))
         if length == 0:
             return np.zeros_like(move)
-        short = 1e-7 * max(1e-3, float(np.max(profile))) / length
+        short = 1e-7 * game.typical(profile) / length
         return (game.slopes(np.maximum(profile + short * move, 0.0)) - slope) / short
 
     return apply

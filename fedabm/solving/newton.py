@@ -50,7 +50,7 @@ def newton(game: Game, start: Array, *, limit: int = 60, precision: float = 1e-1
     model = linearise(game, profile, slope)
     size = best = _residual(game, model, profile, slope)
     turn, record = 0, 0
-    while size > precision * max(1e-3, float(np.max(profile))) and turn < min(limit, record + 12):
+    while size > precision * float(np.max(profile)) and turn < min(limit, record + 12):
         turn += 1
         profile, slope = _advance(game, profile, _active_set_step(game, model, profile, slope))
         before, size = size, _residual(game, model, profile, slope)
@@ -103,7 +103,7 @@ def interior_point(game: Game, start: Array, *, limit: int = 80, precision: floa
     top = game.capacities
     profile = np.clip(start, 1e-3 * top, (1 - 1e-3) * top)
     slope = game.slopes(profile)
-    typical = 0.1 * float(np.mean(np.abs(slope))) + 1e-12
+    typical = 0.1 * float(np.mean(np.abs(slope))) or 1e-12
     at_low, at_high = np.maximum(-slope, 0.0) + typical, np.maximum(slope, 0.0) + typical
     # What is left to the capacity is tracked on its own: top - profile would round to zero.
     room = top - profile
@@ -113,7 +113,8 @@ def interior_point(game: Game, start: Array, *, limit: int = 80, precision: floa
     while turn < limit:
         turn += 1
         size = float(np.mean(profile * at_low + room * at_high))
-        if size < precision and np.max(np.abs(slope + at_low - at_high)) < 1e-10:
+        steepest = float(np.max(np.abs(slope) + game.costs.slope(profile)))
+        if size < precision and np.max(np.abs(slope + at_low - at_high)) <= 1e-9 * steepest:
             break
         target = 0.05 * size
         model = linearise(game, profile, slope)

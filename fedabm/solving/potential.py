@@ -56,7 +56,7 @@ def ascend(game: Game, start: Array, limit: int = 200, precision: float = 1e-11)
         slope = game.slopes(profile)
         move = _direction(game, profile, slope)
         reach = np.clip(profile + move, 0.0, game.capacities) - profile
-        if np.max(np.abs(reach)) <= precision * max(1e-3, float(np.max(profile))):
+        if np.max(np.abs(reach)) <= precision * float(np.max(profile)):
             return Path(profile, turn, "potential")
         profile, height = _risen(game, profile, height, slope, move)
     return Path(profile, limit, "potential")

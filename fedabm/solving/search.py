@@ -16,6 +16,11 @@ from fedabm.solving.clock import TimeUp
 from fedabm.solving.dynamics import replies, sequential_best_response
 from fedabm.solving.game import Game
 
+#: moves below this share of the largest contribution may be rounding, or the width of the grid that found a reply
+_NOISE = 1e-6
+#: so many rounds must make such moves smaller than the same number before did
+_STIRRING = 3
+
 __all__ = ["Path", "damped", "has_kinks", "in_turn", "is_smooth", "opening", "starts", "until_repeat"]
 
 
@@ -95,7 +100,8 @@ def in_turn(game: Game, start: Array, rounds: int = 100) -> Path:
 def until_repeat(moves: Iterator[Array], method: str, period: int, limit: int) -> Path:
     """Follow a path of profiles until one comes back, seen at the same turn of `period`; or for `limit` moves, or time.
 
-    Profiles are compared to 12 digits.  A path that comes back without having moved in between is at rest.
+    Profiles are compared to 12 digits.  A path that comes back without having moved in between is at rest, and so is
+    one that only stirs: best replies are not always known to 12 digits.
     """
     seen: dict[tuple[int, bytes], int] = {}
     trail: list[Array] = []
@@ -105,7 +111,7 @@ def until_repeat(moves: Iterator[Array], method: str, period: int, limit: int) -
             state = (turn % period, _digits(profile))
             if state in seen:
                 return Path(profile, turn, method, _members(trail[seen[state] :]))
-            if turn >= limit:
+            if turn >= limit or _stirs(trail, period):
                 break
             seen[state] = turn
     return Path(trail[-1], len(trail) - 1, method)
@@ -120,9 +126,18 @@ def _digits(profile: Array) -> bytes:
 
 def _members(trail: list[Array]) -> Array | None:
     """The distinct profiles of a closed path, without rounding noise; None if there is only one."""
-    width = 1e-6 * float(np.max(trail))
+    width = _NOISE * float(np.max(trail))
     distinct = [now for before, now in pairwise(trail) if np.max(np.abs(now - before)) > width]
     return np.array(distinct) if len(distinct) > 1 else None
+
+
+def _stirs(trail: list[Array], period: int) -> bool:
+    """Whether moves are down to noise, relative to the contributions, and some rounds have not made them smaller."""
+    if len(trail) <= 2 * _STIRRING * period or (len(trail) - 1) % period:
+        return False
+    moves = np.max(np.abs(np.diff(trail[-2 * _STIRRING * period - 1 :], axis=0)), axis=1)
+    before, after = (float(np.max(half)) for half in np.split(moves, 2))
+    return 0.9 * before < after <= _NOISE * float(np.max(trail[-1]))
 
 
 def damped(game: Game, start: Array, limit: int = 300, precision: float = 1e-13) -> Path:
@@ -140,7 +155,7 @@ def damped(game: Game, start: Array, limit: int = 300, precision: float = 1e-13)
         reply = replies(game, profile, everyone)
         move = reply - profile
         size = float(np.linalg.norm(move))
-        if size <= precision * max(1e-3, float(np.max(profile))):
+        if size <= precision * float(np.max(profile)):
             # Where a cost jumps, next to the best reply is not good enough.
             profile = reply if game.costs.kinks(game.owners).shape[1] else profile
             break

@@ -152,7 +152,15 @@ def _completeness(indices: list[int | None]) -> str:
 
 
 def _origins(game: Game, random: int, rng: np.random.Generator) -> Iterator[Array]:
-    """Everyone, nobody and as if alone; of few owners every pattern of idle ones; then random profiles."""
+    """Everyone, nobody and as if alone; random profiles; of few owners every pattern of idle ones; each start once."""
+    seen: set[bytes] = set()
+    for origin in _all_origins(game, random, rng):
+        if origin.tobytes() not in seen:
+            yield origin
+        seen.add(origin.tobytes())
+
+
+def _all_origins(game: Game, random: int, rng: np.random.Generator) -> Iterator[Array]:
     alone = game.best_responses(np.zeros(game.owners))
     yield from search.starts(game, rng, random)
     if game.owners <= _PATTERNS:
@@ -219,6 +227,7 @@ def _replies(game: Game, origin: Array) -> Iterator[Path]:
 
 
 def _is_new(profile: Array, known: list[Equilibrium]) -> bool:
-    """Whether a profile differs from all known ones by more than rounding."""
-    width = 1e-6 * max(1e-3, float(np.max(profile)))
-    return all(np.max(np.abs(profile - one.profile)) > width for one in known)
+    """Whether a profile differs from all known ones by more than rounding, relative to the larger of the two."""
+    return all(
+        np.max(np.abs(profile - one.profile)) > 1e-6 * max(np.max(profile), np.max(one.profile)) for one in known
+    )

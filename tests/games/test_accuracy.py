@@ -348,3 +348,17 @@ def test_bad_input_is_one_clear_line(build, message):
 
 def test_whole_numbers_as_floats_name_groups_too():
     assert GroupWeighted([[1.0, 0.5], [0.0, 1.0]], [0.0, 1.0]) == GroupWeighted([[1.0, 0.5], [0.0, 1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("instances", [1, 3, 130])
+def test_coverage_of_one_owner_or_trial_is_to_the_last_bit_that_of_many(instances, monkeypatch):
+    rng = np.random.default_rng(instances)
+    curve = RandomCoverage(rng.uniform(0, 1, (5, instances))).curves(rng.random(5))
+    x = rng.random((5, 33))
+    for ask in ("value", "slope"):
+        many = getattr(curve, ask)(x)
+        assert np.array_equal(getattr(curve.take([2]), ask)(x[[2]]), many[[2]])
+        assert np.array_equal(getattr(curve, ask)(x[:, 7]), many[:, 7])
+        with monkeypatch.context() as patch:
+            patch.setattr("fedabm.games.accuracy.random_coverage._BLOCK", 1)
+            assert np.array_equal(getattr(curve, ask)(x), many)

@@ -181,6 +181,47 @@ def test_a_slope_that_is_no_derivative_is_noticed():
         Game(PowerLaw(), [0.1, 0.2], 20, WrongSlope()).gap([1.0, 1.0])
 
 
+@pytest.mark.parametrize("worth", [1e-12, 1.0, 1e12])
+def test_a_broken_promise_is_noticed_in_any_unit_of_worth(worth):
+    """a'' + p'' = -2/(1 + x)^3 + 0.004 is positive from 6.9 on: by a thousandth of what is at stake."""
+    game = Game(PowerLaw(scale=worth, ceiling=worth), [worth, worth], 10, Squares(0.002 * worth, "concave"))
+    with pytest.raises(InputError, match="bends up at"):
+        game.gains([0.0, 0.0])
+
+
+@pytest.mark.parametrize("worth", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("capacity", [1e-12, 1e-6, 1.0])
+@pytest.mark.parametrize("mechanism", [NoPayments(), ShapleyShare(), ProportionalValue(0.5)])
+def test_a_promise_that_is_kept_is_believed_in_any_unit_of_worth(mechanism, capacity, worth):
+    """1 - 1/(1 + x) of tiny data is a difference of numbers around 1, and 1e12 times that of numbers around 1e12."""
+    game = Game(PowerLaw(scale=worth, ceiling=worth), [0.5 * worth, 0.75 * worth], capacity, mechanism)
+    assert np.all(np.isfinite(game.gains([capacity, 0.3 * capacity])))
+
+
+def test_round_values_are_not_taken_for_rounding():
+    """Stairs change by a quarter or not at all, but they are no differences of numbers around 1e15."""
+    stairs = Custom(lambda s: np.floor(4 * s.sum(axis=1, keepdims=True)) / 4 + 0 * s, concave=True, monotone=True)
+    with pytest.raises(InputError, match="bends up at"):
+        Game(stairs, [0.1, 0.2], 20, NoPayments()).gains([1.0, 1.0])
+
+
+@pytest.mark.parametrize("capacity", [1e-12, 1e-6, 1.0])
+def test_a_users_own_accuracy_is_believed_on_tiny_data(capacity):
+    """A multiple of a difference of numbers around 1: nothing may be proven of it, but nothing is refused."""
+    own = Custom(lambda s: 0.7 * (1 - 1 / (1 + s.sum(axis=1, keepdims=True))) + 0 * s, concave=True, monotone=True)
+    assert np.all(Game(own, [0.1, 0.2], capacity, NoPayments()).gains([capacity, 0.0]) >= 0)
+
+
+@pytest.mark.parametrize("mechanism", [ShapleyShare(), PartialReciprocity(0.5)])
+@pytest.mark.parametrize("capacity", [1e-90, 1e-9, 1e90])
+def test_who_sees_something_for_sure_does_so_with_however_little(mechanism, capacity):
+    """Shares used to rise to their full height between 1e-30 and 1e-29 only, which looked like a wrong slope."""
+    game = Game(RandomCoverage([[1.0], [0.7], [0.8]]), np.array([0.1, 0.2, 0.3]) / capacity, capacity, mechanism)
+    little = game.utilities([1e-24 * capacity, 0.0, 0.0])[0]
+    assert little == pytest.approx(game.utilities([1e-12 * capacity, 0.0, 0.0])[0], rel=1e-9)
+    assert np.all(np.isfinite(game.gains(0.3 * game.capacities)))
+
+
 def test_straight_payments_keep_the_shape_and_others_make_it_unknown():
     law, growing = PowerLaw(), Custom(lambda s: np.tanh(s.sum(axis=1, keepdims=True)) + 0 * s, monotone=True)
     up, down = Line(np.zeros(2), np.full(2, 0.1)), Line(np.zeros(2), np.full(2, -0.1))

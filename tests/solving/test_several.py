@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedabm import Federation, Scenario, population
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import GroupWeighted, PacBound, PowerLaw, RandomCoverage, RandomDiscovery
 from fedabm.games.costs import Affine, Piecewise, Power
@@ -20,6 +21,7 @@ from fedabm.mechanisms import (
     ValueShaping,
 )
 from fedabm.shapley import shapley, shapley_potential
+from fedabm.simulation.activation import Sequential
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game
 from fedabm.solving.metrics import data_gain
@@ -181,6 +183,20 @@ def test_proportional_rules_have_whole_intervals_of_equilibria_and_say_so():
     assert len(found.every) > 3
     assert found.every[0].profile.sum() > 1.1 * found.answer.profile.sum()
     assert found.reason.endswith("there may be more")
+
+
+def test_a_run_may_end_in_another_equilibrium_than_solve_and_solve_says_that_there_are_others():
+    """Both are certified; owners begin with all they have, so that they lead each other to more data than `solve`."""
+    costs, rule = [0.1, 0.12], ProportionalData(0.9)
+    model = Federation(Scenario(population(costs, 30.0), PowerLaw(), rule, Sequential(), steps=300)).run()
+    assert (model.status, model.converged) == ("converged", True)
+    assert model.gap <= 1e-8
+    found = solve_all(Game(PowerLaw(), costs, 30, rule), starts=1)
+    assert found.answer.converged
+    assert found.unique is False
+    ended = model.population.contribution
+    assert np.max(np.abs(ended - found.answer.profile)) > 0.01
+    assert Game(PowerLaw(), costs, 30, rule).gap(ended) <= 1e-8
 
 
 def test_what_is_not_certified_is_no_equilibrium():

@@ -16,6 +16,9 @@ from fedabm.games.curves import Array, Curve, Rows
 
 __all__ = ["RandomCoverage", "jumps_at_zero"]
 
+#: the most numbers in one block of owners x trials x instances
+_BLOCK = 2**18
+
 
 @dataclass(frozen=True)
 class RandomCoverage(Accuracy):
@@ -119,7 +122,13 @@ class Coverage(Curve):
         return Coverage(self.weight[rows], self.rate[rows], self.sure[rows])
 
     def _total(self, weight: Array, x: Array) -> Array:
-        if x.ndim == 2:  # one trial of every owner at a time: owners x trials x instances would not fit
-            return np.stack([self._total(weight, trial) for trial in x.T], axis=1) if x.size else np.empty(x.shape)
-        gone = self.sure & (x > 0)[:, None]
-        return sum_last(np.where(gone, 0.0, weight * np.exp(self.rate * x[:, None])))
+        """Some trials of every owner at a time: owners x trials x instances might not fit."""
+        if x.ndim == 1:
+            return self._total(weight, x[:, None])[:, 0]
+        together = max(1, _BLOCK // max(1, weight.size))
+        parts = [x[:, first : first + together, None] for first in range(0, x.shape[1], together)]
+        return np.concatenate([self._part(weight[:, None], part) for part in parts], axis=1) if parts else x.copy()
+
+    def _part(self, weight: Array, x: Array) -> Array:
+        gone = self.sure[:, None] & (x > 0)
+        return sum_last(np.where(gone, 0.0, weight * np.exp(self.rate[:, None] * x)))
