@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import inspect
 import json
 import pkgutil
@@ -15,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from fedabm.common.errors import InputError
 from fedabm.specs.hints import parameters_of
 from fedabm.specs.kinds import Announced, choices
 from fedabm.specs.words import text_of
@@ -56,6 +58,10 @@ def show(options: argparse.Namespace) -> None:
 
 def _script(name: str) -> Script:
     if not name.endswith(".toml"):
+        families = [*KINDS, "scenarios", "datasets"]
+        meant = difflib.get_close_matches(name, families, 1, 0.7)
+        if meant and name not in names():
+            raise InputError(f"no scenario and no family of classes is called {name!r}; did you mean {meant[0]!r}?")
         return find(name)
     from fedabm.compare.written import script_of  # imports Matplotlib
 

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
+from fedabm.common.device import PRECISIONS
 from fedabm.common.errors import InputError
 
 __all__ = ["command_line"]
@@ -74,11 +75,17 @@ def _run(commands: Any) -> None:
     parser.add_argument("--device", default="auto", help="where models train: auto, cpu, cuda, cuda:1, meta (shapes)")
     parser.add_argument("--deterministic", action="store_true", help="the same bits in every run also on a GPU; slower")
     parser.add_argument(
+        "--precision", default="float32", choices=PRECISIONS, help="in which gradients are found (default float32)"
+    )
+    parser.add_argument(
         "--format", action="append", default=[], choices=("pdf", "svg"), help="pictures in this format too; repeatable"
     )
     parser.add_argument(
         "--checkpoint", type=float, default=60.0, metavar="SECONDS", help="how often to save a long run (default 60)"
     )
+    parser.add_argument("--keep-every", type=int, metavar="K", help="of each run, rows of every K-th step and the last")
+    parser.add_argument("--keep-owners", type=int, metavar="N", help="rows of a random sample of N owners (0: none)")
+    parser.add_argument("--keep-strategies", action="store_true", help="sums by strategy beside, over all owners")
     _watch(parser)
     _json(parser)
     parser.set_defaults(command="fedabm.cli.run:run_scenario")

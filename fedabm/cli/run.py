@@ -12,12 +12,14 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from fedabm.common.device import on_device, repeatable
+from fedabm.common.device import in_precision, on_device, repeatable
 from fedabm.common.errors import InputError, Interrupted
 from fedabm.common.timing import profiled
+from fedabm.results.keep import Keep
 from fedabm.results.store import WATCHED, claim
 from fedabm.simulation.trackers import watcher
 from fedabm.study import resume
@@ -27,7 +29,16 @@ from fedabm.study.study import Study
 __all__ = ["USUAL", "command_word", "run_scenario"]
 
 #: options of `fedabm run` that other commands, which run a scenario too, do not have
-USUAL = {"checkpoint": 60.0, "device": "auto", "deterministic": False, "profile": False}
+USUAL = {
+    "checkpoint": 60.0,
+    "device": "auto",
+    "deterministic": False,
+    "precision": "float32",
+    "profile": False,
+    "keep_every": None,
+    "keep_owners": None,
+    "keep_strategies": False,
+}
 
 #: what a run without values can and cannot tell
 _SHAPES = "Device meta has shapes, no values: the run shows that it runs; accuracies, utilities and money mean nothing."
@@ -40,6 +51,7 @@ def run_scenario(options: argparse.Namespace) -> None:
     recorded = json.loads(json.dumps(parameters, default=repr))
     study = Study(script.name, options.seed, options.steps, recorded, quiet=options.quiet or options.json)
     study.question = script.question
+    study.keep = _kept(options)
     study.formats = tuple(dict.fromkeys(["png", *options.format]))
     command = _command(script, options)
     folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}", command)
@@ -48,8 +60,11 @@ def run_scenario(options: argparse.Namespace) -> None:
         return
     resume.make_room(folder, command)
     unfinished = resume.unfinished(folder, command, study, options.checkpoint)
-    where = on_device(options.device), repeatable(active=options.deterministic)
-    with _claimed(folder), unfinished, where[0], where[1], profiled(active=options.profile) as profile:
+    with contextlib.ExitStack() as how:
+        for part in (_claimed(folder), unfinished, on_device(options.device), in_precision(options.precision)):
+            how.enter_context(part)
+        how.enter_context(repeatable(active=options.deterministic))
+        profile = how.enter_context(profiled(active=options.profile))
         if options.device == "meta":
             study.note(_SHAPES)
         study.watchers += [watcher(kind, folder / WATCHED / kind) for kind in dict.fromkeys(options.watch)]
@@ -83,6 +98,14 @@ def run_scenario(options: argparse.Namespace) -> None:
         study.note(f"Picture: {path}")
     if options.device == "meta":
         study.note(_SHAPES)
+
+
+def _kept(options: argparse.Namespace) -> dict[str, Any]:
+    """What the frames are to keep, where that is not left to the scenarios."""
+    given = {"every": options.keep_every, "owners": options.keep_owners, "strategies": options.keep_strategies or None}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    Keep(**chosen)  # so that what it cannot be is said before any work is done
+    return chosen
 
 
 def _script(name: str) -> Script:
@@ -130,7 +153,11 @@ def _command(script: Script, options: argparse.Namespace) -> str:
     words = ["fedabm", "run", script.where, "--seed", str(options.seed)]
     words += ["--steps", str(options.steps)] if options.steps else []
     words += ["--device", options.device] if options.device != "auto" else []
+    words += ["--precision", options.precision] if options.precision != "float32" else []
     words += ["--deterministic"] if options.deterministic else []
+    words += ["--keep-every", str(options.keep_every)] if options.keep_every is not None else []
+    words += ["--keep-owners", str(options.keep_owners)] if options.keep_owners is not None else []
+    words += ["--keep-strategies"] if options.keep_strategies else []
     words += [word for setting in options.set for word in ("--set", setting)]
     words += [word for kind in options.format for word in ("--format", kind)]
     return shlex.join(words)

@@ -35,6 +35,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "mesa": "version of mesa",
         "numpy": "version of numpy",
         "python": "version of Python",
+        "machine": "where models were trained: device, PyTorch's version and precision (empty: nothing was trained)",
         "wall_time": "seconds the run took",
     },
     "steps": {
@@ -81,6 +82,19 @@ COLUMNS: dict[str, dict[str, str]] = {
         "import_strength": "how much of others' models goes into its own, summed over them",
         "export_strength": "how much of its own model goes into others', summed over them",
         "isolated": "whether it is there but neither imports nor exports a model",
+    },
+    "strategies": {
+        "run": "number of the run",
+        "step": "number of the step",
+        "strategy": "what its owners do (there are rows only where a run is to keep them: `Keep(strategies=True)`)",
+        "owners": "owners of this strategy that have not left",
+        "contribution": "data that they really used",
+        "reported_contribution": "data that they said they used",
+        "accuracy": "mean worth of the models that they received (empty: all have left)",
+        "cost": "true cost of their contributions",
+        "payment": "money that they received, less what they paid",
+        "utility": "sum of their utilities",
+        "rejected": "how many of them sent something unusable",
     },
     "transfers": {
         "run": "number of the run",

@@ -1,4 +1,4 @@
-"""Tidy frames of what happened: runs, steps, owners and transfers.
+"""Tidy frames of what happened: runs, steps, owners and transfers, and sums by strategy where they are wanted.
 
 `COLUMNS` says what every column means.  The frames of equal runs are equal bit for bit, except for `runs`, where
 whatever may differ between equal runs, such as wall time, has its place.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 
 from fedabm.results.columns import COLUMNS
+from fedabm.results.streams import LongTable
 
-__all__ = ["COLUMNS", "LINKED", "NAMED", "Frames", "run_frame", "shorten", "split", "versions"]
+__all__ = ["COLUMNS", "LINKED", "NAMED", "Frames", "Streamed", "no_rows", "run_frame", "shorten", "split", "versions"]
 
 
 #: columns of names, the same in every step
@@ -33,23 +34,101 @@ LINKED: dict[str, type] = {
 }
 
 
+def no_rows(name: str) -> pd.DataFrame:
+    """The frame of that name without any row."""
+    return pd.DataFrame({column: [] for column in COLUMNS[name]})
+
+
 @dataclass(frozen=True)
 class Frames:
-    """The four pandas frames of one or more runs."""
+    """The pandas frames of one or more runs; `strategies` has rows only where they were asked for."""
 
     runs: pd.DataFrame
     steps: pd.DataFrame
     owners: pd.DataFrame
     transfers: pd.DataFrame
+    strategies: pd.DataFrame = field(default_factory=lambda: no_rows("strategies"))
 
     @classmethod
     def join(cls, parts: Sequence[Frames]) -> Frames:
-        """Several runs in one set of frames, numbered from 0."""
-        numbered: dict[str, list[pd.DataFrame]] = {name: [] for name in COLUMNS}
-        for number, part in enumerate(parts):
-            for name in COLUMNS:
-                numbered[name].append(getattr(part, name).assign(run=number))
-        return cls(**{name: _concatenate(name, frames) for name, frames in numbered.items()})
+        """Several runs in one set of frames, numbered from 0; what lies on disk stays there until it is asked for."""
+        joined = {name: _Joined(name, tuple(part.table(name) for part in parts)) for name in COLUMNS}
+        if any(isinstance(part, Streamed) for part in parts):
+            return Streamed(**joined)
+        return cls(**{name: table.frame() for name, table in joined.items()})
+
+    def table(self, name: str) -> pd.DataFrame | LongTable | _Joined:
+        """A frame, or where its rows lie."""
+        return getattr(self, name)
+
+    def pieces(self, name: str) -> Iterator[pd.DataFrame]:
+        """A frame piece by piece, as it is to be written: at least one piece, all with the same columns."""
+        return _pieces(self.table(name))
+
+    def at_end(self, name: str) -> pd.DataFrame:
+        """The rows of each run's last step in a frame; of a table on disk no more is held in memory at once."""
+        last = self.steps.groupby("run")["step"].max()
+        ends = [piece[piece["step"] == piece["run"].map(last)] for piece in self.pieces(name)]
+        return pd.concat(ends, ignore_index=True)
+
+
+class Streamed(Frames):
+    """Frames whose long tables lie on disk: each is read when it is first asked for, and saved without being read."""
+
+    def __init__(self, **tables: pd.DataFrame | LongTable | _Joined) -> None:
+        object.__setattr__(self, "_tables", tables)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in COLUMNS:
+            raise AttributeError(name)
+        object.__setattr__(self, name, _whole(self._tables[name]))
+        return getattr(self, name)
+
+    def table(self, name: str) -> pd.DataFrame | LongTable | _Joined:
+        """Where the rows of a frame lie."""
+        return self._tables[name]
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """One frame of several runs, numbered from 0."""
+
+    name: str
+    parts: tuple[pd.DataFrame | LongTable | _Joined, ...]
+
+    def frame(self) -> pd.DataFrame:
+        """All rows, in memory."""
+        return self._numbered([_whole(part) for part in self.parts])
+
+    def head(self) -> pd.DataFrame:
+        """Some rows that show the columns and their kinds."""
+        return self._numbered([part[:1] if isinstance(part, pd.DataFrame) else part.head()[:1] for part in self.parts])
+
+    def pieces(self) -> Iterator[pd.DataFrame]:
+        """Run after run, and within a run as it was written."""
+        head = self.head()
+        rows = 0
+        for number, part in enumerate(self.parts):
+            for piece in _pieces(part):
+                rows += len(piece)
+                if len(piece):
+                    yield piece.assign(run=number).reindex(columns=head.columns).astype(head.dtypes.to_dict())
+        if not rows:
+            yield head
+
+    def _numbered(self, frames: list[pd.DataFrame]) -> pd.DataFrame:
+        return _concatenate(self.name, [frame.assign(run=number) for number, frame in enumerate(frames)])
+
+
+def _whole(table: pd.DataFrame | LongTable | _Joined) -> pd.DataFrame:
+    return table if isinstance(table, pd.DataFrame) else table.frame()
+
+
+def _pieces(table: pd.DataFrame | LongTable | _Joined) -> Iterator[pd.DataFrame]:
+    if isinstance(table, pd.DataFrame):
+        yield table
+    else:
+        yield from table.pieces()
 
 
 def split(frames: Frames) -> Iterator[Frames]:
@@ -71,7 +150,7 @@ def shorten(text: str, most: int = 200) -> str:
 def _concatenate(name: str, frames: list[pd.DataFrame]) -> pd.DataFrame:
     """One below the other, with strategies and roles as common categories."""
     if not frames:
-        return pd.DataFrame({column: [] for column in COLUMNS[name]})
+        return no_rows(name)
     if name == "owners" and len(frames) > 1:
         for named in NAMED:
             labels = sorted({label for frame in frames for label in frame[named].cat.categories})
@@ -91,5 +170,5 @@ def versions() -> dict[str, str]:
 
 def run_frame(row: dict[str, Any]) -> pd.DataFrame:
     """A `runs` frame of one row."""
-    known = {"run": 0, **row, **versions()}
+    known = {"run": 0, "machine": "", **row, **versions()}
     return pd.DataFrame({name: [known[name]] for name in COLUMNS["runs"]})

@@ -7,24 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 import pandas as pd
 
 from fedabm.common.errors import InputError, nearest
-from fedabm.results.frames import COLUMNS, Frames
 
-__all__ = ["Columns", "choose_columns", "choose_runs", "select"]
+__all__ = ["Columns", "choose_columns", "choose_runs"]
 
 #: names of columns in any frame, or by frame (None: all of that frame)
 Columns = Mapping[str, Sequence[str] | None] | Sequence[str]
-
-
-def select(frames: Frames, columns: Columns | None, runs: Sequence[int] | str | None) -> Frames:
-    """Some columns and runs of frames; the number of the run is always there."""
-    wanted = choose_columns({name: list(getattr(frames, name)) for name in COLUMNS}, columns)
-    numbers = choose_runs(frames.runs, runs)["run"]
-    picked = {}
-    for name in COLUMNS:
-        frame = getattr(frames, name)
-        kept = [column for column in frame if column == "run" or column in wanted[name]]
-        picked[name] = frame.loc[frame["run"].isin(numbers), kept].reset_index(drop=True)
-    return Frames(**picked)
 
 
 def choose_columns(known: Mapping[str, Sequence[str]], asked: Columns | None) -> dict[str, list[str]]:

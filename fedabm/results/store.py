@@ -1,4 +1,4 @@
-"""Frames on disk: four Parquet files and a manifest that is enough to repeat the run.
+"""Frames on disk: a Parquet file each and a manifest that is enough to repeat the run.
 
 The manifest comes last: a folder with a manifest is complete.  What is about to be saved is noted first, so that the
 files of a process that was killed while it saved are known for what they are.
@@ -9,16 +9,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from fedabm.common.errors import InputError, check_kind
 from fedabm.common.files import as_path, clear_drafts, draft, unwritable, write
 from fedabm.results.design import SWEEP
-from fedabm.results.frames import COLUMNS, Frames, versions
-from fedabm.results.selection import select
+from fedabm.results.frames import COLUMNS, Frames, no_rows, versions
+from fedabm.results.selection import choose_columns, choose_runs
 from fedabm.results.sweeps import load_sweep
 
 __all__ = ["MANIFEST", "WATCHED", "claim", "is_complete", "load", "made_by", "save", "take_back"]
@@ -73,7 +76,7 @@ def save(
     """
     check_kind("frames", frames, Frames)
     folder = claim(folder)
-    writers = {f"{name}.parquet": _parquet(getattr(frames, name)) for name in COLUMNS} | (others or {})
+    writers = {f"{name}.parquet": _parquet(frames, name) for name in COLUMNS} | (others or {})
     names = [*writers, MANIFEST]
     last = json.dumps({"format": FORMAT, **(manifest or {}), "files": names, "columns": COLUMNS}, indent=2) + "\n"
     clear_drafts(folder)
@@ -90,8 +93,22 @@ def save(
     return [folder / name for name in names]
 
 
-def _parquet(frame: pd.DataFrame) -> Writer:
-    return lambda path: frame.to_parquet(path, index=False)
+def _parquet(frames: Frames, name: str) -> Writer:
+    """Writes a frame; one that comes in pieces goes to disk piece by piece, a row group each."""
+
+    def put(path: Path) -> None:
+        pieces = frames.pieces(name)
+        first = next(pieces)
+        rest = next(pieces, None)
+        if rest is None:
+            first.to_parquet(path, index=False)
+            return
+        schema = pa.Schema.from_pandas(first, preserve_index=False)
+        with pq.ParquetWriter(path, schema) as writer:
+            for piece in chain([first, rest], pieces):
+                writer.write_table(pa.Table.from_pandas(piece, schema, preserve_index=False))
+
+    return put
 
 
 def take_back(folder: Path) -> None:
@@ -139,19 +156,34 @@ def load(
 
     `columns` are the names of those wanted, in any frame, or a table of such names by frame (None: all of that frame);
     `runs` are the numbers of those wanted, or a condition on the columns of `runs` such as "rate > 0.1".
+    What is not wanted is not read.
     """
     folder = as_path("the folder of results", folder)
     if (folder / SWEEP).exists():
         return load_sweep(folder, columns, runs)
     if not (folder / MANIFEST).exists():
         raise InputError(f"{folder} holds no run (no {MANIFEST}); give a folder that `fedabm run --out` has written")
-    _check_format(folder)
-    frames = Frames(**{name: _read(folder / f"{name}.parquet") for name in COLUMNS})
-    return frames if columns is None and runs is None else select(frames, columns, runs)
+    there = _saved(folder)
+    if columns is None and runs is None:
+        return Frames(**{name: _read(folder, name) for name in there})
+    known = {name: list(_read(folder, name, rows=False)) if name in there else list(COLUMNS[name]) for name in COLUMNS}
+    wanted = choose_columns(known, columns)
+    numbers = None if runs is None else choose_runs(_read(folder, "runs"), runs)["run"].tolist()
+    picked = {}
+    for name in COLUMNS:
+        kept = [column for column in known[name] if column == "run" or column in wanted[name]]
+        picked[name] = _read(folder, name, kept, numbers) if name in there else no_rows(name)[kept]
+    return Frames(**picked)
 
 
-def _check_format(folder: Path) -> None:
-    """Refuse files that another version has arranged in another way."""
+def _saved(folder: Path) -> list[str]:
+    """The frames in a folder: all, but for sums by strategy, which there were not always."""
+    files = _check_format(folder).get("files", ())
+    return [name for name in COLUMNS if name != "strategies" or f"{name}.parquet" in files]
+
+
+def _check_format(folder: Path) -> dict[str, Any]:
+    """The manifest; files that another version has arranged in another way are refused."""
     path = folder / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -164,10 +196,23 @@ def _check_format(folder: Path) -> None:
             f"{folder} is in format {found}, written by fedabm {writer}, but this version reads format {FORMAT}; "
             "use the version that wrote it or run the study again"
         )
+    return manifest
 
 
-def _read(path: Path) -> pd.DataFrame:
+def _read(
+    folder: Path,
+    name: str,
+    columns: list[str] | None = None,
+    runs: list[int] | None = None,
+    *,
+    rows: bool = True,
+) -> pd.DataFrame:
+    """A frame, or some columns and runs of it, or only its columns."""
+    path = folder / f"{name}.parquet"
     try:
-        return pd.read_parquet(path)
+        if not rows:
+            return pq.read_schema(path).empty_table().to_pandas()
+        frame = pd.read_parquet(path, columns=columns, filters=[("run", "in", runs)] if runs else None)
+        return frame[:0] if runs == [] else frame
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({str(error).splitlines()[0]}); run the study again") from None

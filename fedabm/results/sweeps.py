@@ -22,7 +22,7 @@ from fedabm.views import INFORMATION
 
 __all__ = ["NEVER", "Results", "State", "load_sweep", "states"]
 
-_CHILDREN = ("steps", "owners", "transfers")
+_CHILDREN = ("steps", "owners", "transfers", "strategies")
 _INTERNAL = ("attempt", "batch", "number")
 _REASONS = ("error", "traceback")
 #: columns of names among the owners', with all that there can be where it is known
@@ -32,7 +32,7 @@ _EDGE = [name for name in COLUMNS["runs"] if name != "run"]
 
 @dataclass(frozen=True)
 class Results(Frames):
-    """The four frames of a sweep, parameters as columns of `runs`, and the tables of Mesa models by name.
+    """The frames of a sweep, parameters as columns of `runs`, and the tables of Mesa models by name.
 
     A parameter whose name is a column of `runs` already, such as `owners`, is found under `parameter_owners`.
     """
@@ -195,7 +195,7 @@ def _framed(name: str, columns: list[str], flat: pa.Table, runs: np.ndarray) -> 
     usual = [column for column in COLUMNS.get(name, {}) if column in frame]
     frame = frame[[*usual, *(column for column in frame.columns if column not in usual)]]
     frame.insert(0, "run", runs)
-    for column, known in _NAMES.items() if name == "owners" else ():
+    for column, known in _NAMES.items() if name in ("owners", "strategies") else ():
         if column in frame:
             seen = sorted(frame[column].dropna().unique())
             frame[column] = pd.Categorical(frame[column], categories=known if set(seen) <= set(known) else seen)

@@ -8,10 +8,10 @@ single runs only (owners that come and go, networks, training, budgets) is left 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 
+from fedabm.common.whose import all_ours
 from fedabm.games.costs import PowerCost
 from fedabm.games.valuation import Received
 from fedabm.simulation.activation import Simultaneous
@@ -24,7 +24,7 @@ __all__ = ["kind_of", "why_alone"]
 def why_alone(scenario: Scenario) -> str | None:
     """What keeps a scenario's runs from being stepped together with others; None: nothing."""
     for part in (scenario.mechanism, scenario.accuracy):
-        if not (_ours(part) and part.stacks):
+        if not (all_ours(part) and part.stacks):
             return type(part).__name__
     for what, plain in (
         ("an order of turns", isinstance(scenario.activation, Simultaneous)),
@@ -33,6 +33,8 @@ def why_alone(scenario: Scenario) -> str | None:
         ("a network", scenario.network is None),
         ("columns of its own", not scenario.columns),
         ("seats for newcomers", scenario.seats is None),
+        ("a sample of owners", scenario.keep.owners is None),
+        ("sums by strategy", not scenario.keep.strategies),
     ):
         if not plain:
             return what
@@ -40,7 +42,7 @@ def why_alone(scenario: Scenario) -> str | None:
 
 
 def _why_owners(owners: Owners) -> str | None:
-    strange = [one for one in owners.strategy.values if not (_ours(one) and one.stacks)]
+    strange = [one for one in owners.strategy.values if not (all_ours(one) and one.stacks)]
     if strange:
         return type(strange[0]).__name__
     if not isinstance(owners.cost, PowerCost):
@@ -58,12 +60,5 @@ def kind_of(scenario: Scenario) -> Hashable:
     Formulas may take another branch where all costs are linear, so that is part of the kind, too.
     """
     linear = Owners.of(scenario.owners).cost.linear
-    settings = (scenario.steps, scenario.tolerance, scenario.record, scenario.gap_tolerance)
+    settings = (scenario.steps, scenario.tolerance, scenario.keep, scenario.gap_tolerance)
     return (len(scenario.owners), linear, scenario.mechanism, scenario.accuracy, scenario.stopping, *settings)
-
-
-def _ours(part: Any) -> bool:
-    """Whether all of it is this library's, which keeps to the rule that a row depends on nothing but itself."""
-    parts = (getattr(part, name) for name in getattr(part, "__dataclass_fields__", ()))
-    nested = (inner for inner in parts if hasattr(inner, "__dataclass_fields__"))
-    return type(part).__module__.startswith("fedabm.") and all(map(_ours, nested))

@@ -26,7 +26,7 @@ from fedabm.simulation.scenario import Scenario
 
 __all__ = ["Keeper", "restore", "save"]
 
-FORMAT = 5
+FORMAT = 6
 _REMEDY = "free some space or save it elsewhere"
 #: what belongs to Mesa or points at the model and is made anew
 _ANEW = (
@@ -100,7 +100,10 @@ def _checksum(told: dict[str, Any], body: bytes) -> str:
 
 @dataclass
 class Keeper:
-    """Saves a run at a path every so many seconds, and finds it there again; `identity` tells it apart from others."""
+    """Saves a run at a path every so many seconds, and finds it there again; `identity` tells it apart from others.
+
+    With a folder for `rows` long tables are streamed there while the run goes on.
+    """
 
     path: Path
     every: float
@@ -112,6 +115,7 @@ class Keeper:
     _begun: str | None = None
     #: whether this run cannot be saved
     _given_up: bool = False
+    rows: Path | None = None
 
     def found(self, scenario: Scenario) -> Federation | None:
         """The run of this scenario as it was left; a bad checkpoint is set aside, and the run begins again."""
@@ -119,13 +123,21 @@ class Keeper:
         if not self.path.exists():
             return None
         try:
-            model = _restored(self.path, scenario, self.identity)
+            model = self._streamed(_restored(self.path, scenario, self.identity))
         except Exception as error:  # whatever nonsense leads to
             aside = _set_aside(self.path)
             print(f"fedabm: bad checkpoint set aside as {aside} ({error}); its run begins again", file=sys.stderr)
             return None
         self._step = model.steps
         return model
+
+    def begun(self, scenario: Scenario, seed: int) -> Federation:
+        """The run of this scenario as it was left, or a new one."""
+        return self.found(scenario) or self._streamed(Federation(scenario, seed))
+
+    def _streamed(self, model: Federation) -> Federation:
+        """Let a run write its rows while it goes on, if there is a place for them."""
+        return model if self.rows is None else model.stream(self.rows)
 
     def keep(self, model: Federation) -> None:
         """Call after each step: saves the run if it is time."""

@@ -41,7 +41,9 @@ class Membership(mesa.Model):
         if any(agents.values):  # of classes of the user's own
             self._seat_all()
         self.accuracy = scenario.accuracy.seeded(self.seed)
-        self.ledger = Ledger(len(agents))
+        #: whose rows the frames keep (None: everybody's)
+        self._sample = scenario.keep.sample(self.seed, len(agents))
+        self.ledger = Ledger(len(agents), self._sample)
         self.treasury = Treasury(self.population.money, scenario.pay_every)
         self.sight = None if scenario.network is None else Sight(scenario.network)
         self.at_rest = False

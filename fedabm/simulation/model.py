@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import mesa
@@ -13,7 +14,8 @@ from fedabm.common.random import generator
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array
 from fedabm.games.sending import Effort, Sending
-from fedabm.results.frames import Frames, run_frame, shorten
+from fedabm.results.frames import Frames, Streamed, run_frame, shorten
+from fedabm.results.streams import LongTable
 from fedabm.simulation.activation import Members
 from fedabm.simulation.cohorts import Turn
 from fedabm.simulation.failures import told
@@ -44,7 +46,8 @@ class Federation(Measured):
 
     def __init__(self, scenario: Scenario, seed: int = 0) -> None:
         super().__init__(scenario, seed)
-        self.recorder = Recorder(scenario.record, scenario.columns, with_cost=scenario.mechanism.asks_cost)
+        with_cost = scenario.mechanism.asks_cost
+        self.recorder = Recorder(scenario.keep, scenario.columns, self._sample, with_cost=with_cost)
         self.datacollector = mesa.DataCollector(model_reporters=REPORTERS)
         self.moved = np.inf
         self.progress: list[Progress] = []
@@ -76,6 +79,17 @@ class Federation(Measured):
         self.receive(present, outcome, worth)
         self.watch(acted, self.population.moved(stance))
         self.collect()
+
+    def stream(self, folder: str | Path) -> Federation:
+        """Write rows of owners and transfers to this folder while the run goes on, so that memory stays bounded.
+
+        Frames are those of any other run, and `fedabm.save` writes them without reading all of them at once:
+
+            save(Federation(scenario).stream("rows").run().frames(), "results/large")
+        """
+        self.recorder.stream(folder)
+        self.ledger.stream(folder)
+        return self
 
     def run(self, *watchers: Watcher) -> Federation:
         """Step until the run ends by itself; watchers are told of every step."""
@@ -249,7 +263,10 @@ class Federation(Measured):
         return self.steps != self.recorder.step
 
     def frames(self, label: str = "", parameters: dict[str, Any] | None = None) -> Frames:
-        """The run so far as tidy frames; the last complete step is always included."""
+        """The run so far as tidy frames; the last complete step is always included.
+
+        Rows that were streamed are read when they are asked for.
+        """
         row = {
             "label": label or type(self.scenario.mechanism).__name__,
             "scenario": self.scenario.name,
@@ -263,8 +280,12 @@ class Federation(Measured):
             "converged": not self._torn and self.converged,
             "gap": self.gap if self.steps and not self._torn else np.nan,
             "found": self.found if self.steps and not self._torn else np.nan,
+            "machine": getattr(getattr(self.accuracy, "engine", None), "machine", ""),
             "wall_time": time.perf_counter() - self._began,
         }
-        owners, transfers = self.recorder.frame(self.population), self.ledger.frame(self.recorder.latest)
-        steps = self.recorder.step_frame()
-        return Frames.join([Frames(run_frame(row), steps, owners, transfers)])
+        people, seen = self.population, self.recorder
+        owners, transfers = seen.table(people), self.ledger.table(seen.latest)
+        small = {"runs": run_frame(row), "steps": seen.step_frame(), "strategies": seen.strategy_frame(people)}
+        if isinstance(owners, LongTable) or isinstance(transfers, LongTable):
+            return Frames.join([Streamed(owners=owners, transfers=transfers, **small)])
+        return Frames.join([Frames(owners=owners, transfers=transfers, **small)])

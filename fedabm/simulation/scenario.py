@@ -12,6 +12,7 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.valuation import Received, Valuation
 from fedabm.mechanisms import Mechanism, NoPayments
 from fedabm.results.columns import Column
+from fedabm.results.keep import Keep
 from fedabm.simulation.activation import Activation, Simultaneous
 from fedabm.simulation.network import check_network
 from fedabm.simulation.owners import OwnerProfile, Owners, population
@@ -30,7 +31,8 @@ class Scenario:
     `network` is a NetworkX graph of who sees whom (`fedabm.simulation.network`), `columns` are further columns of the
     frames (`fedabm.results.columns.Column`).  `seats` is the number of owners that the accuracy knows where that is
     more than there are at the beginning: room for those who are added while the run goes on.
-    `record` keeps every k-th step in the frames (None: the last step only), so that memory stays bounded.
+    `record` keeps every k-th step in the frames (None: the last step only), so that memory stays bounded; a
+    `fedabm.results.keep.Keep` also a sample of the owners or sums by strategy.
     `pay_every` is the number of steps in a stage: payments are kept and settled at its end (see `Treasury`).
     """
 
@@ -40,7 +42,7 @@ class Scenario:
     activation: Activation = field(default_factory=Simultaneous)
     steps: int = 200
     tolerance: float = 1e-9
-    record: int | None = 1
+    record: int | Keep | None = 1
     name: str = "scenario"
     valuation: Valuation = field(default_factory=Received)
     pay_every: int = 1
@@ -76,8 +78,13 @@ class Scenario:
         check_whole("pay_every", self.pay_every)
         check_positive("tolerance", self.tolerance, zero=True)
         check_positive("gap_tolerance", self.gap_tolerance, zero=True)
-        if self.record is not None:
+        if self.record is not None and not isinstance(self.record, Keep):
             check_whole("record", self.record)
+
+    @property
+    def keep(self) -> Keep:
+        """What the frames keep."""
+        return Keep.of(self.record)
 
     @property
     def room(self) -> int:

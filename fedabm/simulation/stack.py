@@ -48,7 +48,7 @@ class Stack:
     def __init__(self, scenarios: Sequence[Scenario], seeds: Sequence[int]) -> None:
         self.scenarios, self.seeds = scenarios, seeds
         self.scenario, self.owners = scenarios[0], len(scenarios[0].owners)
-        self.recorder = Recorder(self.scenario.record, with_cost=self.scenario.mechanism.asks_cost)
+        self.recorder = Recorder(self.scenario.keep, with_cost=self.scenario.mechanism.asks_cost)
         streams = run_streams(seeds, self.owners)
         self._everyone = Owners.joined([Owners.of(one.owners) for one in scenarios])
         self.people = Population(self._everyone, 0, streams=streams)
@@ -182,6 +182,7 @@ class Stack:
             "gap": gap,
             "found": found,
             **versions(),
+            "machine": "",
         }
 
     def _gains(self, places: Numbers) -> Gains:

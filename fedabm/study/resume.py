@@ -1,7 +1,8 @@
 """A study that was killed goes on: the same command again, in the same folder, ends with the same frames.
 
 While a study is at work, its folder holds `.running/` with the command, a checkpoint of each run that took long (see
-`fedabm.simulation.checkpoint`) and results of training.  All of it goes when the study is complete.
+`fedabm.simulation.checkpoint`), rows of large runs so far, and results of training.  All of it goes when the study is
+complete.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from fedabm.common.errors import InputError, check_positive
 from fedabm.common.files import check_no_link, locked, unwritable, write
 from fedabm.results.store import MANIFEST, is_complete, made_by, take_back
-from fedabm.study.study import Study
+from fedabm.study.study import ROWS, Study
 
 __all__ = ["finished", "left", "make_room", "unfinished", "worth"]
 
@@ -97,7 +98,8 @@ def unfinished(folder: Path, command: str, study: Study, every: float) -> Iterat
 
 def worth(folder: Path) -> bool:
     """Whether anything was saved in this folder that a second attempt could use."""
-    return any(entry.name not in (_COMMAND, _LOCK) for entry in (folder / _PLACE).iterdir())
+    names = [entry.name for entry in (folder / _PLACE).iterdir()]
+    return any(name not in (_COMMAND, _LOCK) and not name.startswith(ROWS) for name in names)
 
 
 def _command(place: Path) -> str | None:

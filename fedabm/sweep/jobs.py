@@ -17,6 +17,7 @@ from fedabm.simulation.collected import forget, run_model
 from fedabm.simulation.model import Federation
 from fedabm.simulation.scenario import Scenario
 from fedabm.study import library
+from fedabm.study.drawn import closing_pictures
 from fedabm.sweep.designs import plain
 from fedabm.sweep.targets import Target
 
@@ -56,8 +57,8 @@ def _script(job: Job, path: Path | None, every: float | None) -> list[Tables]:
     parameters = {**script.defaults, **job.parameters}
     study = Study(script.name, job.seed, job.steps, plain(parameters), quiet=True)
     study.saved, study.save_every = path, every
-    script.run(study, **parameters)
-    study.close()
+    with closing_pictures():
+        script.run(study, **parameters)
     return [_tables(frames) for frames in split(study.frames)]
 
 
@@ -102,7 +103,8 @@ def _model(job: Job) -> Any:
 
 def _tables(frames: Frames) -> Tables:
     row = {name: value for name, value in frames.runs.to_dict("records")[0].items() if name != "run"}
-    return {"runs": row, **{name: getattr(frames, name) for name in ("steps", "owners", "transfers")}}
+    names = ("steps", "owners", "transfers", *(["strategies"] if len(frames.strategies) else []))
+    return {"runs": row, **{name: getattr(frames, name) for name in names}}
 
 
 def as_text(job: Job) -> str:

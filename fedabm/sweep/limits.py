@@ -29,6 +29,8 @@ __all__ = ["TimeLimit", "memory_limit", "time_limit"]
 GRACE = 2.0
 #: seconds after which a limit that was swallowed, as by a destructor, is raised again
 AGAIN = 1.0
+#: references to an error that nobody holds any more but the list of those raised: that, and the question itself
+_FORGOTTEN = 2
 #: seconds between two looks at the memory
 WATCH = 0.02
 #: bytes of addresses that may be reserved beyond the memory
@@ -49,11 +51,18 @@ def time_limit(seconds: float | None, trace: Path | None = None) -> Iterator[Non
         return
     _check_possible("time")
 
+    words = f"the run took longer than {seconds:g} s"
+    raised: list[TimeLimit] = []
+
     def stop(number: int, frame: FrameType | None) -> None:
-        raise TimeLimit(f"the run took longer than {seconds:g} s")
+        if raised and sys.getrefcount(raised[-1]) > _FORGOTTEN:
+            return  # on its way through the body, or being dealt with: a second one could strike outside
+        raised.append(TimeLimit(words))
+        raise raised[-1]
 
     before = signal.signal(signal.SIGALRM, stop)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_unreported(TimeLimit, words))
         if trace is not None:
             file = stack.enter_context(trace.open("w"))
             faulthandler.dump_traceback_later(seconds + GRACE, exit=True, file=file)
@@ -121,11 +130,28 @@ def _watched(most: int, words: str) -> Iterator[None]:
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        yield
+        with _unreported(MemoryError, words):
+            yield
     finally:
         ended.set()
         watcher.join()
         signal.signal(signal.SIGUSR2, before)
+
+
+@contextlib.contextmanager
+def _unreported(kind: type[BaseException], words: str) -> Iterator[None]:
+    """Have Python say nothing of a limit that a destructor swallowed, since it is raised again."""
+    before = sys.unraisablehook
+
+    def report(found: sys.UnraisableHookArgs) -> None:
+        if not (isinstance(found.exc_value, kind) and str(found.exc_value) == words):
+            before(found)
+
+    sys.unraisablehook = report
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def _held() -> int:

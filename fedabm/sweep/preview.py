@@ -14,7 +14,7 @@ from fedabm.results.design import SWEEP
 from fedabm.results.sweeps import State, states
 from fedabm.simulation.alike import why_alone
 from fedabm.sweep.folder import check_target
-from fedabm.sweep.jobs import do, scenario_of
+from fedabm.sweep.jobs import Job, do, scenario_of
 from fedabm.sweep.limits import TimeLimit, time_limit
 from fedabm.sweep.plan import Sweep
 
@@ -24,8 +24,8 @@ __all__ = ["preview"]
 _SHOWN = 20
 #: how many runs are tried
 _TRIED = 3
-#: seconds that a run which is tried may take
-PATIENCE = 30.0
+#: seconds that all runs which are tried may take
+PATIENCE = 10.0
 
 
 def preview(
@@ -73,20 +73,24 @@ def _together(sweep: Sweep, limit: float | None) -> str:
     first = list({job.cell: job for job in reversed(sweep.jobs)}.values())
     tried = [first[place] for place in sorted({round(place) for place in np.linspace(0, len(first) - 1, _SHOWN)})]
     alone: dict[str, int] = {}
-    for job in tried:
-        try:
-            with time_limit(PATIENCE):
-                reason = why_alone(scenario_of(job))
-        except TimeLimit:
-            return f"Whether runs are stepped together is open: to make {job.cell!r} takes longer than {PATIENCE:g} s."
-        except (Exception, SystemExit) as error:
-            reason = type(error).__name__
-        if reason is not None:
-            alone[reason] = alone.get(reason, 0) + 1
+    try:
+        with time_limit(PATIENCE):
+            for reason in filter(None, map(_reason, tried)):
+                alone[reason] = alone.get(reason, 0) + 1
+    except TimeLimit:
+        return f"Whether runs are stepped together is open: to make their scenarios takes longer than {PATIENCE:g} s."
     if not alone:
         return "Runs of one kind are stepped together."
     reasons = ", ".join(f"{reason} ({count})" for reason, count in alone.items())
     return f"Of {len(tried)} cells, {sum(alone.values())} are done run by run, because of: {reasons}."
+
+
+def _reason(job: Job) -> str | None:
+    """Why a run is done alone, if it is."""
+    try:
+        return why_alone(scenario_of(job))
+    except (Exception, SystemExit) as error:
+        return type(error).__name__
 
 
 def _trial(sweep: Sweep, left: int, workers: int, limit: float | None) -> str:
@@ -94,12 +98,14 @@ def _trial(sweep: Sweep, left: int, workers: int, limit: float | None) -> str:
     seconds: list[float] = []
     for place in sorted({round(place) for place in np.linspace(0, len(sweep.jobs) - 1, _TRIED)}):
         job, began = sweep.jobs[place], time.perf_counter()
-        patience = PATIENCE if limit is None else min(PATIENCE, limit)
+        rest = max(PATIENCE - sum(seconds), 0.1)
+        patience = rest if limit is None else min(rest, limit)
         try:
             with time_limit(patience):
                 do(job)
         except TimeLimit:
-            return f"No estimate: the run {job.cell!r} takes longer than {patience:g} s; the sweep itself says more."
+            known = f"{_estimate(left, workers, seconds)} But" if seconds else "No estimate:"
+            return f"{known} the run {job.cell!r} takes longer than {patience:.2g} s; the sweep itself says more."
         except (Exception, SystemExit) as error:
             return f"No estimate: the run {job.cell!r} fails with {type(error).__name__}: {error}"
         seconds.append(time.perf_counter() - began)

@@ -54,3 +54,11 @@ def test_what_one_reads_of_a_scenario_fits_the_terminal_and_has_choices(capsys, 
     assert "choices: alone, nothing" in " ".join(shown.split())
     assert max(map(len, shown.splitlines())) <= 90  # only a usual value may be longer
     assert "Takes " in shown
+
+
+@pytest.mark.parametrize(("wrong", "right"), [("mechanism", "mechanisms"), ("strategy", "strategies"), ("data", None)])
+def test_who_asks_for_one_of_a_family_is_told_its_name(wrong, right, capsys):
+    assert main(["list", wrong]) == 2
+    said = capsys.readouterr().err
+    assert (f"did you mean {right!r}?" in said) == (right is not None)
+    assert said.count("\n") == 1

@@ -52,6 +52,17 @@ def test_without_starts_only_what_is_proven_is_said(spec, capsys):
     assert "starts must be a whole number" in capsys.readouterr().err
 
 
+def test_when_time_is_up_solve_says_so_and_shows_what_was_reached(spec, capsys):
+    assert main(["solve", spec, "--time-limit", "1e-9", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["verdict"], told["time_up"], told["converged"]) == ("open", True, False)
+    assert len(told["profile"]) == 2
+    assert main(["solve", spec, "--time-limit", "1e-9"]) == 0
+    assert "time was up" in capsys.readouterr().out
+    assert main(["solve", spec, "--time-limit", "0"]) == 2
+    assert "time limit" in capsys.readouterr().err
+
+
 def test_of_many_owners_the_first_are_shown(tmp_path, capsys):
     path = tmp_path / "many.toml"
     path.write_text(

@@ -60,19 +60,22 @@ def test_what_can_be_set_between_steps_counts_in_the_next():
 
 @pytest.mark.parametrize("name", ["accuracy", "payment", "cost", "utility", "stayed"])
 def test_results_cannot_be_set_and_say_what_can(name):
+    model = federation()  # held: agents live no longer than their model
     with pytest.raises(AttributeError, match=f"an owner's {name} is a result; set its strategy"):
-        federation().agents.set(name, 1.0)
+        model.agents.set(name, 1.0)
 
 
 @pytest.mark.parametrize("wrong", [-1.0, np.nan, 11.0])
 def test_a_contribution_beyond_the_data_is_refused(wrong):
+    model = federation()
     with pytest.raises(InputError, match="owner 0 cannot contribute"):
-        federation().agents[0].contribution = wrong
+        model.agents[0].contribution = wrong
 
 
 def test_owners_do_not_step_by_themselves():
+    model = federation()
     with pytest.raises(InputError, match=r"call model\.step\(\)"):
-        federation().agents.do("step")
+        model.agents.do("step")
 
 
 # Leaving

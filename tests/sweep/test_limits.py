@@ -70,6 +70,47 @@ def test_a_limit_that_is_swallowed_comes_again(monkeypatch):
         deaf()
 
 
+def test_a_limit_on_its_way_out_is_not_raised_again(monkeypatch):
+    """However long the body takes to clean up."""
+    monkeypatch.setattr(limits, "AGAIN", 0.01)
+    cleaned = []
+
+    def slow_to_leave():
+        try:
+            time.sleep(5)
+        finally:
+            time.sleep(0.2)
+            cleaned.append(True)
+
+    with pytest.raises(TimeLimit), time_limit(0.05):
+        slow_to_leave()
+    assert cleaned == [True]
+
+
+def test_nobody_hears_of_a_limit_that_a_destructor_swallowed(monkeypatch):
+    """It comes again, so that the one line of the failed run is enough; other faults of destructors are reported."""
+    heard = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: heard.append(found.exc_type))
+    monkeypatch.setattr(limits, "AGAIN", 0.05)
+
+    class Slow:
+        def __del__(self):
+            time.sleep(5)
+
+    class Faulty:
+        def __del__(self):
+            raise ValueError("of another kind")
+
+    def clean_up():
+        Faulty()
+        Slow()
+        time.sleep(5)
+
+    with pytest.raises(TimeLimit), time_limit(0.05):
+        clean_up()
+    assert heard == [ValueError]
+
+
 def test_a_worker_that_is_starting_does_not_hear_ctrl_c():
     with LocalExecutor(1) as pool:
         answer = pool.submit(os.getpid)
