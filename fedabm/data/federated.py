@@ -49,6 +49,11 @@ class FederatedData:
     #: what owners are called, where they have names
     names: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """In one line, whatever it holds."""
+        samples, shape = f"{len(self.y_train)} + {len(self.y_test)} samples", self.x_train.shape[1:]
+        return f"<FederatedData {self.name!r}: {len(self.offsets) - 1} owners, {samples} of shape {shape}>"
+
     def __post_init__(self) -> None:
         for part in ("train", "test"):
             labels = getattr(self, f"y_{part}")

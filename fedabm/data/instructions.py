@@ -15,7 +15,7 @@ from fedabm.common.errors import InputError, nearest
 from fedabm.data.datasets.files import data_folder, json_lines, matches
 from fedabm.data.datasets.language import MOODS, sentences
 
-__all__ = ["SETS", "Example", "Task", "deal", "examples"]
+__all__ = ["SETS", "Example", "Problem", "Task", "deal", "examples", "problems"]
 
 _MOOD = "What is the sentiment of this {}? Please choose an answer from {{negative/neutral/positive}}."
 #: the sets, and what their instruction calls a text
@@ -29,6 +29,18 @@ class Example(NamedTuple):
     instruction: str
     input: str
     output: str
+
+
+class Problem(NamedTuple):
+    """A piece of code that is asked for, what stands before it in a program, and the tests that stand after it."""
+
+    prompt: str
+    before: str
+    test: str
+
+    def program(self, answer: str) -> str:
+        """The answer with its tests: it raises unless the answer is right."""
+        return f"{self.before}{answer}\n\n{self.test}\n"
 
 
 class Task(NamedTuple):
@@ -60,6 +72,26 @@ def _code(folder: Path) -> list[Example]:
         raise InputError(f"CodeAlpaca is not there; put its files into {folder}/codealpaca/ as *.jsonl or *.jsonl.gz")
     rows = [row for path in files for row in json_lines(path, "instruction", "input", "output")]
     return [Example(row["instruction"], row["input"], row["output"]) for row in rows]
+
+
+def problems(path: str | Path) -> list[Problem]:
+    """Those of a file of JSON lines with `prompt` and `test`, and maybe `before`.
+
+    Problems with an `entry_point` are as in HumanEval (Chen et al. 2021): the prompt is the beginning of the function
+    with this name, and the tests a function `check` of it.
+    """
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise InputError(f"{file} is no file of problems; give one of JSON lines with prompt and test")
+    found = []
+    for row in json_lines(file, "prompt", "test"):
+        name = row.get("entry_point")
+        before = row["prompt"] if name else row.get("before", "")
+        test = f"{row['test']}\ncheck({name})" if name else row["test"]
+        found.append(Problem(row["prompt"], before, test))
+    if not found:
+        raise InputError(f"{file} holds no problems; give a line for each")
+    return found
 
 
 def deal(owners: tuple[tuple[str, int], ...], tests: int, rng: np.random.Generator) -> list[Task]:

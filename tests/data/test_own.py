@@ -88,3 +88,9 @@ def test_mistakes_get_one_line(table, tmp_path):
     frame.to_csv(table, index=False)
     with pytest.raises(InputError, match="1 rows of"):
         from_csv(table, "sick", "clinic")
+
+
+def test_data_are_told_in_one_line():
+    x = np.zeros((50, 3, 32, 32), dtype=np.uint8)
+    data = from_arrays(x, np.arange(50) % 2, ["a", "b"] * 25, test_share=0.2)
+    assert repr(data) == "<FederatedData 'own data': 2 owners, 40 + 10 samples of shape (3, 32, 32)>"

@@ -14,6 +14,7 @@ if find_spec("transformers") is None or find_spec("peft") is None:
 
 from fedabm import Federation, InputError, population
 from fedabm.data.federated import IGNORED
+from fedabm.data.instructions import Example, Task
 from fedabm.games.costs import Linear
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.flat import Layout
@@ -23,7 +24,9 @@ from fedabm.learning.language import activations
 from fedabm.learning.language.adapters import Adapted, Adapter
 from fedabm.learning.language.answers import Answers
 from fedabm.learning.language.exchange import read_adapter, write_adapter
+from fedabm.learning.language.instructions import instructed
 from fedabm.learning.language.models import Source, checksum, load, transformers
+from fedabm.learning.language.writing import written
 from fedabm.learning.oracles import Measure, Rounds
 from fedabm.learning.personal.models import Personal
 from fedabm.learning.rules.recipe import Recipe
@@ -104,6 +107,92 @@ def test_cached_activations_change_nothing_in_memory_or_on_disk(kind, request, t
 
 def engine_size(base) -> int:
     return sum(parameter.numel() for parameter in base.model.parameters())
+
+
+@pytest.mark.parametrize("kind", ["causal", "encoder"])
+@pytest.mark.parametrize("last", [1, 2, None])
+def test_texts_in_one_row_are_texts_with_padding(kind, last, request):
+    """Gradients and scores as with padding, which dropout of nearly nothing needs and which it changes by as little."""
+    base = request.getfixturevalue(kind)
+    data, what = owned(base), {"answers": 2} if kind == "causal" else {"classes": 3}
+    lengths = (data.x_train < base.tokens).sum(-1)
+    assert lengths.min() < lengths.max()
+    row = Adapted(base, replace(ADAPTER, last=last), **what)
+    filled = Adapted(base, replace(ADAPTER, last=last, dropout=1e-9), **what)
+    assert row._asked is not None
+    assert filled._asked is None
+    engines = [Engine(network, data) for network in (row, filled)]
+    found = [one.train(one.initial(0), data.capacities, steps=3, batch=4, optimiser=ADAMW) for one in engines]
+    torch.testing.assert_close(*found, atol=1e-4, rtol=0)
+    scores = [one.evaluate(models) for one, models in zip(engines, found, strict=True)]
+    torch.testing.assert_close(scores[0].loss, scores[1].loss, atol=1e-4, rtol=1e-4)
+    assert scores[0].accuracy.equal(scores[1].accuracy)
+
+
+def test_a_model_with_an_attention_of_its_own_gets_padding(encoder, monkeypatch):
+    """What the packed attention does not know it refuses, and the model is then used as it is."""
+    from fedabm.learning.language import packed
+
+    def windowed(module, query, key, value, mask, **told):
+        return packed._attention(module, query, key, value, mask, sliding_window=4, **told)
+
+    library = transformers()
+    with monkeypatch.context() as patch:
+        patch.setattr(packed, "_NAME", "windowed")
+        patch.setattr(packed, "transformers", lambda: _Registering(library, windowed))
+        network = Adapted(encoder, ADAPTER, classes=3)
+    assert network._asked is None
+    x = torch.from_numpy(owned(encoder).x_train)
+    torch.testing.assert_close(network(x), _same_head(Adapted(encoder, ADAPTER, classes=3), network)(x))
+
+
+class _Registering:
+    """The library, in which another attention is registered than is asked for."""
+
+    def __init__(self, library, attention):
+        register = library.AttentionInterface.register
+        self.AttentionInterface = type("Other", (), {"register": lambda name, _: register(name, attention)})
+
+
+def _same_head(network, other):
+    network.load_state_dict(other.state_dict())
+    return network
+
+
+def test_only_labels_that_count_are_guessed(causal):
+    """What is asked for alone is what is said among all."""
+    network = Adapted(causal, ADAPTER, answers=2)
+    x = torch.from_numpy(owned(causal).x_train).long()
+    counted = torch.zeros(len(x), 2, dtype=torch.bool)
+    counted[1, 0], counted[3] = True, True
+    torch.testing.assert_close(network.said(x, counted), network(x)[counted])
+    assert network.said(x, counted).shape == (3, causal.tokens)
+
+
+def test_what_is_written_is_what_the_model_would_write(causal):
+    """Fresh adapters add nothing: the base's own likeliest tokens, one after the other; a sign of the end ends it."""
+    network = Adapted(causal, ADAPTER, answers=2)
+    row = Engine(network, owned(causal)).initial(0)
+    for prompt in ([5], [5, 6, 7, 8, 9]):
+        said: list[int] = []
+        for _ in range(6):
+            said.append(int(causal.model(torch.tensor([prompt + said])).logits[0, -1].argmax()))
+        found = written(network, row, prompt, 6)
+        assert found == said
+        assert written(network, row, prompt, 6, end=said[2]) == said[: said.index(said[2])]
+    with pytest.raises(InputError, match="numbers"):
+        written(network, row[:-1], [5], 2)
+
+
+def test_an_instruction_that_is_too_long_loses_its_end(causal):
+    """Ten tokens: the end of the prompt, two of the answer and one of the text are kept."""
+    template = ("{instruction} ", "Sentiment:")
+    task = Task("texts", [Example("bank " * 20, "rise fall", "positive")], [Example("bank", "rise", "neutral")])
+    data = instructed(causal, [task], 10, 2, template)
+    said = causal.tokeniser.convert_ids_to_tokens(data.x_train[0].tolist())
+    assert said == ["bank"] * 6 + ["rise", "Sentiment:", "positive", "<end>"]
+    with pytest.raises(InputError, match="raise length"):
+        instructed(causal, [task], 3, 2, ("bank {instruction} ", "Sentiment:"))
 
 
 def test_adapters_of_all_layers_need_no_cut(causal):
@@ -237,3 +326,14 @@ def test_what_is_asked_of_a_model_that_has_it_not(causal):
         Adapted(causal, replace(ADAPTER, last=4), answers=2)
     with pytest.raises(InputError, match="number of answers"):
         Adapted(causal, ADAPTER, classes=3)
+
+
+def test_what_is_needed_to_read_a_model_is_named(tmp_path, monkeypatch):
+    source = saved(tmp_path / "model", "encoder")
+
+    def lacking(*_, **__):
+        raise ImportError("gguf")
+
+    monkeypatch.setattr(transformers().AutoTokenizer, "from_pretrained", lacking)
+    with pytest.raises(InputError, match=r"needs gguf to be read; run pip install 'fedabm\[llm\]'"):
+        load(source)

@@ -69,7 +69,7 @@ class Network:
         x = self.arrange(x, run.owners)
         for layer in self.layers:
             x = layer.forward(run, x)
-        signal = error_signal(x, y, weights)
+        signal = error_signal(x.float(), y, weights).to(x.dtype)
         for place in range(len(self.layers) - 1, self.first - 1, -1):
             signal = self.layers[place].backward(run, signal, inputs=place > self.first)
 

@@ -72,6 +72,8 @@ class Engine:
                   this worker's part
     path          how gradients are found: "auto", "batched", "vmap" or "serial"; see `work`
     chunk         how many owners to train at once; by default what fits (the serial path takes one)
+    precision     in which numbers gradients are found: "float32", or "bfloat16" with the weights in float32; "auto" is
+                  what --precision names, else float32.  Models are judged in float32 in any case
     """
 
     @timed("handing data to the engine")
@@ -83,8 +85,10 @@ class Engine:
         memory_limit: float | None = None,
         path: str = "auto",
         chunk: int | None = None,
+        precision: str = "auto",
     ) -> None:
         self.data, self.device = data, _device(device)
+        self.precision = devices.precision() if precision == "auto" else devices.check_precision(precision)
         if isinstance(network, str):
             network = build(network, data.shape, data.classes, data.tokens)
         check_kind("network", network, nn.Module)
@@ -127,6 +131,16 @@ class Engine:
             return None
         mean, spread = (torch.tensor(part, dtype=torch.float32)[:, None, None] for part in self.data.scaling)
         return (1.0 / spread).to(self.device), (-mean / spread).to(self.device)
+
+    @property
+    def machine(self) -> str:
+        """Where and how models train: device, PyTorch's version and precision."""
+        return f"{self.device}, torch {torch.__version__}, {self.precision}"
+
+    @property
+    def _low(self) -> torch.dtype | None:
+        """The numbers in which gradients are found, where these are not those of the weights."""
+        return torch.bfloat16 if self.precision == "bfloat16" else None
 
     @property
     def size(self) -> int:
@@ -190,7 +204,8 @@ class Engine:
             order = torch.from_numpy(mine.owners).to(self.device)
             weight = 0.0 if proximal is None else proximal.weight
             chunk = Chunk(mine, order, starts, centre, drifts)
-            self.layout.scatter(train_chunk(path, self.layout, self._train, chunk, optimiser, weight), result, order)
+            trained = train_chunk(path, self.layout, self._train, chunk, optimiser, weight, self._low)
+            self.layout.scatter(trained, result, order)
 
         # Owners with equally long training share a chunk, so that few wait for the others.
         sorted_places = np.argsort(-plan.lengths(counts), kind="stable")
@@ -216,7 +231,9 @@ class Engine:
             some, batch = job
             x, y = samples.scaled(samples.x[batch]), samples.y[batch]
             blocks = self.layout.gather(rows[some])
-            loss[some, batch], hit[some, batch] = judge(path.outputs(blocks, _shared(path, x)), y)
+            speaks = isinstance(path, Alone) and path.speaks
+            found = path.judged(blocks, x, y) if speaks else judge(path.outputs(blocks, _shared(path, x)), y)
+            loss[some, batch], hit[some, batch] = found
 
         jobs = self._jobs(len(rows), len(samples.y))
         threads.run(jobs, one, self._path, self.staff(len(jobs), self.width(len(samples.y))))
@@ -267,6 +284,7 @@ class Engine:
             sha.update(f"{array.shape}{array.dtype}".encode())
             sha.update(np.ascontiguousarray(array).data)
         sha.update(f"{self.describe()}{self.device.type}{torch.__version__}".encode())
+        sha.update(b"" if self.precision == "float32" else self.precision.encode())
         sha.update(pull(self.initial(0)).tobytes())
         return sha.hexdigest()[:32]
 

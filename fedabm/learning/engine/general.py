@@ -38,6 +38,12 @@ def answer_losses(outputs: Tensor, y: Tensor) -> Tensor:
     return each.sum(-1) / counted.sum(-1).clamp(min=1)
 
 
+def said_losses(guesses: Tensor, y: Tensor, counted: Tensor) -> Tensor:
+    """The same for guesses (m, k) of those labels alone that count, `counted` (batch, labels) of `y`."""
+    each, whose = losses(guesses, y[counted]), counted.nonzero()[:, 0]
+    return each.new_zeros(len(y)).index_add(0, whose, each) / counted.sum(-1).clamp(min=1)
+
+
 class Mapped:
     """Any network without dropout, mapped over the owners."""
 
@@ -49,7 +55,7 @@ class Mapped:
         self._gradient = torch.func.vmap(torch.func.grad(self._loss))
 
     def _loss(self, blocks: dict[str, Tensor], x: Tensor, y: Tensor, weights: Tensor) -> Tensor:
-        return (losses(torch.func.functional_call(self._network, blocks, (x,)), y) * weights).sum()
+        return (losses(torch.func.functional_call(self._network, blocks, (x,)).float(), y) * weights).sum()
 
     def outputs(self, blocks: Sequence[Tensor], x: Tensor) -> Tensor:
         """Outputs (models, batch, k) of samples (batch, ...) that all models see."""
@@ -70,6 +76,8 @@ class Alone:
         self._network = copy.deepcopy(network)
         self._parameters = list(self._network.parameters())
         self._dropouts = [module for module in self._network.modules() if isinstance(module, SeededDropout)]
+        #: whether the network answers with several labels and can be asked for some of them
+        self.speaks = bool(getattr(network, "answers", 0)) and hasattr(network, "said")
 
     def adopt(self, blocks: Sequence[Tensor], keys: Tensor | None, batch: int) -> None:
         """Make the blocks (1, ...) the module's parameters; no copy is made."""
@@ -87,8 +95,24 @@ class Alone:
         """The gradient of every block (1, ...) of the weighted loss."""
         self.adopt(blocks, keys, len(x))
         with torch.enable_grad():
-            outputs = self._network(x)
-            each = answer_losses(outputs, y[0]) if outputs.dim() == 3 else losses(outputs, y[0])
-            loss = (each * weights[0]).sum()
+            loss = (self._losses(x, y[0]) * weights[0]).sum()
             found = torch.autograd.grad(loss, self._parameters)
         return [gradient.unsqueeze(0) for gradient in found]
+
+    def _losses(self, x: Tensor, y: Tensor) -> Tensor:
+        """Of every sample; a network that can is asked for those labels of an answer alone that count."""
+        if self.speaks:
+            counted = y != IGNORED
+            return said_losses(self._network.said(x, counted).float(), y, counted)  # type: ignore[operator]
+        outputs = self._network(x).float()
+        return answer_losses(outputs, y) if outputs.dim() == 3 else losses(outputs, y)
+
+    def judged(self, blocks: Sequence[Tensor], x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Loss and hit (1, batch) of every sample, as `judge` has them, of a network that `speaks`."""
+        self.adopt(blocks, None, len(x))
+        counted = y != IGNORED
+        guesses, answers = self._network.said(x, counted), y[counted]  # type: ignore[operator]
+        loss = said_losses(guesses, y, counted)
+        right = ~counted
+        right[counted] = guesses.argmax(-1) == answers
+        return loss.unsqueeze(0), (right.all(-1) & ~loss.isnan()).to(loss.dtype).unsqueeze(0)

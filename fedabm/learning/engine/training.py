@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -88,15 +88,24 @@ class Chunk:
 
 
 def train_chunk(
-    path: Gradients, layout: Layout, samples: Samples, chunk: Chunk, optimiser: Optimiser, proximal: float = 0.0
+    path: Gradients,
+    layout: Layout,
+    samples: Samples,
+    chunk: Chunk,
+    optimiser: Optimiser,
+    proximal: float = 0.0,
+    low: torch.dtype | None = None,
 ) -> list[Tensor]:
-    """Train the owners of a chunk; their parameters as blocks, in the order of its batches."""
+    """Train the owners of a chunk; their parameters as blocks, in the order of its batches.
+
+    With a `low` precision gradients are found in that, and the weights change by them in their own.
+    """
     batches, device = chunk.batches, samples.x.device
     blocks = layout.gather(chunk.start, chunk.order)
     state = [[torch.zeros_like(block) for block in blocks] for _ in range(optimiser.slots)]
     centre = None if chunk.centre is None else layout.gather(chunk.centre, chunk.order)
     drift = None if chunk.drift is None else layout.gather(chunk.drift, chunk.order)
-    plain = centre is None and drift is None and hasattr(path, "descend")
+    plain = centre is None and drift is None and low is None and hasattr(path, "descend")
     fused = optimiser.fused_rate if plain else None
     rows = torch.from_numpy(np.ascontiguousarray(batches.samples)).to(device)
     weights = torch.from_numpy(_weights(batches)).to(device)
@@ -115,7 +124,7 @@ def train_chunk(
         if fused is not None:
             path.descend(mine, *batch, fused)  # type: ignore[attr-defined]
             continue
-        gradients = path.gradients(mine, *batch)
+        gradients = path.gradients(mine, *batch) if low is None else _low_gradients(path, mine, batch, low)
         if centre is not None:
             torch._foreach_add_(gradients, mine, alpha=proximal)
             torch._foreach_sub_(gradients, _first(centre, active), alpha=proximal)
@@ -123,6 +132,14 @@ def train_chunk(
             torch._foreach_add_(gradients, _first(drift, active))
         optimiser.step(mine, gradients, [_first(slot, active) for slot in state], step + 1)
     return blocks
+
+
+def _low_gradients(path: Gradients, blocks: list[Tensor], batch: Any, low: torch.dtype) -> list[Tensor]:
+    """Gradients found in another precision, in that of the weights."""
+    x, *others = batch
+    seen = x.to(low) if x.is_floating_point() else x
+    found = path.gradients([block.to(low) for block in blocks], seen, *others)
+    return [gradient.to(block.dtype) for gradient, block in zip(found, blocks, strict=True)]
 
 
 def _first(blocks: list[Tensor], active: int) -> list[Tensor]:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from fedabm.common.errors import InputError, check_number, check_range, check_whole
 from fedabm.learning.engine.blocks import SeededDropout
 from fedabm.learning.language.activations import activations
-from fedabm.learning.language.frozen import Front, arguments, frozen_copy, places, share, tail_of
+from fedabm.learning.language.frozen import Front, padded, row, share, tail_of
 from fedabm.learning.language.models import Base
 
 __all__ = ["Adapted", "Adapter", "LowRank"]
@@ -67,7 +67,10 @@ class LowRank(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """The layer's output and the adapter's."""
-        return self.linear(x) + self.scale * (self.dropout(x) @ self.down.T) @ self.up.T
+        low = self.dropout(x) @ self.down.T
+        plain = self.linear(x)
+        found = torch.addmm(plain.flatten(0, -2), low.flatten(0, -2), self.up.T, alpha=self.scale)
+        return found.view(plain.shape)
 
 
 class Adapted(nn.Module):
@@ -93,8 +96,8 @@ class Adapted(nn.Module):
         self.checksum = base.checksum
         self.front = None if adapter.last is None else Front(base, adapter.last)
         self.cached = cached and self.front is not None
-        asked = answers + 1 if answers else None
-        self.tail = frozen_copy(base.model) if adapter.last is None else tail_of(base, adapter.last, asked)
+        # Dropout is drawn by text, so that it needs every text for itself.
+        self.tail, self._asked = tail_of(base, adapter.last, packed=not adapter.dropout)
         self.padding = base.tokens
         self.layers = int(base.model.config.num_hidden_layers)  # type: ignore[union-attr,arg-type]
         self.before = 0 if adapter.last is None else self.layers - adapter.last
@@ -121,21 +124,45 @@ class Adapted(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Guesses."""
+        if self.head is None:
+            every = torch.ones(len(x), self.answers, dtype=torch.bool, device=x.device)
+            return self.said(x, every).unflatten(0, every.shape)
+        x, present = self._seen(x)
+        counts = present.sum(-1, keepdim=True).clamp(min=1)
+        return self.head(self._sums(x, present) / counts)
+
+    def said(self, x: Tensor, counted: Tensor) -> Tensor:
+        """Guesses (m, tokens) of those m tokens of the answers alone that are `counted`, (n, answers)."""
+        x, present = self._seen(x)
+        if self._asked is None:
+            before = torch.arange(x.shape[1] - self.answers - 1, x.shape[1] - 1, device=x.device)
+            return self.tail(**padded(x, present), logits_to_keep=before, use_cache=False).logits[counted]
+        # where the token before every token of the answer stands in the row
+        stands = (present.flatten().cumsum(0) - 1).clamp(min=0).view(present.shape)
+        asked = stands[:, -self.answers - 1 : -1][counted]
+        self._asked.asked = asked
+        try:
+            return self.tail(**row(x, present), logits_to_keep=asked, use_cache=False).logits[0]
+        finally:
+            self._asked.asked = None
+
+    def _seen(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """What arrives at the tail, and which of it is no padding; where all is padding, all counts."""
         if x.is_floating_point():
             present = (x != 0).any(-1)
-            given = {"inputs_embeds": x, "attention_mask": present.long(), "position_ids": places(present)}
         else:
             present = x < self.padding
-            if self.front is not None:
-                return self(self.front(x))
-            given = arguments(x.where(present, 0), present)
-        if self.head is None:
-            # the token before every token of the answer
-            given["logits_to_keep"] = torch.arange(x.shape[1] - self.answers - 1, x.shape[1] - 1, device=x.device)
-            return self.tail(**given, use_cache=False).logits
-        states = self.tail(**given, use_cache=False)[0]
-        counted = present.unsqueeze(-1).to(states)
-        return self.head((states * counted).sum(1) / counted.sum(1).clamp(min=1.0))
+            x = x if self.front is None else self.front(x)
+        return x, present if present.any() else torch.ones_like(present)
+
+    def _sums(self, x: Tensor, present: Tensor) -> Tensor:
+        """Sums (n, width) of what the tail makes of a text's tokens."""
+        if self._asked is None:
+            states = self.tail(**padded(x, present), use_cache=False)[0]
+            return (states * present.unsqueeze(-1)).sum(1)
+        given = row(x, present)
+        states = self.tail(**given, use_cache=False)[0][0]
+        return states.new_zeros(len(x), states.shape[-1]).index_add(0, given["packing"].whose, states)
 
 
 def _adapt(tail: nn.Module, adapter: Adapter) -> int:

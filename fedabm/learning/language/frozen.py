@@ -15,8 +15,9 @@ from torch import Tensor, nn
 
 from fedabm.common.errors import InputError
 from fedabm.learning.language.models import Base
+from fedabm.learning.language.packed import Packing, pack_attention
 
-__all__ = ["Front", "frozen_copy", "share", "stack", "tail_of"]
+__all__ = ["AskedTokens", "Front", "frozen_copy", "padded", "row", "share", "stack", "tail_of"]
 
 
 class _EnoughError(Exception):
@@ -84,55 +85,92 @@ def places(present: Tensor) -> Tensor:
     return (present.long().cumsum(-1) - 1).clamp(min=0)
 
 
-class _AskedTokens:
-    """Lets a module that treats tokens one by one see the last `asked` of them only; the others get zero."""
+class AskedTokens:
+    """Lets a module that treats tokens one by one see those of a row alone that are `asked`; the others get zero."""
 
-    def __init__(self, asked: int) -> None:
-        self.asked, self.length = asked, 0
+    def __init__(self) -> None:
+        self.asked: Tensor | None = None
+        self._length = 0
 
-    def before(self, module: nn.Module, given: tuple[Tensor]) -> tuple[Tensor]:
+    def before(self, module: nn.Module, given: tuple[Tensor]) -> tuple[Tensor] | None:
         """Only the tokens that are asked for."""
-        self.length = given[0].shape[1]
-        return (given[0][:, -self.asked :],)
+        self._length = given[0].shape[1]
+        return None if self.asked is None else (given[0][:, self.asked],)
 
-    def after(self, module: nn.Module, given: tuple[Tensor], found: Tensor) -> Tensor:
-        """As long as the text again."""
-        return nn.functional.pad(found, (0, 0, self.length - found.shape[1], 0))
+    def after(self, module: nn.Module, given: tuple[Tensor], found: Tensor) -> Tensor | None:
+        """As long as the row again."""
+        if self.asked is None:
+            return None
+        return found.new_zeros(1, self._length, found.shape[-1]).index_copy(1, self.asked, found)
 
 
-def tail_of(base: Base, last: int, asked: int | None = None) -> nn.Module:
-    """The model with its last layers only, for inputs from the front; checked against the model itself.
+def tail_of(base: Base, last: int | None, *, packed: bool = True) -> tuple[nn.Module, AskedTokens | None]:
+    """The model with its last layers only (None: with all), checked against the model itself.
 
-    Of a causal model nobody may look at more than the last `asked` tokens; nothing comes after the feed-forward part of
-    the last layer, so that it need not be computed for the others.
+    It takes texts as one row without padding.  Nothing comes after the feed-forward part of the last layer, which is
+    computed for those tokens alone that are asked for.  A model with an attention of its own kind takes texts with
+    padding, and so does any unless `packed`; then there is nobody to ask.
     """
+    hook = AskedTokens()
+    model, layers = _cut(base, last)
+    pack_attention(model)
+    mlp = getattr(layers[-1], "mlp", None)
+    if isinstance(mlp, nn.Module):
+        mlp.register_forward_pre_hook(hook.before)
+        mlp.register_forward_hook(hook.after)
+    front = None if last is None else Front(base, last)
+    try:
+        packs = packed and _agree(base, model, front, packed=True)
+    except (InputError, TypeError, ValueError, RuntimeError):  # its attention takes other arguments
+        packs = False
+    if packs:
+        return model, hook
+    model, _ = _cut(base, last)
+    if not _agree(base, model, front, packed=False):
+        name = type(base.model).__name__
+        raise InputError(f"{name} cannot be cut before its last layers; train adapters of all of them (last=None)")
+    return model, None
+
+
+def _cut(base: Base, last: int | None) -> tuple[nn.Module, nn.ModuleList]:
+    """Frozen, and for inputs from the front where there is one; with the layers that are left."""
     model = frozen_copy(base.model)
     holder, name = stack(model)
-    setattr(holder, name, getattr(holder, name)[-last:])
+    if last is None:
+        return model, getattr(holder, name)
+    left = getattr(holder, name)[-last:]
+    setattr(holder, name, left)
     for module in model.modules():
         if isinstance(getattr(module, "embeddings", None), nn.Module):
             module.embeddings = _Passing()
-    mlp = getattr(getattr(holder, name)[-1], "mlp", None)
-    if asked is not None and isinstance(mlp, nn.Module):
-        hooks = _AskedTokens(asked)
-        mlp.register_forward_pre_hook(hooks.before)
-        mlp.register_forward_hook(hooks.after)
-    _check(base, model, Front(base, last), asked)
-    return model
+    return model, left
+
+
+def row(x: Tensor, present: Tensor) -> dict[str, Any]:
+    """What a tail is given for texts in one row: tokens (n, L) or what the front makes of them."""
+    name = "inputs_embeds" if x.is_floating_point() else "input_ids"
+    what = {name: x[present].unsqueeze(0), "position_ids": places(present)[present].unsqueeze(0)}
+    return {**what, "packing": Packing.of(present)}
+
+
+def padded(x: Tensor, present: Tensor) -> dict[str, Tensor]:
+    """What a tail is given for texts with padding."""
+    if x.is_floating_point():
+        return {"inputs_embeds": x, "attention_mask": present.long(), "position_ids": places(present)}
+    return arguments(x.where(present, 0), present)
 
 
 @torch.no_grad()
-def _check(base: Base, tail: nn.Module, front: Front, asked: int | None) -> None:
-    """Raise unless front and tail together do what the model does, with the tokens that are asked for."""
+def _agree(base: Base, tail: nn.Module, front: Front | None, *, packed: bool) -> bool:
+    """Whether front and tail together do what the model does, with texts of six and four tokens."""
     tokens = torch.arange(12).reshape(2, 6) * 7 % base.tokens
     present = torch.ones_like(tokens, dtype=torch.bool)
-    whole = base.model(**arguments(tokens, present), use_cache=False)[0]
-    hidden = front(tokens)
-    parts = tail(inputs_embeds=hidden, attention_mask=present.long(), position_ids=places(present), use_cache=False)[0]
-    shown = slice(None) if asked is None else slice(-asked, None)
-    if not torch.allclose(whole[:, shown], parts[:, shown], atol=1e-3, rtol=1e-3):
-        name = type(base.model).__name__
-        raise InputError(f"{name} cannot be cut before its last layers; train adapters of all of them (last=None)")
+    present[1, slice(0, 2) if base.kind == "causal" else slice(4, 6)] = False
+    whole = base.model(**arguments(tokens, present), use_cache=False)[0][present]
+    x = tokens if front is None else front(tokens.where(present, base.tokens))
+    parts = tail(**(row if packed else padded)(x, present), use_cache=False)[0]
+    parts = parts[0] if packed else parts[present]
+    return torch.allclose(whole, parts, atol=1e-3, rtol=1e-3)
 
 
 def frozen_copy(model: nn.Module) -> nn.Module:

@@ -16,7 +16,7 @@ from fedabm.data.federated import IGNORED, FederatedData
 from fedabm.data.instructions import Example, Task
 from fedabm.learning.language.models import Base
 
-__all__ = ["ALPACA", "PLAIN", "classified", "instructed"]
+__all__ = ["ALPACA", "PLAIN", "classified", "instructed", "prompt"]
 
 #: what stands before and after the input; Taori et al. 2023
 ALPACA = (
@@ -29,23 +29,27 @@ ALPACA = (
 PLAIN = ("", "\nSentiment:")
 
 
+def prompt(base: Base, instruction: str, text: str, template: tuple[str, str]) -> list[int]:
+    """What a model is to continue, as tokens; the same as `instructed` makes of what is short enough."""
+    before = _ids(base, template[0].format(instruction=instruction), first=True)
+    return [*before, *_ids(base, text), *_ids(base, template[1])]
+
+
 def instructed(
     base: Base, tasks: Sequence[Task], length: int, answers: int, template: tuple[str, str] = ALPACA
 ) -> FederatedData:
     """Everybody's prompts with answers as tokens (n, length), filled up on the left, and the answers (n, answers).
 
-    An input that is too long loses its end, an answer its end.
+    An input that is too long loses its end, an answer its end, and an instruction that leaves no room loses its own.
     """
     check_whole("answers", answers)
 
     def encode(one: Example) -> tuple[np.ndarray, np.ndarray]:
         said = [*_ids(base, f" {one.output}")[: answers - 1], _end(base)]
-        before = _ids(base, template[0].format(instruction=one.instruction), first=True)
-        after = _ids(base, template[1])
-        room = length - len(before) - len(after) - len(said)
-        if room < 1:
-            raise InputError(f"a prompt of {length} tokens leaves no room for a text; raise length")
-        x = [*before, *_ids(base, one.input)[:room], *after, *said]
+        after, text = _ids(base, template[1]), _ids(base, one.input)
+        least = min(len(text), 1)
+        before = _instruction(base, template[0], one.instruction, length - len(after) - len(said) - least)
+        x = [*before, *text[: length - len(before) - len(after) - len(said)], *after, *said]
         filled = [base.tokens] * (length - len(x)) + x
         return np.array(filled, dtype=np.int32), np.array([IGNORED] * (answers - len(said)) + said, dtype=np.int64)
 
@@ -78,6 +82,18 @@ def _owned(base: Base, tasks: Sequence[Task], encode: Any, classes: int) -> Fede
     names = tuple(f"{task.name} {1 + [t.name for t in tasks[:i]].count(task.name)}" for i, task in enumerate(tasks))
     name, tokens = " and ".join(sets), base.tokens + 1
     return FederatedData(name, x, y, offsets, x_test, y_test, test_offsets, classes, tokens, names=names)
+
+
+def _instruction(base: Base, template: str, instruction: str, room: int) -> list[int]:
+    """What stands before the input, in at most `room` tokens."""
+    whole = _ids(base, template.format(instruction=instruction), first=True)
+    words = _ids(base, instruction)
+    while len(whole) > room and words:
+        words = words[: max(len(words) + room - len(whole), 0)]
+        whole = _ids(base, template.format(instruction=base.tokeniser.decode(words)), first=True)
+    if len(whole) > room:
+        raise InputError(f"a prompt has room for {room} tokens before its text but needs {len(whole)}; raise length")
+    return whole
 
 
 def _ids(base: Base, text: str, *, first: bool = False) -> list[int]:

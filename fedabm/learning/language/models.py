@@ -111,6 +111,8 @@ def load(source: Source, fetch: Callable[[str, str], str] = _hub) -> Base:
         except (OSError, ValueError, KeyError) as error:
             reason = " ".join(str(error).split())[:200]
             raise InputError(f"{folder} holds no {source.kind} model that can be read ({reason})") from None
+        except ImportError:
+            raise InputError(f"{folder} needs gguf to be read; run pip install 'fedabm[llm]'") from None
     return Base(model.eval().requires_grad_(False), tokeniser, source.kind, found)
 
 
