@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fedabm.simulation.scenario import OwnerProfile, Scenario, population
     from fedabm.solving.equilibrium import Equilibrium, solve
     from fedabm.solving.game import Game
+    from fedabm.solving.many import solve_many
 
 __all__ = [
     "Equilibrium",
@@ -36,6 +37,7 @@ __all__ = [
     "population",
     "save",
     "solve",
+    "solve_many",
 ]
 
 _MODULES = {
@@ -46,6 +48,7 @@ _MODULES = {
     "simulation.scenario": ("OwnerProfile", "Scenario", "population"),
     "solving.equilibrium": ("Equilibrium", "solve"),
     "solving.game": ("Game",),
+    "solving.many": ("solve_many",),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 

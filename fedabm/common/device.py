@@ -15,14 +15,18 @@ from typing import NamedTuple
 from fedabm.common.errors import InputError
 
 __all__ = [
+    "PRECISIONS",
     "Worker",
     "as_worker",
     "check_device",
+    "check_precision",
     "chosen",
     "deterministic",
     "here",
+    "in_precision",
     "note",
     "on_device",
+    "precision",
     "repeatable",
     "used",
 ]
@@ -31,8 +35,10 @@ __all__ = [
 _DEVICE = "FEDABM_DEVICE"
 _WORKER = "FEDABM_WORKER"
 _SAME = "FEDABM_DETERMINISTIC"
+_PRECISION = "FEDABM_PRECISION"
 #: without it CUDA's matrix products refuse to be deterministic
 _CUBLAS = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
+PRECISIONS = ("float32", "bfloat16")
 _KNOWN = re.compile(r"auto|cpu|meta|mps|(cuda|xpu)(:\d+)?")
 #: the devices on which this process has made engines, with the version of PyTorch
 _used: dict[str, str] = {}
@@ -88,6 +94,29 @@ def repeatable(*, active: bool) -> Iterator[None]:
 def deterministic() -> bool:
     """Whether that was asked for."""
     return os.environ.get(_SAME) == "1"
+
+
+def check_precision(name: str) -> str:
+    """The name of a precision, or an error.
+
+    >>> check_precision("bfloat16")
+    'bfloat16'
+    """
+    if name not in PRECISIONS:
+        raise InputError(f"unknown precision {name!r}; give {' or '.join(PRECISIONS)}")
+    return name
+
+
+def precision() -> str:
+    """In which numbers gradients are found: what was asked for, float32 if nothing was."""
+    return check_precision(os.environ.get(_PRECISION, "float32"))
+
+
+@contextlib.contextmanager
+def in_precision(name: str) -> Iterator[None]:
+    """Engines that are made meanwhile find gradients in these numbers unless they say more."""
+    with _environment(_PRECISION, check_precision(name)):
+        yield
 
 
 @contextlib.contextmanager

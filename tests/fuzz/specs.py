@@ -15,6 +15,7 @@ import functools
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,13 +30,17 @@ import pytest
 
 from fedabm.cli import run as run_command
 from fedabm.study import library, study
-from fedabm.sweep import plan
+from fedabm.sweep import plan, sampling
 from tests.fuzz.mutations import ODD_NUMBERS, ODD_TEXTS, broken, mutated, odd, other_numbers, toml
-from tests.fuzz.trying import GOOD, Verdict, attempt, judged
+from tests.fuzz.scenarios import FETCHED
+from tests.fuzz.trying import DEAF, GOOD, PATIENCE, Verdict, attempt, judged
 from tests.scenarios.test_scenarios import FEW
 
 #: more runs than that are long work that anybody may ask for, and no hang
 MOST_RUNS = 100
+
+#: seconds of computing that a process of its own may take, which also has to import everything
+APART = 2 * PATIENCE
 
 #: what a game is put together from; every combination is a game, though some are refused
 MECHANISMS = (
@@ -204,15 +209,17 @@ def tried(one: Input, folder: Path, *, apart: bool, really: bool) -> Verdict:
 
 
 def _apart(one: Input) -> Verdict:
-    """In a process of its own."""
+    """In a process of its own, which has so many seconds of computing, however busy the machine is, or an hour."""
     environment = {**os.environ, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"}
     words = [word.replace("\0", "") for word in one.words]
+    limit = f'ulimit -t {APART:.0f}; exec "$@"'
+    command = ["sh", "-c", limit, "sh", sys.executable, "-m", "fedabm", *words]
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "fedabm", *words], capture_output=True, timeout=90, env=environment, check=False
-        )
+        done = subprocess.run(command, capture_output=True, timeout=DEAF, env=environment, check=False)
     except subprocess.TimeoutExpired:
-        return Verdict("hang", "over 90 s in a process of its own")
+        return Verdict("hang", f"over {DEAF:g} s in a process of its own")
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return Verdict("hang", f"over {APART:g} s of computing in a process of its own")
     return judged(done.returncode, done.stderr.decode(errors="replace"))
 
 
@@ -221,14 +228,16 @@ def fuzz(count: int, seed: int = 0, *, apart: int = 100, run: int = 10) -> Itera
     rng = random.Random(seed)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
         patch.setattr(study, "_draw", lambda *given: given[-1].touch())  # pictures take most of the time
-        patch.setattr(plan, "MOST_RUNS", MOST_RUNS)
+        for module in (plan, sampling):
+            patch.setattr(module, "MOST_RUNS", MOST_RUNS)
         folder = Path(name)
         runs = 0
         for number, one in enumerate(inputs(rng, folder, count)):
             runs += one.words[0] == "run"
             really = runs % run == 0 if one.words[0] == "run" else "--quiet" not in one.words
             alone = number % apart == apart - 1 and really
-            yield one, tried(one, folder, apart=alone, really=runs % run == 0)
+            long = one.words[0] == "run" and one.words[1] in FETCHED  # they may train a language model
+            yield one, tried(one, folder, apart=alone and not long, really=runs % run == 0 and not long)
 
 
 def main() -> int:
