@@ -23,6 +23,7 @@ from fedabm.analysis.market_runs import (
 )
 from fedabm.cli import run_script
 from fedabm.common.errors import InputError, check_count, nearest
+from fedabm.mechanisms import Mechanism
 from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, honest_owners, market_rules, market_setting
 from fedabm.study.study import Study
 
@@ -34,6 +35,7 @@ def run(
     preset: Preset = "quick",
     data: Data = "auto",
     splits: tuple[str, ...] = ("niid", "cluster", "skew"),
+    rules: tuple[str, ...] = (),
     owners: int = 10,
     seeds: int = 3,
 ) -> None:
@@ -44,6 +46,7 @@ def run(
     data    which data set (auto: the preset's own)
     splits  how data differ between owners, each in runs of its own: niid, cluster, skew, or natural where owners
             are given (data=pacs, shakespeare, sent140, femnist)
+    rules   ways of sharing models, by name, beside Local and iPFL (none: all rivals of the paper)
     owners  number of owners
     seeds   how often it is repeated with new draws
 
@@ -60,7 +63,7 @@ def run(
         setting = market_setting(preset, data, owners, split)  # type: ignore[arg-type]
         used.append(setting.data)
         sizes.append(f"{setting.owners} in {split}")
-        _split(study, setting, seeds)
+        _split(study, setting, _chosen(market_rules(setting), rules), seeds)
         table = run_summary(study.frames, setting.length)
         tables.append(table[table["run"] >= first].assign(split=split))
     found = pd.concat(tables)
@@ -72,12 +75,20 @@ def run(
     study.picture(comparison_picture(found, splits, words), "market_comparison")
 
 
-def _split(study: Study, setting: MarketSetting, seeds: int) -> None:
+def _chosen(known: dict[str, Mechanism], names: tuple[str, ...]) -> dict[str, Mechanism]:
+    """The rules of these names, and the two that everything is held against."""
+    for name in names:
+        if name not in known:
+            raise InputError(f"no rule is called {name!r}; {nearest(name, known)}")
+    return {label: rule for label, rule in known.items() if not names or label in ("Local", "iPFL", *names)}
+
+
+def _split(study: Study, setting: MarketSetting, rules: dict[str, Mechanism], seeds: int) -> None:
     """All rules on one partition."""
     for seed in range(study.seed, study.seed + seeds):
         owned = setting.federated(seed)
         people, accuracy = honest_owners(setting, owned), setting.accuracy(owned)
-        for label, rule in market_rules(setting).items():
+        for label, rule in rules.items():
             study.simulate(setting.scenario(people, accuracy, rule), label, seed)
 
 

@@ -84,6 +84,12 @@ def test_the_market_has_the_most_utility_and_the_last_round_counts(tmp_path):
     assert (table["best round"] >= table["accuracy"] - 1e-12).all()
 
 
+def test_a_few_rivals_are_compared_as_all_are(tmp_path):
+    few, _ = study(tmp_path, "market_comparison", "splits=cluster", "seeds=1", "rules=CFL")
+    assert few["label"].tolist() == ["Local", "CFL", "iPFL"]
+    assert few["utility"].iloc[-1] > 0
+
+
 def test_nobody_loses_in_the_market(tmp_path):
     table, frames = study(tmp_path, "market_rationality", "seeds=1")
     rules = table.set_index("label")
@@ -145,6 +151,7 @@ def test_the_paper_has_no_study_of_digits(tmp_path, capsys):
     ("name", "setting", "words"),
     [
         ("market_comparison", "splits=iid", "no partition is called 'iid'"),
+        ("market_comparison", "rules=fedamp", "did you mean 'FedAMP'"),
         ("market_attacks", "attacks=flip", "no attack is called 'flip'"),
         ("market_attacks", "rules=fedavg", "did you mean 'FedAvg'"),
         ("market_liars", "friend=0", "must be two of owners"),
