@@ -49,11 +49,12 @@ class Interrupted(Exception):
 def nearest(name: str, valid: Iterable[str]) -> str:
     """Say which valid name was probably meant, or list them all.
 
-    >>> nearest("fre_riding", ["free_riding", "gpt3"])
-    "did you mean 'free_riding'?"
+    >>> nearest("fre_riding", ["free_riding", "gpt3"]), nearest("fedamp", ["CFL", "FedAMP"])
+    ("did you mean 'free_riding'?", "did you mean 'FedAMP'?")
     """
     names = sorted(valid)
-    close = difflib.get_close_matches(str(name), names, n=1)
+    alike = [one for one in names if one.lower() == str(name).lower()]
+    close = alike or difflib.get_close_matches(str(name), names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"choose one of: {', '.join(names) or '(none)'}"
 
 
