@@ -37,6 +37,7 @@ def run(
     splits: tuple[str, ...] = ("niid", "cluster", "skew"),
     rules: tuple[str, ...] = (),
     owners: int = 10,
+    rounds: int | None = None,
     seeds: int = 3,
 ) -> None:
     """Run every rule on every partition with every seed.
@@ -48,11 +49,13 @@ def run(
             are given (data=pacs, shakespeare, sent140, femnist)
     rules   ways of sharing models, by name, beside Local and iPFL (none: all rivals of the paper)
     owners  number of owners
+    rounds  how many rounds, where the preset is not decisive (none: the preset's)
     seeds   how often it is repeated with new draws
 
     Takes some minutes with preset=quick.
     """
     check_count("seeds", seeds)
+    _check_rounds(rounds, preset)
     tables = []
     used = []
     sizes = []
@@ -60,7 +63,7 @@ def run(
         if split not in SPLITS:
             raise InputError(f"no partition is called {split!r}; {nearest(split, SPLITS)}")
         first = len(study.frames.runs)
-        setting = market_setting(preset, data, owners, split)  # type: ignore[arg-type]
+        setting = market_setting(preset, data, owners, split, rounds)  # type: ignore[arg-type]
         used.append(setting.data)
         sizes.append(f"{setting.owners} in {split}")
         _split(study, setting, _chosen(market_rules(setting), rules), seeds)
@@ -73,6 +76,13 @@ def run(
     _say(study)
     words = f"{what}; owners: {', '.join(sizes)}; {spread_words(seeds)}"
     study.picture(comparison_picture(found, splits, words), "market_comparison")
+
+
+def _check_rounds(rounds: int | None, preset: Preset) -> None:
+    if rounds is not None:
+        check_count("rounds", rounds)
+        if preset == "decisive":
+            raise InputError(f"preset=decisive has rounds of its own, got rounds={rounds}; leave them out")
 
 
 def _chosen(known: dict[str, Mechanism], names: tuple[str, ...]) -> dict[str, Mechanism]:

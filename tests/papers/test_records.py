@@ -87,6 +87,34 @@ def test_a_record_is_made_read_and_replayed(small, tmp_path, monkeypatch, capsys
     assert "first rounds as recorded" in capsys.readouterr().out
 
 
+def test_a_recording_that_was_broken_off_goes_on_to_the_same_record(small, tmp_path, monkeypatch) -> None:
+    """Broken off after its second run, which is kept; on another commit it does not go on."""
+    steps, settings = [], small.manifest["settings"]
+    done = recording.Study.simulate
+
+    def breaks_off(study, *words, **more):
+        steps.append(study.saved)
+        if len(steps) == 3:
+            raise KeyboardInterrupt
+        return done(study, *words, **more)
+
+    monkeypatch.setattr(recording, "_SAVE_EVERY", 1e-9)
+    monkeypatch.setattr(recording.Study, "simulate", breaks_off)
+    place = tmp_path / "again"
+    with pytest.raises(KeyboardInterrupt):
+        recording.make_record("welfare_by_subsidy", settings, 3, ["seeds=1"], folder=place, quiet=True)
+    assert sum(path.name.endswith(".checkpoint") for path in place.glob("*/.running/*")) == 2
+    monkeypatch.setattr(recording, "_commit", lambda: "1" * 40)
+    with pytest.raises(InputError, match=r"holds an unfinished run of .*\(commit 0000000\)"):
+        recording.make_record("welfare_by_subsidy", settings, 3, ["seeds=1"], folder=place, quiet=True)
+    monkeypatch.setattr(recording, "_commit", lambda: "0" * 40)
+    found = recording.make_record("welfare_by_subsidy", settings, 3, ["seeds=1"], folder=place, quiet=True)
+    assert "went_on" in found.manifest
+    assert "went_on" not in small.manifest
+    pd.testing.assert_frame_equal(found.rounds, small.rounds)
+    assert sorted(path.name for path in found.folder.iterdir()) == sorted(path.name for path in small.folder.iterdir())
+
+
 def test_a_replay_notices_code_that_has_changed(small) -> None:
     path = small.folder / "rounds.csv"
     text = pd.read_csv(path)

@@ -85,8 +85,9 @@ def test_the_market_has_the_most_utility_and_the_last_round_counts(tmp_path):
 
 
 def test_a_few_rivals_are_compared_as_all_are(tmp_path):
-    few, _ = study(tmp_path, "market_comparison", "splits=cluster", "seeds=1", "rules=CFL")
+    few, frames = study(tmp_path, "market_comparison", "splits=cluster", "seeds=1", "rules=CFL", "rounds=4")
     assert few["label"].tolist() == ["Local", "CFL", "iPFL"]
+    assert frames.steps["step"].max() == 4
     assert few["utility"].iloc[-1] > 0
 
 
@@ -152,6 +153,7 @@ def test_the_paper_has_no_study_of_digits(tmp_path, capsys):
     [
         ("market_comparison", "splits=iid", "no partition is called 'iid'"),
         ("market_comparison", "rules=fedamp", "did you mean 'FedAMP'"),
+        ("market_comparison", "rounds=0", "rounds must be"),
         ("market_attacks", "attacks=flip", "no attack is called 'flip'"),
         ("market_attacks", "rules=fedavg", "did you mean 'FedAvg'"),
         ("market_liars", "friend=0", "must be two of owners"),

@@ -6,7 +6,8 @@ writes `analysis/recorded/welfare_by_subsidy-decisive-cifar10/` (see `records`).
 it, so that uncommitted changes are refused, and so is data=auto, which may be another set tomorrow.  When the run is
 done it is replayed in short (two steps of one seed, or as `short` says), and the record is kept only if the replay
 gives its first rounds.  Rounds are those of the study's frames; a scenario without frames may keep a table named
-"rounds" with the columns label, seed, step and numbers.
+"rounds" with the columns label, seed, step and numbers.  A recording that was killed goes on by the same command, on
+the same commit.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from fedabm.common.errors import InputError
 from fedabm.common.files import write
 from fedabm.papers.ledger.records import MANIFEST, ROUNDS, Record, home
 from fedabm.results.frames import versions
+from fedabm.study import resume
 from fedabm.study.library import find
 from fedabm.study.study import Study
 
@@ -39,6 +41,9 @@ _KEYS = ["label", "turn", "seed", "step"]
 _KEPT = ["contribution", "accuracy", "welfare"]
 _DIGITS = "%.9g"
 _REMEMBERED = "rounds that another study had left in FEDABM_TRAINED were not trained again and are not in the seconds"
+_WENT_ON = "it was broken off and went on from what it had saved; the seconds are those since then"
+#: after how many seconds a run is saved while it goes on
+_SAVE_EVERY = 60.0
 
 
 def make_record(
@@ -57,27 +62,33 @@ def make_record(
     if "auto" in parameters.values():
         raise InputError(f"a record names its data, got auto; add --set data=... to the settings of {scenario}")
     place = (folder or home()) / "-".join([script.name, *(text.split("=", 1)[1] for text in settings)])
-    if place.exists():
+    begun_before = resume.left(place) is not None
+    if place.exists() and not begun_before:
         raise InputError(f"{place} is there already; remove it if it is to be made anew")
     study = Study(script.name, seed, None, quiet=quiet)
-    begun = time.perf_counter()
-    script.run(study, **parameters)
-    seconds = time.perf_counter() - begun
+    remembers = study.scratch is not None
+    command = _command("record", script.name, settings, seed)
+    with resume.unfinished(place, f"{command} (commit {commit[:7]})", study, _SAVE_EVERY):
+        begun = time.perf_counter()
+        script.run(study, **parameters)
+        seconds = time.perf_counter() - begun
     study.close()
     given = [*short, *(["seeds=1"] if "seeds" in parameters and not _sets("seeds", short) else [])]
     manifest: dict[str, Any] = {
         "scenario": script.name,
         "settings": list(settings),
         "seed": seed,
-        "command": _command("record", script.name, settings, seed),
+        "command": command,
         "commit": commit,
         "seconds": round(seconds, 1),
         "machine": _machine(),
         "versions": {**versions(), "torch": version("torch")},
         "short": {"settings": given, "steps": steps},
     }
-    if study.scratch is not None:
+    if remembers:
         manifest["remembered"] = _REMEMBERED
+    if begun_before:
+        manifest["went_on"] = _WENT_ON
     _write(place, study, manifest)
     found = Record(place)
     try:
@@ -126,7 +137,7 @@ def rounds_of(study: Study) -> pd.DataFrame:
 
 def _write(place: Path, study: Study, manifest: dict[str, Any]) -> None:
     """Tables and rounds first, the manifest last: a folder with a manifest is complete."""
-    place.mkdir(parents=True)
+    place.mkdir(parents=True, exist_ok=True)
     for name, table in {**study.tables, ROUNDS: rounds_of(study)}.items():
         write(place / f"{name}.csv", table.to_csv(index=False, float_format=_DIGITS))
     write(place / MANIFEST, _text(manifest))
