@@ -132,12 +132,16 @@ def _say(study: Study) -> None:
     for split, rows in table.groupby("split", sort=False):
         rows = rows.set_index("label")
         first = rows["utility"].idxmax()
-        rank = int(np.sum(rows["accuracy"] > rows.loc["iPFL", "accuracy"])) + 1
-        better = 100 * (rows.loc["iPFL", "accuracy"] - rows.loc["Local", "accuracy"])
-        study.note(
-            f"{split}: most utility {first} ({rows['utility'].max():.3g}); iPFL's accuracy is number {rank} of "
-            f"{len(rows)}, {better:+.2f} points against training alone."
-        )
+        study.note(f"{split}: most utility {first} ({rows['utility'].max():.3g}); {_standing(rows['accuracy'])}")
+
+
+def _standing(accuracy: pd.Series) -> str:
+    """How good the market's models are beside those of other rules."""
+    if accuracy.nunique() == 1:
+        return f"all rules have the same accuracy, {accuracy.iloc[0]:.3g}: too early to tell them apart."
+    rank = int(np.sum(accuracy > accuracy["iPFL"])) + 1
+    better = 100 * (accuracy["iPFL"] - accuracy["Local"])
+    return f"iPFL's accuracy is number {rank} of {len(accuracy)}, {better:+.2f} points against training alone."
 
 
 if __name__ == "__main__":

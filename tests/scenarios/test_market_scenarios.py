@@ -8,6 +8,7 @@ import pytest
 
 from fedabm import Frames, load
 from fedabm.cli import main
+from scenarios import market_comparison
 
 
 def study(tmp_path, name: str, *settings: str) -> tuple[pd.DataFrame, Frames]:
@@ -89,6 +90,14 @@ def test_a_few_rivals_are_compared_as_all_are(tmp_path):
     assert few["label"].tolist() == ["Local", "CFL", "iPFL"]
     assert frames.steps["step"].max() == 4
     assert few["utility"].iloc[-1] > 0
+
+
+def test_equal_accuracies_are_no_rank():
+    accuracy = pd.Series({"Local": 0.5, "CFL": 0.6, "iPFL": 0.55})
+    assert market_comparison._standing(accuracy) == (
+        "iPFL's accuracy is number 2 of 3, +5.00 points against training alone."
+    )
+    assert "too early to tell" in market_comparison._standing(0 * accuracy)
 
 
 def test_nobody_loses_in_the_market(tmp_path):
