@@ -32,7 +32,9 @@ from fedabm.solving.candidates import SMALL, by_newton
 from fedabm.solving.clock import TimeUp, timed
 from fedabm.solving.equilibrium import Equilibrium, certify, polish, solve
 from fedabm.solving.game import Game
+from fedabm.solving.opening import is_smooth
 from fedabm.solving.search import Path
+from fedabm.solving.table import OneGame
 from fedabm.solving.uniqueness import Uniqueness, index, uniqueness
 
 __all__ = ["Equilibria", "equilibria", "solve_all"]
@@ -202,7 +204,7 @@ def _gathered(game: Game, known: list[Equilibrium], origins: Iterator[Array], to
     """What is known and all that these starts lead to, most data first."""
     distinct = list(known)
     with suppress(TimeUp):
-        smooth = search.is_smooth(game, game.offers(np.zeros(game.owners)))
+        smooth = is_smooth(OneGame(game))[0]
         for origin in origins:
             if len(distinct) >= _ENOUGH:
                 break
