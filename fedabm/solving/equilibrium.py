@@ -100,6 +100,7 @@ def _first_certified(game: Timed, candidates: Iterator[Path], origin: Array | No
     """The first candidate that certifies; else a cycle, if one was found; else the one with the least gain left."""
     best: Path | Equilibrium = Path(np.zeros(game.owners) if origin is None else origin, 0, "start")
     least, circle = math.inf, None
+    found = None
     try:
         for found in candidates:
             seen = certify(game, found, tolerance, _first_proof(game, found.profile))
@@ -115,7 +116,8 @@ def _first_certified(game: Timed, candidates: Iterator[Path], origin: Array | No
                     return proven
             circle = seen if circle is None and seen.cycle is not None else circle
     except TimeUp:
-        return certify(game, best, tolerance)
+        reached = [certify(game, one, tolerance) for one in (best, found) if one is not None]
+        return min(reached, key=lambda one: one.gain)
     if not isinstance(best, Equilibrium):
         raise InputError("no starting point with finite slopes was found; give one with start=")
     return best if circle is None or least <= 1e3 * tolerance else circle

@@ -21,6 +21,8 @@ from fedabm.mechanisms import (
 )
 from fedabm.mechanisms.value_shaping import shaped_equilibrium
 from fedabm.shapley import shapley
+from fedabm.solving import equilibrium
+from fedabm.solving.clock import TimeUp
 
 SCREENING = Screening(low=0.1, high=0.25, probability_low=0.5)
 
@@ -116,6 +118,16 @@ def test_when_time_is_up_it_says_what_was_reached():
     assert found.verdict == "open"
     assert np.isfinite(found.gap)
     assert 0 < found.gain <= found.gap
+
+
+def test_what_a_search_has_reached_is_told_though_time_was_up_before_anybody_looked_at_it(monkeypatch):
+    def too_late(*_):
+        raise TimeUp
+
+    monkeypatch.setattr(equilibrium, "_first_proof", too_late)
+    found = solve(Game(Custom(s_shaped, monotone=True), [0.02, 0.05, 0.09], 8.0, ShapleyShare()))
+    assert found.method == "sequential best response"
+    assert found.gain <= 1e-9
 
 
 def test_proportional_shapley_among_groups_against_the_shares_themselves():
