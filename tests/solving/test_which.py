@@ -1,4 +1,4 @@
-"""Which equilibrium `solve` returns, where there are several: what `several` says, for every mechanism."""
+"""Which equilibrium `solve` returns, where there are several: what `several` says, by mechanism."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ VIABLE = (
     *(BanzhafShare(), Clarke(), LeaveOneOut(), ValueShaping(), Screening(1e-5, 2e-5, 0.5), ProportionalData(0.5)),
 )
 PROPORTIONAL = (ProportionalData(0.9), ProportionalValue(0.9), ProportionalShapley(0.9))
-#: the contest has one equilibrium in all games here; the others follow a rule that they are given
+#: not tried here: no game with several equilibria was found or looked for
 ELSEWHERE = (TullockContest, Deposit, Verification, PaymentRule, MultiplicativeWeights)
 
 
@@ -92,7 +92,7 @@ def test_of_more_than_24_owners_all_move_together():
     assert found.answer.profile.sum() == pytest.approx(found.every[0].profile.sum())
 
 
-def test_every_mechanism_that_promises_something_is_told_of():
+def test_every_mechanism_that_promises_something_is_tried_here_or_left_out_by_name():
     rules = {type(rule) for rule in (*SMOOTH, *VIABLE, *PROPORTIONAL)} | set(ELSEWHERE)
     every = {getattr(fedabm.mechanisms, one) for one in fedabm.mechanisms.__all__}
     assert {one for one in every if one.promises and one is not Mechanism} == rules
