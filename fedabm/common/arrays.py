@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Flags", "Rows", "taken"]
+__all__ = ["Array", "Flags", "Places", "Rows", "taken"]
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+#: numbers of rows, or other counts
+Places = NDArray[np.intp]
 #: numbers of owners, in the order in which they are wanted
 Rows = NDArray[np.intp] | list[int]
 

@@ -12,7 +12,7 @@ from fedabm.games.curves import Array
 from fedabm.games.offers import Offers
 from fedabm.views import Outcome, Reports, ServerView, Transfers
 
-__all__ = ["Mechanism", "balanced", "full_access_jacobian", "mean_of_others"]
+__all__ = ["Mechanism", "balanced", "full_access_jacobian", "mean_of_others", "on_diagonal"]
 
 
 #: what is lost to rounding, as a share of the amounts that are added
@@ -39,7 +39,7 @@ class Mechanism(ABC):
     asks_losses: ClassVar[bool] = False
     #: the sizes that owners claim change no outcome, only how far a computation reaches
     ignores_size: ClassVar[bool] = False
-    #: offers are stated along the last axis, so that they serve many runs at once: contributions (runs, owners)
+    #: offers and Jacobian are stated along the last axis, so that they serve many runs at once: (runs, owners)
     stacks: ClassVar[bool] = False
     #: offers tell what the own contribution brings; without that a rule can be run, but no game under it be solved
     promises: ClassVar[bool] = True
@@ -118,6 +118,14 @@ def full_access_jacobian(accuracy: Accuracy, profile: Array) -> Array | None:
     """d^2 a_i / d s_i d s_j = W_ii v''(exposure_i) W_ij: the Jacobian where payments are affine in contributions."""
     if not isinstance(accuracy, Exposure):
         return None
-    owners = len(profile)
-    bend = accuracy.own_weights(owners) * accuracy.curve_curvature(accuracy.exposures(profile[None])[0])
-    return bend[:, None] * accuracy.weight_matrix(owners)
+    owners = profile.shape[-1]
+    exposures = accuracy.exposures(np.atleast_2d(profile)).reshape(profile.shape)
+    bend = accuracy.own_weights(owners) * accuracy.curve_curvature(exposures)
+    return bend[..., None] * accuracy.weight_matrix(owners)
+
+
+def on_diagonal(entries: Array) -> Array:
+    """Matrices (..., n, n) with these entries (..., n) on their diagonals."""
+    matrices = np.zeros((*entries.shape, entries.shape[-1]))
+    np.einsum("...ii->...i", matrices)[...] = entries
+    return matrices

@@ -12,7 +12,7 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array, Curve, Line
 from fedabm.games.offers import Offers, Shape, all_kinks, full_access
-from fedabm.mechanisms.base import Mechanism, full_access_jacobian, mean_of_others
+from fedabm.mechanisms.base import Mechanism, full_access_jacobian, mean_of_others, on_diagonal
 from fedabm.views import Reports
 
 __all__ = ["CostSharing", "optimal_rate"]
@@ -99,7 +99,7 @@ class CostSharing(Mechanism):
         """The accuracies' own, and the curvature of the refund on the diagonal."""
         own = full_access_jacobian(accuracy, reports.contribution)
         bend = self.share(reports) * _reported(reports).curvature(reports.contribution)
-        return None if own is None or not np.all(np.isfinite(bend)) else own + np.diag(bend)
+        return None if own is None or not np.all(np.isfinite(bend)) else own + on_diagonal(bend)
 
     def budget_left(self, reports: Reports, budgets: Any) -> Array:
         """What each owner has left of its budget after its cost and its payment.

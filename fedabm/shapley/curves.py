@@ -21,7 +21,7 @@ from fedabm.shapley.worth import difference, worth
 __all__ = ["CoalitionCurve", "Coalitions", "ExposureCurve", "MixtureCurve", "coalition_curve", "mixture_curve"]
 
 #: numbers in one block of owners x trials x terms
-_BLOCK = 2**19
+_BLOCK = 2**17
 #: flags of who is in a coalition in the room of one number
 _FLAGS = 8
 
@@ -133,8 +133,9 @@ class CoalitionCurve(Curve):
         result = np.empty(trials.shape)
         for rows in _chunks(len(x), trials.shape[1] * len(weights) * len(self.profile)):
             owner = self.rows[rows]
-            before = self.coalitions.before(owner)[:, None] * self.profile
-            joined = np.repeat(before, trials.shape[1], axis=1)
+            distinct, place = np.unique(owner, return_inverse=True)
+            before = self.coalitions.before(distinct) * self.profile
+            joined = before[np.repeat(place, trials.shape[1])].reshape(len(owner), -1, *before.shape[1:])
             joined[np.arange(len(owner)), :, :, owner] = trials[rows][:, :, None]
             result[rows] = weighted_sum(worth(self.accuracy, joined), weights)
         return result.reshape(x.shape)

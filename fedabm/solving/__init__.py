@@ -1,8 +1,10 @@
 """Equilibria without simulating.
 
 game           accuracies, costs, capacities and a mechanism; its utilities, slopes and certified gap
-equilibrium    `solve`; `candidates`, `search`, `newton`, `potential` and `linear_model` find what it certifies
-many           `solve_many`: small games of one kind as one table
+equilibrium    `solve`; `candidates` names what it certifies: `newton` and `interior_point` from an `opening`, best
+               responses (`search`, then `polish`) and `potential`
+many           `solve_many`: small games of one kind as one table, by the same methods
+table          what the two methods ask of games: one is a table of one; `jacobian` and `linear_model` for both
 several        `solve_all` and `equilibria`: is there another one?  `uniqueness`: what can be proven about that
 dynamics       the papers' best-response dynamics; `rates`: how large their steps may be
 truth          reports of costs as strategies: is truth an equilibrium, ex post or on average?

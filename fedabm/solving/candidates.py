@@ -8,11 +8,14 @@ import numpy as np
 
 from fedabm.games.curves import Array
 from fedabm.solving.game import Game
-from fedabm.solving.newton import interior_point, newton
+from fedabm.solving.interior_point import interior_point, polished
+from fedabm.solving.newton import Ends, newton
+from fedabm.solving.opening import is_smooth, opening
 from fedabm.solving.potential import ascend, has_potential
-from fedabm.solving.search import Path, damped, in_turn, is_smooth, opening, starts
+from fedabm.solving.search import Path, damped, in_turn, starts
+from fedabm.solving.table import OneGame
 
-__all__ = ["SMALL", "attempts", "automatic", "by_newton"]
+__all__ = ["SMALL", "attempts", "automatic", "by_newton", "path_of"]
 
 #: best responses in turn evaluate the whole game once per owner, so only games of this size can afford them
 SMALL = 24
@@ -20,9 +23,9 @@ SMALL = 24
 
 def automatic(game: Game, origin: Array | None, rng: np.random.Generator) -> Iterator[Path]:
     """Newton first where offers are concave; then best responses from several starts, Newton from where they end."""
-    offers = game.offers(np.zeros(game.owners))
-    if is_smooth(game, offers):
-        first = opening(game, offers) if origin is None else origin
+    offers, table = game.offers(np.zeros(game.owners)), OneGame(game)
+    if is_smooth(table, offers)[0]:
+        first = opening(table, offers)[0] if origin is None else origin
         yield from by_newton(game, first)
         if has_potential(game):
             yield ascend(game, first)
@@ -49,13 +52,16 @@ def attempts(game: Game, origin: Array) -> Iterator[Path]:
 def by_newton(game: Game, origin: Array) -> Iterator[Path]:
     """Newton from one start, if slopes are finite there."""
     if np.all(np.isfinite(game.slopes(origin))):
-        found = newton(game, origin)
-        yield Path(found.profile, found.iterations, "newton")
+        yield path_of(newton(OneGame(game), origin[None]), "newton")
 
 
 def by_interior_point(game: Game, origin: Array) -> Iterator[Path]:
     """The interior point method from one start, polished by Newton, then as it is."""
-    steady = interior_point(game, origin)
-    polished = newton(game, steady.profile, limit=10)
-    yield Path(polished.profile, steady.iterations + polished.iterations, "interior point")
-    yield Path(steady.profile, steady.iterations, "interior point")
+    steady = interior_point(OneGame(game), origin[None])
+    for ends in (polished(OneGame(game), steady), steady):
+        yield path_of(ends, "interior point")
+
+
+def path_of(ends: Ends, method: str) -> Path:
+    """Where a method led in a table of one game."""
+    return Path(ends.profiles[0], int(ends.iterations[0]), method)

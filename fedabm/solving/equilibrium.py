@@ -27,13 +27,16 @@ import numpy as np
 from fedabm.common.errors import InputError, check_kind, check_positive, check_whole, nearest
 from fedabm.games.curves import Array
 from fedabm.solving import dynamics, search
-from fedabm.solving.candidates import automatic
+from fedabm.solving.candidates import automatic, path_of
 from fedabm.solving.clock import Timed, TimeUp, timed
 from fedabm.solving.game import Game
-from fedabm.solving.newton import interior_point, newton
+from fedabm.solving.interior_point import interior_point
+from fedabm.solving.newton import newton
+from fedabm.solving.opening import opening
 from fedabm.solving.polish import polish, sharpened
 from fedabm.solving.potential import ascend
 from fedabm.solving.search import Path
+from fedabm.solving.table import OneGame
 from fedabm.solving.verdict import Equilibrium, certify
 
 __all__ = ["METHODS", "Equilibrium", "Game", "certify", "polish", "solve"]
@@ -97,6 +100,7 @@ def _first_certified(game: Timed, candidates: Iterator[Path], origin: Array | No
     """The first candidate that certifies; else a cycle, if one was found; else the one with the least gain left."""
     best: Path | Equilibrium = Path(np.zeros(game.owners) if origin is None else origin, 0, "start")
     least, circle = math.inf, None
+    found = None
     try:
         for found in candidates:
             seen = certify(game, found, tolerance, _first_proof(game, found.profile))
@@ -112,7 +116,8 @@ def _first_certified(game: Timed, candidates: Iterator[Path], origin: Array | No
                     return proven
             circle = seen if circle is None and seen.cycle is not None else circle
     except TimeUp:
-        return certify(game, best, tolerance)
+        reached = [certify(game, one, tolerance) for one in (best, found) if one is not None]
+        return min(reached, key=lambda one: one.gain)
     if not isinstance(best, Equilibrium):
         raise InputError("no starting point with finite slopes was found; give one with start=")
     return best if circle is None or least <= 1e3 * tolerance else circle
@@ -141,10 +146,10 @@ def _by(
     """Where one method leads; the start itself, if time is up before it leads anywhere."""
     first = np.zeros(game.owners) if origin is None else origin
     try:
-        first = search.opening(game) if origin is None else origin
+        first = opening(OneGame(game))[0] if origin is None else origin
         if method in ("newton", "interior point"):
-            ended = (newton if method == "newton" else interior_point)(game, first, limit=limit or 100)
-            path = Path(ended.profile, ended.iterations, method)
+            follow = newton if method == "newton" else interior_point
+            path = path_of(follow(OneGame(game), first[None], limit=limit or 100), method)
         elif method == "potential":
             path = ascend(game, first, limit or 200)
         elif method.endswith("best response"):

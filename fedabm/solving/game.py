@@ -24,6 +24,7 @@ from fedabm.games.curves import Array
 from fedabm.games.intervals import Limits
 from fedabm.games.offers import Offers
 from fedabm.mechanisms.base import Mechanism
+from fedabm.solving import jacobian
 from fedabm.views import Desk, Reports
 
 __all__ = ["Game"]
@@ -142,29 +143,12 @@ class Game:
         """d^2 u_i / d s_i d s_j, exact where the mechanism knows it, else by differences of the slopes."""
         profile = np.asarray(contributions, dtype=float)
         exact = self.known_jacobian(profile)
-        return self._differences(profile) if exact is None else exact
+        return jacobian.by_differences(self.slopes, profile, self.typical(profile)) if exact is None else exact
 
     def known_jacobian(self, profile: Array) -> Array | None:
         """The Jacobian if the mechanism knows it."""
-        known = self.mechanism.jacobian(self.accuracy, self.reports(profile))
-        # c'' may be infinite at zero (exponents below two); just above zero it is only large.
-        curvature = self.costs.curvature(np.maximum(profile, 1e-9 * self.capacities))
-        return None if known is None else known - np.diag(curvature)
-
-    def _differences(self, profile: Array) -> Array:
-        """The Jacobian column by column; a column is another profile, so this loops over owners.
-
-        Where slopes are infinite on both sides there is no derivative: nan.
-        """
-        step = 1e-6 * np.maximum(1e-3 * self.typical(profile), np.abs(profile))
-        low = np.maximum(profile - step, 0.0)
-        columns = []
-        for owner, (up, down) in enumerate(zip(profile + step, low, strict=True)):
-            above, below = profile.copy(), profile.copy()
-            above[owner], below[owner] = up, down
-            with np.errstate(invalid="ignore"):
-                columns.append((self.slopes(above) - self.slopes(below)) / (up - down))
-        return np.column_stack(columns)
+        facts = self.mechanism, self.accuracy, self.reports(profile)
+        return jacobian.known(*facts, self.costs, self.capacities)
 
     def best_responses(self, contributions: Any) -> Array:
         """Each owner's best contribution against the others' in the profile."""

@@ -1,134 +1,168 @@
-"""Two Newton methods for the equilibrium conditions of a game on a box.
+"""Newton's method for the equilibrium conditions of games on a box, on all games of a table at once.
 
 At an equilibrium every owner's slope F_i = d u_i / d s_i vanishes, or points out of [0, capacity] at a bound:
 
     s_i = clip(s_i + F_i(s) / D_i, 0, capacity_i)      for any D_i > 0.
 
-- `newton` is a semismooth Newton method with a primal-dual active set (Hintermueller, Ito, Kunisch 2002): each
-  iteration solves the linearised conditions.  It needs few where the Jacobian is regular, as under Shapley shares.
-- `interior_point` follows the central path s_i z_i = (capacity_i - s_i) w_i = mu, F = w - z, to mu = 0 (Monteiro, Pang
-  1996).  It needs more iterations, but copes with singular Jacobians, such as the rank-one ones of payoffs of the total
-  with linear costs.
-
-Neither decides whether its result is an equilibrium: the certified gap does.
+This is a semismooth Newton method with a primal-dual active set (Hintermueller, Ito, Kunisch 2002): each iteration
+solves the linearised conditions.  It needs few where the Jacobian is regular, as under Shapley shares; where it is
+singular, see `interior_point`.  Neither decides whether its result is an equilibrium: the certified gap does.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fedabm.games.curves import Array
-from fedabm.solving.game import Game
+from fedabm.common.arrays import Array, Places
 from fedabm.solving.linear_model import LinearModel, linearise
+from fedabm.solving.table import Table
 
-__all__ = ["Newton", "interior_point", "newton"]
+__all__ = ["Ends", "newton"]
 
 # Keeps systems solvable where the Jacobian of the free owners is singular.
 _DAMPING = 1e-11
+Sides = NDArray[np.int8]
+#: so many iterations must halve the residual
+_PATIENCE = 12
 
 
 @dataclass(frozen=True)
-class Newton:
-    """The last profile, how many iterations led to it, and how far it is from the conditions."""
+class Ends:
+    """Of every game the last profile, how many iterations led to it, and how far it is from the conditions."""
 
-    profile: Array
-    iterations: int
-    residual: float
+    profiles: Array
+    iterations: Places
+    residuals: Array
+
+    @classmethod
+    def at(cls, profiles: Array) -> Ends:
+        """Before the first iteration."""
+        return cls(profiles.copy(), np.zeros(len(profiles), dtype=np.intp), np.full(len(profiles), np.inf))
+
+    def put(self, games: Places, profiles: Array, iterations: int, residuals: Array) -> None:
+        """What has come of some of the games by now."""
+        self.profiles[games], self.iterations[games], self.residuals[games] = profiles, iterations, residuals
 
 
-def newton(game: Game, start: Array, *, limit: int = 60, precision: float = 1e-10) -> Newton:
+@dataclass(frozen=True)
+class _Point:
+    """Profiles of some games, the slopes there, and a model of slopes around them or around earlier profiles."""
+
+    table: Table
+    profiles: Array
+    slopes: Array
+    model: LinearModel
+
+    def take(self, games: Places) -> _Point:
+        """Some of the games."""
+        if len(games) == len(self.profiles):
+            return self
+        return _Point(self.table.take(games), self.profiles[games], self.slopes[games], self.model.take(games))
+
+    def renewed(self, games: Places) -> _Point:
+        """With the models of some games at their present profiles."""
+        here = self.table.take(games), self.profiles[games], self.slopes[games]
+        return replace(self, model=self.model.renewed(games, linearise(*here)))
+
+    def residuals(self) -> Array:
+        """How far owners would move by their own diagonal Newton steps."""
+        wish = np.clip(self.profiles + self.slopes / self.model.diagonal, 0.0, self.table.capacities)
+        return np.linalg.norm(wish - self.profiles, axis=1)
+
+
+def newton(table: Table, start: Array, *, limit: int = 60, precision: float = 1e-10) -> Ends:
     """Iterate until the residual is below `precision` of the largest contribution, or has not halved for long.
 
-    A Jacobian that reduced the residual tenfold is used again.
+    A Jacobian that reduced the residual tenfold is used again.  Games that are done drop out.
     """
-    profile = np.clip(start, 0.0, game.capacities)
-    slope = game.slopes(profile)
-    if not np.all(np.isfinite(slope)):
-        return Newton(profile, 0, np.inf)
-    model = linearise(game, profile, slope)
-    size = best = _residual(game, model, profile, slope)
-    turn, record = 0, 0
-    while size > precision * float(np.max(profile)) and turn < min(limit, record + 12):
-        turn += 1
-        profile, slope = _advance(game, profile, _active_set_step(game, model, profile, slope))
-        before, size = size, _residual(game, model, profile, slope)
-        if size < 0.5 * best:
-            best, record = size, turn
-        if size > 0.1 * before:
-            model = linearise(game, profile, slope)
-            size = _residual(game, model, profile, slope)
-    return Newton(profile, turn, size)
+    profiles = np.clip(start, 0.0, table.capacities)
+    slopes = table.slopes(profiles)
+    ends = Ends.at(profiles)
+    going = np.flatnonzero(np.all(np.isfinite(slopes), axis=1))
+    if not len(going):
+        return ends
+    table, profiles, slopes = table.take(going), profiles[going], slopes[going]
+    now = _Point(table, profiles, slopes, linearise(table, profiles, slopes))
+    sizes = best = now.residuals()
+    record = np.zeros(len(going), dtype=np.intp)
+    for turn in range(limit + 1):
+        ends.put(going, now.profiles, turn, sizes)
+        left = (sizes > precision * now.profiles.max(axis=1)) & (turn < record + _PATIENCE)
+        rows = np.flatnonzero(left)
+        if not len(rows) or turn == limit:
+            break
+        going, best, record, before = going[rows], best[rows], record[rows], sizes[rows]
+        now = _advanced(now.take(rows))
+        sizes = now.residuals()
+        better = sizes < 0.5 * best
+        best, record = np.where(better, sizes, best), np.where(better, turn + 1, record)
+        stale = np.flatnonzero(sizes > 0.1 * before)
+        if len(stale):
+            now = now.renewed(stale)
+            sizes = now.residuals()
+    return ends
 
 
-def _residual(game: Game, model: LinearModel, profile: Array, slope: Array) -> float:
-    """How far owners would move by their own diagonal Newton steps."""
-    return float(np.linalg.norm(np.clip(profile + slope / model.diagonal, 0.0, game.capacities) - profile))
-
-
-def _advance(game: Game, profile: Array, move: Array) -> tuple[Array, Array]:
-    """Move; less far if slopes are not finite there."""
+def _advanced(now: _Point) -> _Point:
+    """One step further; less far in games where slopes are not finite there, and not at all where there is no step."""
+    moves = _active_set_steps(now)
+    moves[np.isnan(moves)] = 0.0
+    table, top = now.table, now.table.capacities
+    profiles = np.clip(now.profiles + moves, 0.0, top)
+    slopes = table.slopes(profiles)
     for _ in range(60):
-        trial = np.clip(profile + move, 0.0, game.capacities)
-        slope = game.slopes(trial)
-        if np.all(np.isfinite(slope)):
+        wild = np.flatnonzero(~np.all(np.isfinite(slopes), axis=1))
+        if not len(wild):
             break
-        move = 0.5 * move
-    return trial, slope
+        moves[wild] *= 0.5
+        profiles[wild] = np.clip(now.profiles[wild] + moves[wild], 0.0, top[wild])
+        slopes[wild] = table.take(wild).slopes(profiles[wild])
+    return replace(now, profiles=profiles, slopes=slopes)
 
 
-def _active_set_step(game: Game, model: LinearModel, profile: Array, slope: Array) -> Array:
-    """The step to the solution of the linearised conditions; the last guess if the active set keeps changing."""
-    low, high = -profile, game.capacities - profile
-    wish = slope / model.diagonal
-    at_low, at_high = wish <= low, wish >= high
-    for _ in range(12 if model.matrix is not None else 4):
-        move = np.where(at_low, low, np.where(at_high, high, 0.0))
-        free = np.flatnonzero(~(at_low | at_high))
-        pinned = slope + model.apply(move)
-        move[free] = model.solve(free, _DAMPING * model.diagonal[free], pinned[free])
-        wish = move + (slope + model.apply(move)) / model.diagonal
-        was_low = at_low
-        was_high = at_high
-        at_low = wish <= low
-        at_high = wish >= high
-        if np.array_equal(was_low, at_low) and np.array_equal(was_high, at_high):
+def _active_set_steps(now: _Point) -> Array:
+    """The steps to the solutions of the linearised conditions; the last guess where the active set keeps changing.
+
+    From a set that comes back the guesses repeat, so that the last one is known; one that stays comes back at once.
+    """
+    guesses = now.model.systems
+    steps = np.zeros(now.profiles.shape)
+    going = np.arange(len(steps))
+    tried = _sides(now, now.slopes / now.model.diagonal)[None]
+    moves = np.empty((0, *steps.shape))
+    for turn in range(guesses):
+        move, wish = _pinned_steps(now, tried[-1])
+        after = _sides(now, wish)
+        moves = np.concatenate([moves, move[None]])
+        known = np.all(tried == after, axis=2)
+        returns, first = np.any(known, axis=0), np.argmax(known, axis=0)
+        last = np.where(returns, first + (guesses - 1 - first) % (turn + 1 - first), turn)
+        steps[going] = moves[last, np.arange(len(going))]
+        rows = np.flatnonzero(~returns)
+        if not len(rows):
             break
-    return np.clip(move, low, high)
+        tried = np.concatenate([tried, after[None]])
+        if len(rows) < len(going):
+            going, now, tried, moves = going[rows], now.take(rows), tried[:, rows], moves[:, rows]
+    return steps
 
 
-def interior_point(game: Game, start: Array, *, limit: int = 80, precision: float = 1e-14) -> Newton:
-    """Iterate until every owner's complementarity is below `precision`, from a start moved inside the box."""
-    top = game.capacities
-    profile = np.clip(start, 1e-3 * top, (1 - 1e-3) * top)
-    slope = game.slopes(profile)
-    typical = 0.1 * float(np.mean(np.abs(slope))) or 1e-12
-    at_low, at_high = np.maximum(-slope, 0.0) + typical, np.maximum(slope, 0.0) + typical
-    # What is left to the capacity is tracked on its own: top - profile would round to zero.
-    room = top - profile
-    everyone = np.arange(game.owners)
-    turn = 0
-    size = np.inf
-    while turn < limit:
-        turn += 1
-        size = float(np.mean(profile * at_low + room * at_high))
-        steepest = float(np.max(np.abs(slope) + game.costs.slope(profile)))
-        if size < precision and np.max(np.abs(slope + at_low - at_high)) <= 1e-9 * steepest:
-            break
-        target = 0.05 * size
-        model = linearise(game, profile, slope)
-        weight = at_low / profile + at_high / room
-        move = model.solve(everyone, weight, slope + target / profile - target / room)
-        more_low = target / profile - at_low - at_low / profile * move
-        more_high = target / room - at_high + at_high / room * move
-        shorter = np.concatenate([-move / profile, move / room, -more_low / at_low, -more_high / at_high])
-        length = min(1.0, 0.995 / max(float(np.max(shorter)), 1e-300))
-        ahead = game.slopes(profile + length * move)
-        if not np.all(np.isfinite(ahead)):
-            break
-        profile = profile + length * move
-        room = room - length * move
-        slope = ahead
-        at_low, at_high = at_low + length * more_low, at_high + length * more_high
-    return Newton(np.clip(profile, 0.0, top), turn, size)
+def _sides(now: _Point, wish: Array) -> Sides:
+    """Whom which bound would stop: -1 at zero, 1 at the capacity, 0 for those who are free."""
+    above = wish >= now.table.capacities - now.profiles
+    return np.subtract(above, wish <= -now.profiles, dtype=np.int8)
+
+
+def _pinned_steps(now: _Point, sides: Sides) -> tuple[Array, Array]:
+    """The steps with some owners pinned to their bounds, and where owners would go from there by themselves."""
+    model, slopes = now.model, now.slopes
+    low, high = -now.profiles, now.table.capacities - now.profiles
+    moves = np.where(sides < 0, low, np.where(sides > 0, high, 0.0))
+    free = sides == 0
+    if np.any(free):
+        pull = slopes + model.apply(moves)
+        moves = np.where(free, model.solve(free, _DAMPING * model.diagonal, pull), moves)
+    return np.clip(moves, low, high), moves + (slopes + model.apply(moves)) / model.diagonal

@@ -12,6 +12,7 @@ from fedabm.solving.clock import TimeUp
 from fedabm.solving.game import Game
 from fedabm.solving.newton import newton
 from fedabm.solving.search import Path
+from fedabm.solving.table import OneGame
 from fedabm.solving.verdict import Equilibrium, certify, gain_found
 
 __all__ = ["polish", "sharpened"]
@@ -47,7 +48,7 @@ def sharpened(game: Game, found: Equilibrium) -> Path | Equilibrium:
 
 
 def _few_newton_steps(game: Game, profile: Array) -> Array:
-    return newton(game, profile, limit=5).profile
+    return newton(OneGame(game), profile[None], limit=5).profiles[0]
 
 
 def _settled(game: Game, profile: Array, limit: int = 60) -> Array:

@@ -9,9 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fedabm.games.best import best_response
 from fedabm.games.curves import Array
-from fedabm.games.offers import Offers
 from fedabm.solving.clock import TimeUp
 from fedabm.solving.dynamics import replies, sequential_best_response
 from fedabm.solving.game import Game
@@ -21,7 +19,7 @@ _NOISE = 1e-6
 #: so many rounds must make such moves smaller than the same number before did
 _STIRRING = 3
 
-__all__ = ["Path", "damped", "has_kinks", "in_turn", "is_smooth", "opening", "starts", "until_repeat"]
+__all__ = ["Path", "damped", "in_turn", "starts", "until_repeat"]
 
 
 @dataclass(frozen=True)
@@ -32,53 +30,6 @@ class Path:
     iterations: int
     method: str
     cycle: Array | None = None
-
-
-def has_kinks(game: Game, offers: Offers) -> bool:
-    """Whether some owner's utility is not smooth and concave over its whole range."""
-    inside = offers.kinks < game.capacities[:, None]
-    jumps = game.costs.kinks(game.owners) < game.capacities[:, None]
-    return offers.shape != "concave" or bool(np.any(inside)) or bool(np.any(jumps)) or not np.all(game.costs.convex)
-
-
-def is_smooth(game: Game, offers: Offers) -> bool:
-    """Whether every owner's offer is concave whatever the others do; `offers` are those when nobody contributes.
-
-    Kinks can move into an owner's range as the others contribute, so they must be the same against everybody's data.
-    """
-    if has_kinks(game, offers) or not offers.kinks.shape[1]:
-        return not has_kinks(game, offers)
-    full = game.offers(game.capacities)
-    return not has_kinks(game, full) and np.array_equal(full.kinks, offers.kinks)
-
-
-def opening(game: Game, offers: Offers | None = None, rounds: int = 5) -> Array:
-    """A point between nobody contributing and everyone contributing as if it were alone: where slopes cancel.
-
-    Bisection of the ray's length on the sign of the mean slope, weighted with the contributions.  `offers` are those
-    when nobody contributes, if they are known already.
-    """
-    alone = _alone(game, offers or game.offers(np.zeros(game.owners)))
-    low, high = np.log(0.25 / game.owners), 0.0
-    for _ in range(rounds if np.any(alone) else 0):
-        middle = 0.5 * (low + high)
-        rises = alone @ game.slopes(np.exp(middle) * alone) > 0
-        low, high = (middle, high) if rises else (low, middle)
-    return np.exp(0.5 * (low + high)) * alone
-
-
-def _alone(game: Game, offers: Offers, rounds: int = 8) -> Array:
-    """Roughly what each owner would contribute if nobody else did; a few percent are good enough to start from."""
-    if has_kinks(game, offers):
-        return best_response(offers, game.costs, game.capacities).contribution
-    curve = offers.benefit
-    high = np.log(game.capacities)
-    low = least = high + np.log(1e-6)
-    for _ in range(rounds):
-        middle = 0.5 * (low + high)
-        rises = curve.slope(np.exp(middle)) > game.costs.slope(np.exp(middle))
-        low, high = np.where(rises, middle, low), np.where(rises, high, middle)
-    return np.where(low > least, np.exp(0.5 * (low + high)), 0.0)
 
 
 def starts(game: Game, rng: np.random.Generator, count: int) -> Iterator[Array]:

@@ -4,15 +4,20 @@ Data gain, accuracy gain and reciprocity of a mechanism are minima and maxima ov
 2025, Section 3.1), so one is not enough.  `solve_all` begins with what `solve` returns.  If that is proven to be the
 only one (see `uniqueness`), it stops there; else it looks from many starts and says how many it found.
 
-Which one `solve` returns, where there are several:
+Which one `solve` returns, where there are several, depends on what owners are offered:
 
-    no payments, subsidy, cost sharing    the one that Newton's method reaches from where slopes cancel on the ray from
-                                          nobody to everyone as if alone: as even as the weights allow, seldom the one
-                                          with the most data; owners that are indifferent share as they do alone
-    Shapley shares, partial reciprocity   the same; without minimum viability Shapley shares have one equilibrium only
-    value shaping, screening,             what best responses in turn reach from everyone at capacity: the one with the
-    minimum viability                     most data wherever best responses rise with the others' data
-    proportional rules                    the same path; whole intervals are equilibria, and this need not be their end
+    smooth and concave           the one that Newton's method reaches from where slopes cancel on the ray from nobody to
+                                 everyone as if alone: as even as the weights allow, seldom the one with the most data;
+                                 owners that are indifferent share as they do alone.  No payments, subsidy, cost sharing
+                                 and partial reciprocity; Shapley shares have one equilibrium only where the sum of
+                                 accuracies is concave
+    with kinks or S-shapes       what best responses in turn reach from everyone at capacity (of more than 24 owners: in
+                                 steps of all together): the one with the most data wherever best responses rise with
+                                 the others' data.  Value shaping and screening; every mechanism under minimum viability
+    proportional to data, value  the same path; whole intervals are equilibria, and this need not be their end
+    or Shapley shares
+
+What a path does not certify is left for the next one, so that games at the edge may end elsewhere; `method` says how.
 """
 
 from __future__ import annotations
@@ -32,7 +37,9 @@ from fedabm.solving.candidates import SMALL, by_newton
 from fedabm.solving.clock import TimeUp, timed
 from fedabm.solving.equilibrium import Equilibrium, certify, polish, solve
 from fedabm.solving.game import Game
+from fedabm.solving.opening import is_smooth
 from fedabm.solving.search import Path
+from fedabm.solving.table import OneGame
 from fedabm.solving.uniqueness import Uniqueness, index, uniqueness
 
 __all__ = ["Equilibria", "equilibria", "solve_all"]
@@ -202,7 +209,7 @@ def _gathered(game: Game, known: list[Equilibrium], origins: Iterator[Array], to
     """What is known and all that these starts lead to, most data first."""
     distinct = list(known)
     with suppress(TimeUp):
-        smooth = search.is_smooth(game, game.offers(np.zeros(game.owners)))
+        smooth = is_smooth(OneGame(game))[0]
         for origin in origins:
             if len(distinct) >= _ENOUGH:
                 break

@@ -31,8 +31,9 @@ from fedabm.games.curves import Array
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments
 from fedabm.shapley.mixture import is_mixture
 from fedabm.solving.game import Game
+from fedabm.solving.opening import is_smooth
 from fedabm.solving.potential import has_potential
-from fedabm.solving.search import is_smooth
+from fedabm.solving.table import OneGame
 
 __all__ = ["Uniqueness", "index", "is_p_matrix", "uniqueness"]
 
@@ -169,7 +170,7 @@ def index(game: Game, profile: Array) -> int | None:
     >>> index(game, np.array([edge, 0.0])), index(game, np.array([edge, edge]) / 4)
     (1, -1)
     """
-    if not is_smooth(game, game.offers(np.zeros(game.owners))):
+    if not is_smooth(OneGame(game))[0]:
         return None
     slope, scale = game.slopes(profile), np.abs(game.costs.slope(profile)) + 1e-300
     bound = (profile <= 0) | (profile >= game.capacities)

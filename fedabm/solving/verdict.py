@@ -9,14 +9,17 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.certificate import weigh
+from fedabm.games.costs import Cost
 from fedabm.games.curves import Array
 from fedabm.games.intervals import Limits
-from fedabm.mechanisms.base import balanced
+from fedabm.games.offers import Offers
+from fedabm.mechanisms.base import Mechanism, balanced
 from fedabm.solving.game import Game
 from fedabm.solving.search import Path
 
-__all__ = ["Equilibrium", "Verdict", "certify", "gain_found"]
+__all__ = ["Equilibrium", "Verdict", "certify", "gain_found", "outcome"]
 
 Verdict = Literal["certified", "found", "cycle", "open"]
 
@@ -89,13 +92,9 @@ def certify(
     gap, gain = (float(np.max(part, initial=0.0)) for part in (gains.bound, gains.found))
     verdict: Verdict = "certified" if gap <= tolerance else "found" if gain <= tolerance else "open"
     cycle = found.cycle if verdict == "open" else None
-    payments, accuracies = offers.payment.value(profile), offers.received.value(profile)
-    utilities = accuracies + payments - game.costs.value(profile)
     return Equilibrium(
         profile,
-        utilities,
-        balanced(game.mechanism, payments, offers.accuracy.value(profile), game.accuracy),
-        accuracies,
+        *outcome(game.mechanism, game.accuracy, offers, game.costs, profile),
         gap,
         gain,
         verdict if cycle is None else "cycle",
@@ -104,6 +103,17 @@ def certify(
         cycle,
         time_up=verdict != "certified" and time.perf_counter() > until,
     )
+
+
+def outcome(
+    rule: Mechanism, oracle: Accuracy, offers: Offers, costs: Cost, profiles: Array
+) -> tuple[Array, Array, Array]:
+    """Utilities, payments and accuracies at a profile, or at those of a table; curves have one row per owner."""
+    x = profiles.ravel()
+    full, accuracies, payments, spent = (
+        curve.value(x).reshape(profiles.shape) for curve in (offers.accuracy, offers.received, offers.payment, costs)
+    )
+    return accuracies + payments - spent, balanced(rule, payments, full, oracle), accuracies
 
 
 def gain_found(game: Game, profile: Array) -> float:

@@ -29,7 +29,8 @@ from fedabm.shapley import shapley_marginals
 from fedabm.solving.dynamics import curvature, direction, iteration_bound, projected_gradient, step_size
 from fedabm.solving.equilibrium import Equilibrium, solve
 from fedabm.solving.game import Game
-from fedabm.solving.search import opening
+from fedabm.solving.opening import opening
+from fedabm.solving.table import OneGame
 
 WEIGHTS = ((3.1e-3, 4.7e-4, 4.4e-4), (6.7e-4, 1.9e-3, 6.5e-4), (9.3e-4, 8.3e-4, 2.1e-3))
 GAP, EVALUATIONS = 1e-8, 60
@@ -61,7 +62,7 @@ def measure(game: Game, profile: np.ndarray, repeats: int) -> tuple[float, float
 def gradient_runs(game: Game, found: Equilibrium, budget: int) -> Iterator[tuple[str, float]]:
     """The certified gaps of the papers' dynamics after `budget` evaluations."""
     strength, bound = curvature(game, found.profile)
-    near, ones = opening(game), np.ones(game.owners)
+    near, ones = opening(OneGame(game))[0], np.ones(game.owners)
     proven = step_size(strength, bound, game.owners)
     longest = 1.0 / float(np.max(np.abs(game.jacobian(near)).sum(axis=1)))
     runs = (("step 10, start 1", ones, 10.0), ("step of Theorem 3.2", near, proven), ("longest step", near, longest))
@@ -73,7 +74,7 @@ def gradient_runs(game: Game, found: Equilibrium, budget: int) -> Iterator[tuple
 def needed(game: Game, found: Equilibrium) -> int:
     """The iterations that Theorem 3.2 asks for, with its constants taken at the equilibrium alone."""
     strength, bound = curvature(game, found.profile)
-    start = opening(game)
+    start = opening(OneGame(game))[0]
     norm = float(np.linalg.norm(direction(game, start, step_size(strength, bound, game.owners))))
     return iteration_bound(strength, bound, game.owners, norm, 1e-3 * norm)
 

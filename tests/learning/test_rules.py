@@ -462,6 +462,8 @@ def test_rules_that_reckon_with_plain_descent_want_it() -> None:
         (lambda: Recipe(rule="krum"), "rule must be a Rule, got 'krum'; give an object"),
         (lambda: FedAvg(rate=0.0), "rate must be a positive number"),
         (lambda: FedProx(-1.0), "strength must be zero or a positive number"),
+        (lambda: FedProx(1e300), "strength must be a single number up to 1e"),
+        (lambda: FedAvg(rate=1e38), "rate must be a single number up to 1e"),
         (lambda: FedAdam(betas=(0.9, 1.0)), "betas must be two numbers"),
         (lambda: FedAdam(inner="fed_avg"), "inner must be a Rule"),
         (lambda: Scaffold(Krum()), "averaging must be a FedAvg"),

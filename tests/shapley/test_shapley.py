@@ -15,6 +15,7 @@ from fedabm.games.accuracy.pac_bound import PacBound
 from fedabm.games.accuracy.random_coverage import RandomCoverage
 from fedabm.games.accuracy.random_discovery import RandomDiscovery
 from fedabm.shapley import choose_method, shapley, shapley_curves, shapley_jacobian, shapley_marginals
+from fedabm.shapley.enumeration import EveryCoalition
 
 seeds = st.integers(0, 2**32 - 1)
 quick = settings(deadline=None, max_examples=40)
@@ -309,3 +310,18 @@ def test_no_warnings_at_the_edges():
                 assert np.all(np.isfinite(shapley(accuracy, profile)))
                 assert np.all(np.isfinite(shapley_marginals(accuracy, profile)))
                 assert np.all(np.isfinite(shapley_jacobian(accuracy, profile)))
+
+
+def test_who_is_in_a_coalition_is_asked_once_per_owner_however_many_contributions_are_tried(monkeypatch):
+    """And the answers do not depend on what is asked together."""
+    asked = []
+    before = EveryCoalition.before
+    monkeypatch.setattr(EveryCoalition, "before", lambda self, rows: asked.append(len(rows)) or before(self, rows))
+    accuracy = Custom(lambda s: np.tanh(s.sum(axis=1, keepdims=True)) + 0.1 * s, monotone=True)
+    curves = shapley_curves(accuracy, np.array([0.3, 0.5, 0.1]))
+    rows, tried = np.tile(np.arange(3), 20), np.linspace(0.0, 2.0, 60)
+    asked.clear()
+    together = curves.take(rows).value(tried)
+    assert asked == [3]
+    alone = [curves.take(rows[k : k + 1]).value(tried[k : k + 1])[0] for k in range(60)]
+    np.testing.assert_array_equal(together, alone)

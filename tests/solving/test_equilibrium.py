@@ -20,9 +20,12 @@ from fedabm.mechanisms import (
 )
 from fedabm.solving.equilibrium import METHODS, solve
 from fedabm.solving.game import Game
-from fedabm.solving.linear_model import linearise
-from fedabm.solving.newton import interior_point, newton
+from fedabm.solving.interior_point import interior_point
+from fedabm.solving.jacobian import by_differences
+from fedabm.solving.linear_model import Matrices, MatrixFree, linearise
+from fedabm.solving.newton import newton
 from fedabm.solving.several import equilibria
+from fedabm.solving.table import OneGame
 
 TWO = ([0.1, 0.25], 100)
 
@@ -237,27 +240,30 @@ def test_known_jacobians_match_differences(mechanism: object) -> None:
     profile = np.array([0.5, 1.0, 2.0, 3.0])
     known = game.known_jacobian(profile)
     assert known is not None
-    assert known == pytest.approx(game._differences(profile), rel=1e-3, abs=1e-6)
+    assert known == pytest.approx(by_differences(game.slopes, profile, 3.0), rel=1e-3, abs=1e-6)
 
 
 def test_matrix_free_model_matches_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     game = Game(PowerLaw(), stack([Quadratic(0.1), Linear(0.2), Quadratic(0.3)]), 10, NoPayments())
-    profile, rows, weight = np.array([0.5, 1.0, 2.0]), np.arange(3), np.full(3, 0.1)
-    pull = np.array([1.0, -2.0, 0.5])
-    dense = linearise(game, profile, game.slopes(profile))
+    table, profile, weight = OneGame(game), np.array([[0.5, 1.0, 2.0]]), np.full((1, 3), 0.1)
+    pull = np.array([[1.0, -2.0, 0.5]])
+    dense = linearise(table, profile, table.slopes(profile))
     monkeypatch.setattr("fedabm.solving.linear_model.DENSE", 0)
-    free = linearise(game, profile, game.slopes(profile))
-    assert dense.matrix is not None
-    assert free.matrix is None
+    free = linearise(table, profile, table.slopes(profile))
+    assert isinstance(dense, Matrices)
+    assert isinstance(free, MatrixFree)
     assert free.diagonal == pytest.approx(dense.diagonal, rel=1e-4)
-    assert free.solve(rows, weight, pull) == pytest.approx(dense.solve(rows, weight, pull), rel=1e-3)
+    for moving in ([[True, True, True]], [[True, False, True]], [[False, False, False]]):
+        some = np.array(moving)
+        assert free.solve(some, weight, pull) == pytest.approx(dense.solve(some, weight, pull), rel=1e-3)
 
 
 def test_both_newton_methods_agree() -> None:
     game = Game(PowerLaw(exponent=0.5), [Quadratic(0.01), Quadratic(0.05), Linear(0.9)], [100, 0.1, 100], NoPayments())
-    quick, steady = newton(game, np.ones(3) * 0.05), interior_point(game, np.ones(3) * 0.05)
-    assert quick.profile == pytest.approx(steady.profile, abs=1e-6)
-    assert game.gap(quick.profile) < 1e-12
+    table, start = OneGame(game), np.full((1, 3), 0.05)
+    quick, steady = newton(table, start), interior_point(table, start)
+    assert quick.profiles == pytest.approx(steady.profiles, abs=1e-6)
+    assert game.gap(quick.profiles[0]) < 1e-12
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,13 @@ import pytest
 
 import fedabm
 from fedabm import Game, solve
-from fedabm.games.accuracy import Custom, GroupWeighted, PacBound, PowerLaw
+from fedabm.games.accuracy import Custom, GroupWeighted, PacBound, PowerLaw, RandomCoverage
 from fedabm.games.best import best_response
 from fedabm.games.costs import Linear
 from fedabm.games.individual import individual_optimum
-from fedabm.games.intervals import Limits, prove
+from fedabm.games.intervals import Limits, _split, prove
 from fedabm.mechanisms import (
+    BanzhafShare,
     CostSharing,
     NoPayments,
     PartialReciprocity,
@@ -21,6 +22,8 @@ from fedabm.mechanisms import (
 )
 from fedabm.mechanisms.value_shaping import shaped_equilibrium
 from fedabm.shapley import shapley
+from fedabm.solving import equilibrium
+from fedabm.solving.clock import TimeUp
 
 SCREENING = Screening(low=0.1, high=0.25, probability_low=0.5)
 
@@ -94,7 +97,8 @@ def s_shaped(s):
     return 1.0 / (1.0 + np.exp(-12.0 * (total / 10.0 - 0.3)))
 
 
-def test_what_takes_long_to_prove_is_proven_once(monkeypatch):
+@pytest.mark.parametrize("rule", [ShapleyShare(), PartialReciprocity(0.5), BanzhafShare()])
+def test_what_takes_long_to_prove_is_proven_once(rule, monkeypatch):
     """S-shaped accuracies: first it is looked whether anybody gains, and the last digits are found before the proof."""
     proofs = []
 
@@ -103,10 +107,22 @@ def test_what_takes_long_to_prove_is_proven_once(monkeypatch):
         return prove(*given, **named)
 
     monkeypatch.setattr("fedabm.games.best.prove", counted)
-    found = solve(Game(Custom(s_shaped, monotone=True), [0.02, 0.05, 0.09], 8.0, ShapleyShare()))
+    found = solve(Game(Custom(s_shaped, monotone=True), [0.02, 0.05, 0.09], 8.0, rule))
     assert found.converged
     assert np.any((found.profile > 0.1) & (found.profile < 7.9))
     assert sum(budget > 0 for budget in proofs) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_proportional_shapley_on_random_coverage_with_six_owners_is_proven_in_few_intervals(seed, monkeypatch):
+    """It took 20 seconds: a bound on the intervals that are cut, since seconds depend on the machine."""
+    cut = []
+    monkeypatch.setattr("fedabm.games.intervals._split", lambda *given: cut.append(given[3].sum()) or _split(*given))
+    rng = np.random.default_rng(seed)
+    accuracy = RandomCoverage(rng.uniform(0.01, 0.5, (6, 4)))
+    found = solve(Game(accuracy, rng.uniform(0.01, 0.1, 6), 20.0, ProportionalShapley(0.8)))
+    assert found.converged
+    assert 0 < sum(cut) < 2**19
 
 
 def test_when_time_is_up_it_says_what_was_reached():
@@ -116,6 +132,16 @@ def test_when_time_is_up_it_says_what_was_reached():
     assert found.verdict == "open"
     assert np.isfinite(found.gap)
     assert 0 < found.gain <= found.gap
+
+
+def test_what_a_search_has_reached_is_told_though_time_was_up_before_anybody_looked_at_it(monkeypatch):
+    def too_late(*_):
+        raise TimeUp
+
+    monkeypatch.setattr(equilibrium, "_first_proof", too_late)
+    found = solve(Game(Custom(s_shaped, monotone=True), [0.02, 0.05, 0.09], 8.0, ShapleyShare()))
+    assert found.method == "sequential best response"
+    assert found.gain <= 1e-9
 
 
 def test_proportional_shapley_among_groups_against_the_shares_themselves():

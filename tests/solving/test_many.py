@@ -10,6 +10,9 @@ from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import PowerCost
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, ShapleyShare, TullockContest
 from fedabm.solving import many
+from fedabm.solving.jacobian import by_differences
+from fedabm.solving.newton import Ends
+from fedabm.solving.table import Alike
 
 RULES = [NoPayments(), ContributionSubsidy(0.002), CostSharing(0.3)]
 
@@ -118,17 +121,18 @@ def test_a_game_that_fails_does_not_stop_the_others():
 def test_what_no_method_certifies_together_is_solved_alone(monkeypatch):
     games = drawn(1, NoPayments())
     wanted = [solve(game).profile for game in games]
-    monkeypatch.setattr(many, "_newton", lambda table, start, limit=60: (start, np.zeros(len(start), dtype=int)))
-    monkeypatch.setattr(many, "_interior_point", many._newton)
+    monkeypatch.setattr(many, "newton", lambda table, start: Ends.at(start))
+    monkeypatch.setattr(many, "_interior_point", many.newton)
     for found, profile in zip(solve_many(games), wanted, strict=True):
         np.testing.assert_array_equal(found.profile, profile)
 
 
 def test_exact_jacobians_are_those_by_differences():
     for rule in RULES:
-        table = many._Table.of(drawn(1, rule))
+        table = Alike.of(drawn(1, rule))
         profiles = 0.3 * table.capacities
-        np.testing.assert_allclose(table.jacobians(profiles), table._differences(profiles), rtol=2e-4, atol=1e-8)
+        differences = by_differences(table.slopes, profiles, table.typical(profiles))
+        np.testing.assert_allclose(table.known_jacobians(profiles), differences, rtol=2e-4, atol=1e-8)
 
 
 @pytest.mark.parametrize("games", [[], [1], "games"])

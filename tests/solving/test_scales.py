@@ -18,9 +18,12 @@ from fedabm.mechanisms import (
     ValueShaping,
 )
 from fedabm.solving import dynamics, search
+from fedabm.solving.candidates import path_of
 from fedabm.solving.game import Game
-from fedabm.solving.newton import interior_point, newton
+from fedabm.solving.interior_point import interior_point
+from fedabm.solving.newton import newton
 from fedabm.solving.several import solve_all
+from fedabm.solving.table import OneGame
 
 #: about 1e-10 to 1e8; powers of four, so that products and roots are exact
 UNITS = st.sampled_from([4.0**power for power in range(-17, 14)])
@@ -49,7 +52,11 @@ def test_best_responses_in_turn_are_the_same_to_the_last_bit_in_any_unit_of_data
 @given(UNITS, st.integers(0, 2**31), st.sampled_from(RULES))
 def test_all_methods_take_as_long_in_any_unit_of_data(unit, seed, rule):
     """Shares are integrals over nodes that depend on the unit, so up to rounding."""
-    for follow in (search.damped, newton, interior_point):
+
+    def alone(method):
+        return lambda game, start: path_of(method(OneGame(game), start[None]), "one game")
+
+    for follow in (search.damped, alone(newton), alone(interior_point)):
         (game, start), (other, there) = (in_units(one, seed, rule) for one in (1.0, unit))
         usual, found = follow(game, start), follow(other, there)
         assert abs(found.iterations - usual.iterations) <= 2 + 0.2 * usual.iterations

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from torch import Tensor
 
-from fedabm.common.errors import check_kind, check_positive
+from fedabm.common.errors import LARGEST_RATE, check_kind, check_number
 from fedabm.learning.engine.training import Proximal
 from fedabm.learning.rules.base import Local, Mean, Memory, Received, Rule, Step
 from fedabm.learning.rules.fed_avg import FedAvg
@@ -25,7 +25,7 @@ class FedProx(Rule):
     inner: Rule = field(default_factory=FedAvg)
 
     def __post_init__(self) -> None:
-        check_positive("strength", self.strength, zero=True)
+        check_number("strength", self.strength, zero=True, most=LARGEST_RATE)
         check_kind("inner", self.inner, Rule)
 
     @property

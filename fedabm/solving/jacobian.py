@@ -1,0 +1,42 @@
+"""How owners' slopes change with everybody's contributions: J_ij = d^2 u_i / d s_i d s_j.
+
+Profiles are (owners,) or (games, owners), Jacobians have one axis of owners more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.costs import Cost
+from fedabm.games.curves import Array
+from fedabm.mechanisms.base import Mechanism, on_diagonal
+from fedabm.views import Reports
+
+__all__ = ["by_differences", "known"]
+
+
+def known(rule: Mechanism, accuracy: Accuracy, reports: Reports, costs: Cost, capacities: Array) -> Array | None:
+    """The Jacobian if the mechanism knows it."""
+    benefit = rule.jacobian(accuracy, reports)
+    # c'' may be infinite at zero (exponents below two); just above zero it is only large.
+    curvature = costs.curvature(np.maximum(reports.contribution, 1e-9 * capacities))
+    return None if benefit is None else benefit - on_diagonal(curvature)
+
+
+def by_differences(slopes: Callable[[Array], Array], profile: Array, typical: Array | float) -> Array:
+    """Column by column; a column is another profile, so this loops over owners.
+
+    `typical` says how large contributions are.  Where slopes are infinite on both sides there is no derivative: nan.
+    """
+    step = 1e-6 * np.maximum(1e-3 * np.asarray(typical)[..., None], np.abs(profile))
+    low, high = np.maximum(profile - step, 0.0), profile + step
+    columns = []
+    for owner in range(profile.shape[-1]):
+        above, below = profile.copy(), profile.copy()
+        above[..., owner], below[..., owner] = high[..., owner], low[..., owner]
+        with np.errstate(invalid="ignore"):
+            columns.append((slopes(above) - slopes(below)) / (high - low)[..., owner, None])
+    return np.stack(columns, axis=-1)

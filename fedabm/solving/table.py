@@ -1,0 +1,137 @@
+"""Games as a table: what Newton's methods ask of one game, or of many at once.
+
+Profiles are (games, owners).  Curves and costs have one row per owner, one game after the other, so that the curves of
+one game are those of a table of one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fedabm.common.arrays import Array, Places
+from fedabm.games.costs import Cost, PowerCost
+from fedabm.games.offers import Offers
+from fedabm.solving import jacobian
+from fedabm.solving.game import Game
+from fedabm.views import Reports
+
+__all__ = ["Alike", "OneGame", "Table"]
+
+
+class Table(ABC):
+    """Games with the same number of owners."""
+
+    #: (games, owners)
+    capacities: Array
+    #: of all owners, one game after the other
+    costs: Cost
+
+    @abstractmethod
+    def take(self, games: Places) -> Table:
+        """Some of the games."""
+
+    @abstractmethod
+    def offers(self, profiles: Array) -> Offers:
+        """The curves that owners face, one game after the other."""
+
+    @abstractmethod
+    def known_jacobians(self, profiles: Array) -> Array | None:
+        """d^2 u_i / d s_i d s_j, (games, owners, owners), where the mechanism knows it."""
+
+    def slopes(self, profiles: Array) -> Array:
+        """d u_i / d s_i in every game."""
+        x = profiles.ravel()
+        return (self.offers(profiles).benefit.slope(x) - self.costs.slope(x)).reshape(profiles.shape)
+
+    def cost_slopes(self, profiles: Array) -> Array:
+        """d c_i / d s_i in every game."""
+        return self.costs.slope(profiles.ravel()).reshape(profiles.shape)
+
+    def typical(self, profiles: Array) -> Array:
+        """How large contributions are in every game, as `Game.typical` has it."""
+        largest = profiles.max(axis=1)
+        return np.where(largest > 0, largest, np.minimum(1.0, self.capacities.min(axis=1)))
+
+    def jacobians(self, profiles: Array) -> Array:
+        """The same where nobody knows it: by differences of the slopes."""
+        exact = self.known_jacobians(profiles)
+        return jacobian.by_differences(self.slopes, profiles, self.typical(profiles)) if exact is None else exact
+
+
+@dataclass(frozen=True)
+class OneGame(Table):
+    """A table of one game, of any kind."""
+
+    game: Game
+
+    @property
+    def capacities(self) -> Array:  # type: ignore[override]
+        """Its only row."""
+        return self.game.capacities[None]
+
+    @property
+    def costs(self) -> Cost:  # type: ignore[override]
+        """The owners' costs."""
+        return self.game.costs
+
+    def take(self, games: Places) -> OneGame:
+        """The game itself: there is nothing to choose."""
+        return self
+
+    def offers(self, profiles: Array) -> Offers:
+        """The curves that owners face."""
+        return self.game.offers(profiles[0])
+
+    def known_jacobians(self, profiles: Array) -> Array | None:
+        """That of the game."""
+        exact = self.game.known_jacobian(profiles[0])
+        return None if exact is None else exact[None]
+
+
+@dataclass(frozen=True)
+class Alike(Table):
+    """Games that share mechanism and accuracy, where these take tables (`stacks`), with power costs in tables too."""
+
+    like: Game
+    cost_table: PowerCost
+    capacities: Array
+
+    @classmethod
+    def of(cls, games: Sequence[Game]) -> Alike:
+        """One row per game."""
+        columns = zip(*(game.costs.columns for game in games), strict=True)
+        costs = PowerCost(
+            *(np.array([np.broadcast_to(part, games[0].owners) for part in column]) for column in columns)
+        )
+        return cls(games[0], costs, np.array([game.capacities for game in games]))
+
+    @cached_property
+    def costs(self) -> PowerCost:  # type: ignore[override]
+        """The costs of all owners, one game after the other."""
+        return PowerCost(*(column.ravel() for column in self.cost_table.columns))
+
+    def take(self, games: Places) -> Alike:
+        """Some of the games."""
+        costs = PowerCost(*(column[games] for column in self.cost_table.columns))
+        return Alike(self.like, costs, self.capacities[games])
+
+    def reports(self, profiles: Array) -> Reports:
+        """What all owners of all games report."""
+        asked = self.like.mechanism.asks_cost
+        return Reports(profiles, self.capacities, self.cost_table if asked else None)
+
+    def offers(self, profiles: Array) -> Offers:
+        """The curves that owners face, one game after the other."""
+        places: Any = np.unravel_index(np.arange(profiles.size), profiles.shape)
+        return self.like.mechanism.offers(self.like.accuracy, self.reports(profiles)).take(places)
+
+    def known_jacobians(self, profiles: Array) -> Array | None:
+        """Those that the mechanism knows."""
+        facts = self.like.mechanism, self.like.accuracy, self.reports(profiles)
+        return jacobian.known(*facts, self.cost_table, self.capacities)
