@@ -9,6 +9,7 @@ import pytest
 
 from fedabm.papers.ipfl2025.evidence import Evidence, utilities
 from fedabm.papers.ipfl2025.judges import (
+    at_length,
     attacked,
     best_of_all,
     improved,
@@ -68,6 +69,16 @@ def test_figure_2_needs_the_highest_utility_and_comparable_accuracy(
     ahead = f"ahead of FedAMP by {100 * (accuracy - 0.6):+.2f} points and {utility - 1:+.4g} in utility"
     assert ahead in found.ours
     assert (verdict in ("not run here", "undecided")) == ("at the paper's size: fedabm run x" in found.reason)
+
+
+def test_a_longer_run_stands_beside_figure_2_and_decides_nothing() -> None:
+    short = comparison(4.0, 0.68)
+    rows = pd.DataFrame({"label": ["Local", "iPFL"], "accuracy": [0.70, 0.74], "seeds": 1})
+    longer = {"summary": rows, "rounds": pd.DataFrame({"step": [24, 25]})}
+    chosen = {"evidence": LARGE, "part": "Cluster", "owners": 9}
+    found, alone = at_length(short, longer, **chosen), at_length(short, **chosen)
+    assert found.ours.endswith("after 25 rounds, 1 seed: iPFL 74, alone 70 (+4.0 points)")
+    assert (found.verdict, found.reason) == (alone.verdict, alone.reason) == ("undecided", alone.reason)
 
 
 def test_highest_means_highest_in_every_seed() -> None:

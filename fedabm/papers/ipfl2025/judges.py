@@ -6,6 +6,8 @@ highest in every seed, "better" beyond the spread over seeds, and a lie or an at
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -14,7 +16,7 @@ from fedabm.papers.ledger.rows import Finding
 from fedabm.papers.ledger.training import Tables, seeds
 from fedabm.papers.presets import half_width, more_seeds
 
-__all__ = ["attacked", "best_of_all", "improved", "inclusive", "languages", "lying", "rational"]
+__all__ = ["at_length", "attacked", "best_of_all", "improved", "inclusive", "languages", "lying", "rational"]
 
 #: how many points of accuracy count as comparable
 _COMPARABLE = 1.0
@@ -47,6 +49,24 @@ def best_of_all(found: Tables, evidence: Evidence, part: str, owners: int) -> Fi
         criterion += f"; {words}{_unsettled(others)}"
     chosen = {"moved": own.get("moved", 0.0), "by_accuracy": richest, "within": within}
     return evidence.verdict(ours, richest and close, criterion, **chosen)
+
+
+def at_length(found: Tables, longer: Tables | None = None, *, evidence: Evidence, part: str, owners: int) -> Finding:
+    """Figure 2, and beside it the market and training alone with the paper's local steps, for more of its rounds.
+
+    It tells whether what accuracies lack after a few short rounds is a matter of their stage; it decides nothing.
+    """
+    finding = best_of_all(found, evidence, part, owners)
+    if longer is None:
+        return finding
+    rows, rounds = longer["summary"].set_index("label"), int(longer["rounds"]["step"].max())
+    own, alone = rows.loc["iPFL"], rows.loc["Local"]
+    points = 100 * (own["accuracy"] - alone["accuracy"])
+    words = (
+        f"with the paper's local steps, after {rounds} rounds, {seeds(own)}: iPFL {_spread(own, 'accuracy', 100)}, "
+        f"alone {_spread(alone, 'accuracy', 100)} ({points:+.1f} points)"
+    )
+    return replace(finding, ours=f"{finding.ours}; {words}")
 
 
 def _unsettled(others: pd.DataFrame) -> str:
