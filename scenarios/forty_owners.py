@@ -225,7 +225,7 @@ def _lie(panel: Axes, found: Finding, most: float) -> None:
 
 def _told(found: Finding) -> str:
     """A lie without whose it is."""
-    return found.words.split(maxsplit=2)[2] if found.gain > 1e-9 else "no lie pays"
+    return found.words.removeprefix(f"owner {found.owner} ") if found.gain > 1e-9 else "no lie pays"
 
 
 def _lines(panel: Axes, owners: pd.DataFrame, column: str, looks: dict[str, Look]) -> None:
