@@ -25,7 +25,7 @@ from fedabm.analysis.cycles import best_response_cycle
 from fedabm.analysis.distributions import accuracy_utility, utility_distribution
 from fedabm.analysis.heat import gain_table, heat_map, heat_maps, heat_table
 from fedabm.analysis.looks import kind_of, mechanism_looks, strategy_colours, strategy_looks
-from fedabm.analysis.networks import collaboration_graph, money_graph
+from fedabm.analysis.networks import collaboration_graph, money_by_strategy, money_graph
 from fedabm.analysis.outcomes import against_contribution, mechanism_bars, welfare_against
 from fedabm.analysis.over_time import contributions_over_time, convergence
 from fedabm.analysis.rows import last_step, needed
@@ -47,6 +47,7 @@ __all__ = [
     "last_step",
     "mechanism_bars",
     "mechanism_looks",
+    "money_by_strategy",
     "money_graph",
     "of_runs",
     "offer_frame",

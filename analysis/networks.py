@@ -18,23 +18,68 @@ from fedabm.games.curves import Array
 from fedabm.results.frames import shorten
 from fedabm.simulation.ledger import import_graph, payment_graph
 
-__all__ = ["collaboration_graph", "money_graph"]
+__all__ = ["collaboration_graph", "money_by_strategy", "money_graph"]
 
 _SERVER = Look("#333333", "h", "", "")
 _PLAIN = Look("#0173b2", "o", "", "")
 
 
 def money_graph(
-    transfers: pd.DataFrame, owners: pd.DataFrame | None = None, most: int = 24, ax: Axes | None = None
+    transfers: pd.DataFrame,
+    owners: pd.DataFrame | None = None,
+    most: int = 24,
+    ax: Axes | None = None,
+    heaviest: float | None = None,
 ) -> Axes:
     """Arrows from payer to payee over all recorded steps; the wider, the more money.
 
     `owners` of the same run gives everybody a place and the look of its strategy.  Of more than `most` owners those
-    who move most money are shown.
+    who move most money are shown.  An arrow of `heaviest` is the widest, by default the largest one; give the same to
+    several panels to compare them.
     """
     needed(transfers, "transfers", ["run", "step", "payer", "payee", "amount", "reason"])
     graph = payment_graph(transfers)
-    return _draw(graph, "amount", owners, most, ax, "money: arrows run from payer to payee", "paid")
+    return _draw(graph, "amount", owners, most, ax, "money: arrows run from payer to payee", "paid", heaviest)
+
+
+def money_by_strategy(owners: pd.DataFrame, heaviest: float | None = None, ax: Axes | None = None) -> Axes:
+    """Arrows between the server and the owners of each strategy: the money of a step; numbers: what one owner receives.
+
+    Means over the steps of the frame.  An arrow of `heaviest` is the widest, by default the largest one.
+    """
+    needed(owners, "owners", ["step", "owner", "strategy", "payment"])
+    ax = new_panel(ax, 5.6, 5.2)
+    ax.set_axis_off()
+    count = numbers(owners=owners["owner"].nunique())
+    ax.set_title(f"money of a step, and what an owner receives\n{count}", fontsize="medium")
+    if owners.empty:
+        nothing_to_show(ax, "", "")
+        return ax
+    groups = owners.groupby(owners["strategy"].astype(str), sort=True)["payment"]
+    sums = groups.sum() / owners["step"].nunique()
+    looks = strategy_looks(sums.index)
+    _spokes(ax, sums, heaviest or float(sums.abs().max()), looks | {"server": _SERVER})
+    for name, mean in groups.mean().items():
+        _figure_beside(ax, float(mean), _circle(list(sums.index))[name])
+    _legend(ax, looks, 0.0, "")
+    ax.set(xlim=(-1.6, 1.6), ylim=(-1.35, 1.35), aspect="equal")
+    return ax
+
+
+def _spokes(ax: Axes, sums: pd.Series, heaviest: float, looks: Mapping[str, Look]) -> None:
+    """An arrow from those who pay to the server, or from the server to those who are paid."""
+    places = {**_circle(list(sums.index)), "server": (0.0, 0.0)}
+    for name, place in places.items():
+        look, face = looks[name], looks[name].colour if sums.get(name, 1.0) else "white"
+        ax.scatter(*place, s=110, marker=look.marker, color=[face], edgecolor=[look.colour], zorder=2)
+    for name, amount in sums[sums.abs() > 1e-9 * heaviest].items():
+        payer, payee = (name, "server") if amount < 0 else ("server", name)
+        _arrow(ax, places[payer], places[payee], looks[payer].colour, min(abs(amount) / heaviest, 1.0))
+
+
+def _figure_beside(ax: Axes, amount: float, place: tuple[float, float]) -> None:
+    text = f"{amount:+.2f}" if abs(amount) >= 0.005 else "0"
+    ax.text(1.42 * place[0], 1.24 * place[1], text, ha="center", va="center", fontsize="small")
 
 
 def collaboration_graph(
@@ -59,7 +104,14 @@ def collaboration_graph(
 
 
 def _draw(
-    graph: nx.DiGraph, weight: str, owners: pd.DataFrame | None, most: int, ax: Axes | None, words: str, verb: str
+    graph: nx.DiGraph,
+    weight: str,
+    owners: pd.DataFrame | None,
+    most: int,
+    ax: Axes | None,
+    words: str,
+    verb: str,
+    heaviest: float | None = None,
 ) -> Axes:
     check_whole("most", most)
     ax = new_panel(ax, 5.6, 5.2)
@@ -74,13 +126,14 @@ def _draw(
     places, names = _places(part, shown), _strategies(owners, shown)
     by_name = strategy_looks(dict.fromkeys(names.values()))
     looks = {node: by_name.get(names.get(node, ""), _PLAIN) for node in shown} | {"server": _SERVER}
-    heaviest = max((value for *_, value in part.edges(data=weight)), default=1.0)
+    heaviest = heaviest or max((value for *_, value in part.edges(data=weight)), default=1.0)
     for giver, taker, value in sorted(part.edges(data=weight), key=lambda edge: edge[2]):
-        _arrow(ax, places[giver], places[taker], looks[giver].colour, value / heaviest)
+        _arrow(ax, places[giver], places[taker], looks[giver].colour, min(value / heaviest, 1.0))
     text_of = {} if owners is None else {f"owner {n}": shorten(name, 18) for n, name in called(owners).items()}
     for node, place in places.items():
         text = text_of.get(node, node.split()[-1])
-        _node(ax, text, place, looks[node], alone=node not in part or not part.degree(node))
+        outside = _between(len(shown)) if node == "server" else (place[0] * 1.13, place[1] * 1.13)
+        _node(ax, text, place, looks[node], outside, alone=node not in part or not part.degree(node))
     left = f", {len(shown)} largest shown" if len(shown) < len(known) else ""
     ax.set_title(f"{words}\n{numbers(owners=len(known))}, {graph.number_of_edges()} arrows{left}", fontsize="medium")
     _legend(ax, by_name, heaviest if part.number_of_edges() else 0.0, verb)
@@ -103,10 +156,14 @@ def _largest(graph: nx.DiGraph, known: list[str], weight: str, most: int) -> lis
 
 
 def _places(part: nx.DiGraph, shown: list[str]) -> dict[str, tuple[float, float]]:
-    """Owners on a circle from the top on, the server in the middle."""
+    """Owners on a circle, the server in the middle."""
+    return _circle(shown) | ({"server": (0.0, 0.0)} if "server" in part else {})
+
+
+def _circle(shown: list[str]) -> dict[str, tuple[float, float]]:
+    """Places on a circle, from the top on."""
     angles = np.pi / 2 - 2 * np.pi * np.arange(len(shown)) / max(len(shown), 1)
-    places = {node: (float(np.cos(a)), float(np.sin(a))) for node, a in zip(shown, angles, strict=True)}
-    return places | ({"server": (0.0, 0.0)} if "server" in part else {})
+    return {node: (float(np.cos(a)), float(np.sin(a))) for node, a in zip(shown, angles, strict=True)}
 
 
 def _strategies(owners: pd.DataFrame | None, shown: list[str]) -> dict[str, str]:
@@ -134,14 +191,21 @@ def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], colou
     )
 
 
-def _node(ax: Axes, text: str, place: tuple[float, float], look: Look, alone: bool) -> None:
+def _between(owners: int) -> tuple[float, float]:
+    """Beside the middle, between the arrows of the first two owners."""
+    angle = np.pi / 2 - np.pi / max(owners, 1)
+    return 0.16 * float(np.cos(angle)), 0.16 * float(np.sin(angle))
+
+
+def _node(
+    ax: Axes, text: str, place: tuple[float, float], look: Look, outside: tuple[float, float], *, alone: bool
+) -> None:
     """A marker with the owner's name or number; hollow if it has no arrow."""
     face = "white" if alone else look.colour
     ax.scatter(*place, s=230, marker=look.marker, color=[face], edgecolor=[look.colour], linewidth=1.6, zorder=2)
-    centre = place == (0.0, 0.0)
-    outside = (0.0, -0.13) if centre else (place[0] * 1.13, place[1] * 1.13)
     box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
     side = "center" if abs(place[0]) < 0.3 or len(text) < 4 else "left" if place[0] > 0 else "right"
+    side = "left" if place == (0.0, 0.0) else side
     ax.text(*outside, text, ha=side, va="center", fontsize="small", bbox=box, zorder=3)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,10 +22,12 @@ from matplotlib.figure import Figure
 from fedabm import Frames, Game, Scenario, population
 from fedabm.analysis.figures import strategy_looks
 from fedabm.analysis.looks import Look
+from fedabm.analysis.networks import money_by_strategy
 from fedabm.audit.deviations import Limits
 from fedabm.audit.search import Effort, Finding, best_lies
 from fedabm.audit.stage import Stage
 from fedabm.cli import run_script
+from fedabm.cli.run import command_word
 from fedabm.common.errors import check_count
 from fedabm.common.random import generator
 from fedabm.data.datasets import load
@@ -65,11 +68,22 @@ def run(study: Study, owners: int = 40, rounds: int = 60, rate: float = 0.004, o
         label: _best_lie(Game(curve, costs, data.capacities.astype(float), rule), overstatement)
         for label, rule in _rules(rate).items()
     }
-    study.table(_lies(lies), "The best lie against each rule, if all others are truthful", "lies")
+    study.table(_lies(lies), "What the best lie of one owner brings, all others being truthful", "lies")
     study.picture(_figure(frames, lies), "forty_owners")
-    study.note(
-        "A rule works if free-riders have less than those who give, and liars no more than their truthful neighbours.\n"
-        "Next: fedabm list (all studies), fedabm init (one of your own), fedabm audit (what is the best lie?)."
+    study.note(_next_steps())
+
+
+def _next_steps() -> str:
+    """How to read the tables, and what to try next."""
+    word = command_word()
+    return (
+        "at most: proven, no lie brings more; empty: found by search, nothing is proven.\n"
+        "A rule works if free-riders have less than givers, and lies bring nothing.\n\n"
+        "What next:\n"
+        f"  {word} list                      all studies, with the question of each\n"
+        f"  {word} init                      writes study.toml, a study of your own\n"
+        f"  {word} run study.toml            runs it\n"
+        f"  {word} league --quick            all rules against all kinds of lies"
     )
 
 
@@ -141,7 +155,7 @@ def _lies(lies: dict[str, Finding]) -> pd.DataFrame:
             "honest": one.honest,
             "lying": one.honest + one.gain,
             "at most": one.honest + one.bound if one.certified else np.nan,
-            "how": one.words,
+            "how": _told(one),
         }
         for label, one in lies.items()
     ]
@@ -149,35 +163,69 @@ def _lies(lies: dict[str, Finding]) -> pd.DataFrame:
 
 
 def _figure(frames: Frames, lies: dict[str, Finding]) -> Figure:
-    """A column per rule: who gives, who gains, who is paid, and what the best lie brings."""
+    """A column per rule: who gives, who gains, who pays whom, and what the best lie brings."""
     looks = strategy_looks(sorted(frames.owners["strategy"].astype(str).unique()))
     with sns.axes_style("whitegrid"), sns.plotting_context("paper"):
-        figure = Figure(figsize=(12, 9.2), layout="constrained")
-        rows = figure.subplots(4, len(frames.runs), sharey="row", gridspec_kw={"height_ratios": [1, 1, 1, 0.45]})
+        figure = Figure(figsize=(12, 10), layout="constrained")
+        rows = figure.subplots(4, len(frames.runs), sharey="row", gridspec_kw={"height_ratios": [1, 1, 1.05, 0.4]})
     owners = frames.owners.assign(share=frames.owners["contribution"] / frames.owners["capacity"])
     late = _late(frames)
+    heaviest = _heaviest(late)
     for panels, run in zip(rows.T, frames.runs.itertuples(), strict=True):
-        mine = owners[owners["run"] == run.run]
+        mine, last = owners[owners["run"] == run.run], late[late["run"] == run.run]
+        panels[0].set_title(f"{run.label}\n", fontweight="bold", fontsize="x-large")
+        panels[0].text(0.5, 1.03, _outcome(last), ha="center", transform=panels[0].transAxes)
         _lines(panels[0], mine, "share", looks)
         _lines(panels[1], mine, "utility", looks)
-        _payments(panels[2], late[late["run"] == run.run], looks)
-        _lie(panels[3], lies[run.label])
-        panels[0].set_title(run.label, fontweight="bold")
-        panels[1].set_xlabel("round")
-        panels[2].set_xlabel("payment to an owner in a round\n(below 0: it pays)")
+        panels[1].set_xlabel("round (means of ten)")
+        money_by_strategy(last, heaviest, panels[2]).get_legend().remove()
+        panels[2].set_title(_money(last), fontsize="medium")
+        _lie(panels[3], lies[run.label], max(one.honest + one.gain for one in lies.values()))
     rows[0, 0].set_ylabel("share of its data\nthat an owner gives")
-    rows[1, 0].set_ylabel("utility of an owner\n(mean of ten rounds)")
+    rows[1, 0].set_ylabel("utility of an owner")
+    rows[3, 0].set_yticks([0, 1], ["honest", "best lie"])
+    rows[3, 0].invert_yaxis()
+    for letter, panel in zip("abcd", rows[:, 0], strict=True):
+        panel.text(-0.3, 1.04, letter, fontweight="bold", fontsize="x-large", transform=panel.transAxes)
+    money = rows[2, 0]
+    money.text(-0.25, 0.5, "who pays whom, and what\nan owner receives in a round", rotation=90, **_beside(money))
     figure.legend(*rows[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=6, frameon=False)
     return figure
 
 
-def _lie(panel: Axes, found: Finding) -> None:
-    """What the owner with the best lie has if it is honest, and if it lies."""
-    panel.barh(["honest", "best lie"], [found.honest, found.honest + found.gain], color=["0.7", "#cc78bc"])
-    lie = found.words.split(maxsplit=2)[2] if found.gain > 1e-9 else "no lie pays"
-    panel.set_xlabel(textwrap.fill(f"utility in equilibrium; {lie}", 38), fontsize="small")
+def _beside(panel: Axes) -> dict[str, Any]:
+    return {"ha": "center", "va": "center", "transform": panel.transAxes}
+
+
+def _outcome(late: pd.DataFrame) -> str:
+    """What the owners make of a rule together."""
+    given = late["contribution"].sum() / late["capacity"].sum()
+    return f"{given:.0%} of all data, accuracy {late['accuracy'].mean():.2f}"
+
+
+def _heaviest(late: pd.DataFrame) -> float:
+    """The most money that the owners of one strategy pay or receive in a round, under any rule."""
+    sums = late.groupby(["run", late["strategy"].astype(str)])["payment"].sum()
+    return float(sums.abs().max()) / late["step"].nunique()
+
+
+def _money(late: pd.DataFrame) -> str:
+    moved = float(late["payment"].clip(lower=0.0).sum()) / late["step"].nunique()
+    return f"{moved:.2g} changes hands in a round" if moved else "no money"
+
+
+def _lie(panel: Axes, found: Finding, most: float) -> None:
+    """What the owner with the best lie has if it is honest, and if it lies; one scale for all rules."""
+    panel.barh([0, 1], [found.honest, found.honest + found.gain], color=["0.7", "#cc78bc"])
+    panel.set_xlim(0.0, 1.05 * most)
+    panel.set_title(textwrap.fill(_told(found), 42), fontsize="small")
+    panel.set_xlabel("utility in equilibrium", fontsize="small")
     panel.grid(visible=False, axis="y")
-    panel.invert_yaxis()
+
+
+def _told(found: Finding) -> str:
+    """A lie without whose it is."""
+    return found.words.removeprefix(f"owner {found.owner} ") if found.gain > 1e-9 else "no lie pays"
 
 
 def _lines(panel: Axes, owners: pd.DataFrame, column: str, looks: dict[str, Look]) -> None:
@@ -186,16 +234,6 @@ def _lines(panel: Axes, owners: pd.DataFrame, column: str, looks: dict[str, Look
         line = owners[owners["strategy"] == name].groupby("step")[column].mean().rolling(10, min_periods=1).mean()
         style = {"color": look.colour, "marker": look.marker, "markevery": 12, "markersize": 4}
         panel.plot(line.index, line, label=_words(name), **style)
-
-
-def _payments(panel: Axes, late: pd.DataFrame, looks: dict[str, Look]) -> None:
-    """A bar per strategy: what its owners are paid."""
-    means = late.groupby(late["strategy"].astype(str))["payment"].mean()
-    panel.barh([_words(name) for name in looks], means.loc[list(looks)], color=[look.colour for look in looks.values()])
-    panel.axvline(0.0, color="0.3", linewidth=0.8)
-    panel.grid(visible=False, axis="y")
-    panel.invert_yaxis()
-    panel.set_xlim(*np.array([-1.08, 1.08]) * max(float(means.abs().max()), 0.02))
 
 
 if __name__ == "__main__":

@@ -36,6 +36,9 @@ def test_python_examples_run_in_order(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, module.__name__, module)
     for example in examples:
         exec(compile(example, "README.md", "exec"), module.__dict__)
+    first = module.__dict__["run"]
+    assert (first.status, round(first.gap, 3)) == ("at rest", 0.387)
+    assert first.population.payment.round(2).tolist() == [0.49, -0.86, 0.37]
     assert module.__dict__["found"].profile == pytest.approx([2.99839298, 1.16904814], abs=1e-8)
 
 

@@ -15,6 +15,7 @@ from fedabm.audit.kinds import Tried, skipped, try_kinds
 from fedabm.audit.search import Effort, best_lies
 from fedabm.audit.stage import Stage
 from fedabm.audit.truthfulness import about_answers, about_groups, about_kinds, about_lies
+from fedabm.common.names import brief
 from fedabm.mechanisms.base import Mechanism
 from fedabm.results.frames import shorten
 from fedabm.simulation.scenario import Scenario
@@ -131,6 +132,6 @@ def card_of(stage: Stage, limits: Limits, how: Thoroughness) -> Card:
     claims += [*about_outcome(stage, known), about_harm(stage, tried, limits)]
     claims += [about_information(stage, tried, limits, how.effort)]
     claims += [about_number(stage, limits, how.effort)] if how.fewer and stage.owners > 2 else []
-    rule, accuracy = shorten(repr(stage.mechanism)), shorten(repr(stage.accuracy))
+    rule, accuracy = shorten(brief(stage.mechanism)), shorten(brief(stage.accuracy))
     profile = tuple(stage.profile.tolist())
     return Card(rule, accuracy, stage.owners, profile, tuple(claims), tuple(tried), skipped(stage), limits)

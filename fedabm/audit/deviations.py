@@ -140,7 +140,7 @@ def in_words(stage: Stage, owner: int, deviation: Deviation) -> str:
         factor = getattr(deviation, name)
         if abs(factor - 1) > 1e-6:
             said.append(f"states {_factor(factor)} its {what}")
-    return f"owner {owner} " + (", ".join(said) if said else "tells the truth")
+    return f"{stage.who(owner)} " + (", ".join(said) if said else "tells the truth")
 
 
 def _factor(factor: float) -> str:

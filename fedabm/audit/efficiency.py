@@ -104,7 +104,7 @@ def about_harm(stage: Stage, tried: list[Tried], limits: Limits) -> Claim:
                 settled = stage.settle(told(stage, [owner], [lie])).utility
                 loss = float(np.delete(everyone - settled, owner).sum())
                 if loss > harm:
-                    harm, words = loss, f"owner {owner} contributes nothing and claims {lie.claim:.4g}"
+                    harm, words = loss, f"{stage.who(owner)} contributes nothing and claims {lie.claim:.4g}"
     share = 100.0 * harm / max(float(np.abs(everyone).sum()), 1e-12)
     said = f"{words}: the others lose {harm:.4g} ({share:.0f}% of what all have)" if harm > 0 else "none was found"
     return Claim(name, None, "found", harm, said)

@@ -36,13 +36,13 @@ def about_rationality(stage: Stage, count: int, seed: int) -> Claim:
     option = "its best model of its own data" if isinstance(stage.valuation, Received) else "not to trade"
     reference = theorem(stage, "rationality")
     holds = bool(here[worst] >= -1e-6 * unit)
-    words = f"at the truth owner {worst} has {here[worst]:+.4g} against {option}"
+    words = f"at the truth {stage.who(worst)} has {here[worst]:+.4g} against {option}"
     low = float(here[worst])
     if stage.plays_a_game:
         low, who = _worst_over(stage, profiles(stage, count, seed))
         low = min(low, float(here[worst]))
         words += f"; over {count + 3} profiles of the others the worst is {low:+.4g}"
-        words += f" (owner {who})" if low < -1e-6 * unit else ""
+        words += f" ({stage.who(who)})" if low < -1e-6 * unit else ""
     always = low >= -1e-6 * unit
     status: Status = "theorem" if reference and always else "found"
     flaw = "" if holds else "punishes joining"
@@ -144,6 +144,6 @@ def about_reward(stage: Stage) -> Claim:
     status: Status = "certified" if holds and offers.shape == "monotone" else "found"
     words = "the reward never falls with the own data (129 points for each owner)"
     if not holds:
-        words = f"the reward of owner {owner} falls by up to {worst:.4g} as it contributes more"
+        words = f"the reward of {stage.who(owner)} falls by up to {worst:.4g} as it contributes more"
     flaw = "" if holds else "punishes data"
     return Claim(name, holds, status, worst, words, np.inf, "", flaw, 0.1 * worst / unit)

@@ -83,7 +83,7 @@ def loss_of_others(stage: Stage, owner: int, deviation: Deviation) -> float:
 
 def _tried(stage: Stage, kind: str, owner: int, gain: float, bound: float, deviation: Deviation) -> Tried:
     if gain <= NOTHING:
-        return Tried(kind, owner, 0.0, 0.0, max(bound, 0.0), f"owner {owner} tells the truth")
+        return Tried(kind, owner, 0.0, 0.0, max(bound, 0.0), f"{stage.who(owner)} tells the truth")
     loss = loss_of_others(stage, owner, deviation)
     return Tried(kind, owner, gain, loss, max(bound, gain), in_words(stage, owner, deviation))
 
@@ -155,16 +155,16 @@ def _away(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
     # What an owner has alone is exact where a concave function is climbed; elsewhere it is what a grid found.
     sure = stage.accuracy.concave and bool(np.all(stage.costs.take([owner]).convex))
     if gain <= NOTHING:
-        return Tried("away", owner, 0.0, 0.0, 0.0 if sure else np.inf, f"owner {owner} stays")
+        return Tried("away", owner, 0.0, 0.0, 0.0 if sure else np.inf, f"{stage.who(owner)} stays")
     rest = stage.settle(stage.without(owner)).utility if stage.owners > 1 else np.zeros(0)
     loss = float(np.delete(stage.settled.utility, owner).sum() - rest.sum())
-    return Tried("away", owner, gain, loss, gain if sure else np.inf, f"owner {owner} works alone")
+    return Tried("away", owner, gain, loss, gain if sure else np.inf, f"{stage.who(owner)} works alone")
 
 
 def _leaving(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
     """Leave after half of the rounds: rules that settle every round keep nothing back, so half of staying away."""
     whole = _away(stage, owner, limits, effort)
-    words = f"owner {owner} leaves after half of the rounds" if whole.gain > NOTHING else whole.words
+    words = f"{stage.who(owner)} leaves after half of the rounds" if whole.gain > NOTHING else whole.words
     return Tried("leaving", owner, 0.5 * whole.gain, 0.5 * whole.loss, 0.5 * whole.bound, words)
 
 

@@ -79,10 +79,10 @@ def best_split(stage: Stage, owner: int, names: int, effort: Effort) -> tuple[fl
             value = person_utility(stage, owner, play, settled)
             if value > best:
                 best, loss = value, _others_lose(stage, owner, play, settled)
-                words = f"owner {owner} enters under {names} names with {_listed(total * parts)} of data"
+                words = f"{stage.who(owner)} enters under {names} names with {_listed(total * parts)} of data"
     honest = float(stage.honest.utility[owner]) if stage.plays_a_game else float(stage.settled.utility[owner])
     gain = max(best - honest, 0.0)
-    return (gain, loss, words) if gain > NOTHING else (0.0, 0.0, f"owner {owner} keeps one name")
+    return (gain, loss, words) if gain > NOTHING else (0.0, 0.0, f"{stage.who(owner)} keeps one name")
 
 
 def best_merger(stage: Stage, first: int, second: int) -> tuple[float, float, str]:
@@ -106,8 +106,8 @@ def best_merger(stage: Stage, first: int, second: int) -> tuple[float, float, st
     left = outcome.access[others] * oracle.values(given[None])[0][others] + outcome.payments[others]
     loss = float(stage.settled.utility[rest[others]].sum() - (left - spent[rest[others]]).sum())
     gain = max(float(together - apart), 0.0)
-    words = f"owners {first} and {second} enter under one name"
-    return (gain, loss, words) if gain > NOTHING else (0.0, 0.0, f"owners {first} and {second} keep their names")
+    words = f"{stage.who(first, second)} enter under one name"
+    return (gain, loss, words) if gain > NOTHING else (0.0, 0.0, f"{stage.who(first, second)} keep their names")
 
 
 def _blended(stage: Stage, rows: NDArray[np.intp]) -> PowerCost:

@@ -67,6 +67,7 @@ class Stage:
     valuation: Valuation
     profile: Array
     solved: Equilibrium | None = None
+    names: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, what: Scenario | Game, mechanism: Mechanism | None = None, profile: Any = None) -> Stage:
@@ -90,6 +91,12 @@ class Stage:
             return bare
         found = solve(bare.game)
         return replace(bare, profile=found.profile, solved=found)
+
+    def who(self, *owners: int) -> str:
+        """Owners by their names, or by their numbers where they have none."""
+        if self.names:
+            return " and ".join(self.names[one] for one in owners)
+        return f"owner{'s' if len(owners) > 1 else ''} {' and '.join(map(str, owners))}"
 
     @property
     def owners(self) -> int:
@@ -178,7 +185,10 @@ class Stage:
         """The same owners, but only some of them, at an equilibrium of their own."""
         kept = np.asarray(rows, dtype=np.intp)
         oracle = self.accuracy.restrict(kept)
-        fewer = replace(self, accuracy=oracle, costs=self.costs.take(kept), capacities=self.capacities[kept])
+        names = tuple(self.names[one] for one in kept) if self.names else ()
+        fewer = replace(
+            self, accuracy=oracle, costs=self.costs.take(kept), capacities=self.capacities[kept], names=names
+        )
         fewer = replace(fewer, eagerness=self.eagerness[kept], profile=self.capacities[kept], solved=None)
         if not self.plays_a_game:
             return fewer
@@ -191,7 +201,8 @@ def _of_scenario(kind: type[Stage], scenario: Scenario, rule: Mechanism) -> Stag
     capacities = np.array([one.capacity for one in people], dtype=float)
     eager = np.array([one.eagerness for one in people], dtype=float)
     costs = costs_of([one.cost for one in people])
-    return kind(scenario.accuracy, rule, costs, capacities, eager, scenario.valuation, capacities)
+    names = tuple(one.name for one in people) if all(one.name for one in people) else ()
+    return kind(scenario.accuracy, rule, costs, capacities, eager, scenario.valuation, capacities, names=names)
 
 
 def _off_diagonal(adjacency: Array) -> NDArray[np.bool_]:

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fedabm.common.errors import InputError
-from fedabm.specs.hints import parameters_of
+from fedabm.specs.hints import hints_of, parameters_of
 from fedabm.specs.kinds import Announced, choices
 from fedabm.specs.words import text_of
 from fedabm.study.library import Script, find, names, question
@@ -115,6 +115,8 @@ def _rows(family: str) -> tuple[str, list[tuple[str, str]]]:
 
         return "what", [(row.name, f"{row.state}: {row.detail}") for row in status()]
     found = choices(pkgutil.resolve_name(KINDS[family]))
+    made = {hints_of(one).get("return") for one in found.values() if inspect.isfunction(one)}
+    found = {name: one for name, one in found.items() if one not in made}  # whose makers are named instead
     return "what", [(name, _what(name, found[name])) for name in sorted(found)]
 
 

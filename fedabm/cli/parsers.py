@@ -239,7 +239,7 @@ def _record(commands: Any) -> None:
 
 def _audit(commands: Any) -> None:
     parser = commands.add_parser("audit", help="the best lie, coalition or second name against a mechanism, as a card")
-    parser.add_argument("source", metavar="SPEC.toml|SCENARIO", help="a game in TOML, or a scenario by name or path")
+    parser.add_argument("source", metavar="SPEC.toml|SCENARIO", help="a game or study in TOML, or a scenario")
     parser.add_argument("--mechanism", metavar="NAME", help="another one, by name, as file.py:Class, or { ... }")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the scenario")
     parser.add_argument("--seed", type=int, default=0, help="of the searches (default 0)")

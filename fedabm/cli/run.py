@@ -19,6 +19,7 @@ import pandas as pd
 from fedabm.common.device import in_precision, on_device, repeatable
 from fedabm.common.errors import InputError, Interrupted
 from fedabm.common.timing import profiled
+from fedabm.results.frames import Frames
 from fedabm.results.keep import Keep
 from fedabm.results.store import WATCHED, claim
 from fedabm.simulation.trackers import watcher
@@ -70,6 +71,8 @@ def run_scenario(options: argparse.Namespace) -> None:
         study.watchers += [watcher(kind, folder / WATCHED / kind) for kind in dict.fromkeys(options.watch)]
         try:
             script.run(study, **parameters)
+            if not study.tables and not study.empty:
+                study.table(_ends(study.frames), "Each run at its end", "ends")
         except InputError as error:
             if study.empty:
                 raise
@@ -98,6 +101,20 @@ def run_scenario(options: argparse.Namespace) -> None:
         study.note(f"Picture: {path}")
     if options.device == "meta":
         study.note(_SHAPES)
+
+
+def _ends(frames: Frames) -> pd.DataFrame:
+    """What there is to say of any run, for a study that shows no table of its own."""
+    runs = frames.runs.set_index("run")[["label", "status"]]
+    steps = frames.at_end("steps").set_index("run")
+    shown = {
+        "step": "steps",
+        "contribution": "data",
+        "accuracy": "accuracy",
+        "welfare": "welfare",
+        "transferred": "moved",
+    }
+    return runs.join(steps[list(shown)].rename(columns=shown)).reset_index(drop=True)
 
 
 def _kept(options: argparse.Namespace) -> dict[str, Any]:

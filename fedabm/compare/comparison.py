@@ -26,7 +26,7 @@ from fedabm.common.errors import InputError, check_kind, check_whole, nearest
 from fedabm.common.names import snake
 from fedabm.common.random import generator
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.mechanisms import Mechanism
+from fedabm.mechanisms import Mechanism, PaymentRule
 from fedabm.results.frames import Frames
 from fedabm.results.store import save
 from fedabm.results.tables import write_table
@@ -223,6 +223,8 @@ def short_label(mechanism: Mechanism) -> str:
     >>> short_label(ShapleyShare()), short_label(ContributionSubsidy(0.02))
     ('Shapley share', 'contribution subsidy 0.02')
     """
+    if isinstance(mechanism, PaymentRule) and getattr(mechanism.function, "__name__", "<lambda>") != "<lambda>":
+        return mechanism.function.__name__.replace("_", " ")
     words = (
         snake(type(mechanism).__name__).replace("_", " ").replace("shapley", "Shapley").replace("banzhaf", "Banzhaf")
     )

@@ -47,7 +47,7 @@ from fedabm.strategies import BestResponse, Strategy
 from fedabm.study.library import Script
 from fedabm.study.study import Study
 
-__all__ = ["Written", "read_study", "script_of"]
+__all__ = ["PICTURES", "Written", "read_study", "script_of"]
 
 Picture = Literal["comparison", "owners", "money", "over time"]
 
@@ -158,6 +158,7 @@ def show(found: Comparison, study: Study, figures: Sequence[Picture]) -> None:
     chance = found.seeds > 1 and found.random
     runs = f"{found.seeds} seeds, ± half the 95% interval" if chance else "at the end"
     study.table(found.table() if chance else found.table().filter(regex="[^±]$"), f"By mechanism, {runs}", "comparison")
+    study.note("worst: the owner that is worst off; moved: money that changes hands")
     if found.seeds > 1 and not chance:
         study.note(f"All {found.seeds} seeds give the same: nothing here is random.")
     if len(found.labels) > 1 and chance:
@@ -165,7 +166,7 @@ def show(found: Comparison, study: Study, figures: Sequence[Picture]) -> None:
     if 0 < found.last["owner"].nunique() <= 40:
         study.table(found.owners(), "Utility of every owner", "owners")
     for name in figures:
-        study.picture(_PICTURES[name](found), name.replace(" ", "_"))
+        study.picture(PICTURES[name](found), name.replace(" ", "_"))
     for word, text in (("md", found.markdown()), ("tex", found.latex())):
         study.text(text, f"comparison.{word}")
 
@@ -223,17 +224,29 @@ def _owners_picture(found: Comparison) -> Any:
 
 
 def _money_picture(found: Comparison) -> Any:
+    """Who pays whom in the last step, under every mechanism on one scale."""
     from matplotlib.figure import Figure
 
     from fedabm.analysis.figures import money_graph
 
-    first = found.frames.runs["seed"].min()
-    runs = found.frames.runs[found.frames.runs["seed"] == first]
-    figure = Figure(figsize=(5.2 * len(runs), 5.4), layout="constrained")
-    for panel, run in zip(figure.subplots(1, len(runs), squeeze=False)[0], runs.itertuples(), strict=True):
-        parts = (frame[frame["run"] == run.run] for frame in (found.frames.transfers, found.frames.owners))
-        money_graph(*parts, ax=panel)
-        panel.set_title(f"{run.label}\n{panel.get_title()}", fontsize="medium")
+    runs = found.frames.runs[found.frames.runs["seed"] == found.frames.runs["seed"].min()]
+    paid = found.frames.transfers.merge(found.last[["run", "step"]].drop_duplicates(), on=["run", "step"])
+    paid = paid[paid["run"].isin(runs["run"])]
+    heaviest = float(paid.groupby(["run", "payer", "payee"])["amount"].sum().max()) if len(paid) else None
+    figure = Figure(figsize=(4.4 * len(runs), 4.6), layout="constrained")
+    panels = figure.subplots(1, len(runs), squeeze=False)[0]
+    for panel, run in zip(panels, runs.itertuples(), strict=True):
+        mine, owners = (frame[frame["run"] == run.run] for frame in (paid, found.frames.owners))
+        money_graph(mine, owners, ax=panel, heaviest=heaviest)
+        panel.set_title(run.label)
+    legends = [panel.get_legend() for panel in panels]
+    entries = {
+        text.get_text(): mark for one in legends for text, mark in zip(one.texts, one.legend_handles, strict=True)
+    }
+    for one in legends:
+        one.remove()
+    words = "money of the last step; arrows run from payer to payee"
+    figure.legend(entries.values(), entries, title=words, loc="outside lower center", ncol=len(entries), frameon=False)
     return figure
 
 
@@ -243,7 +256,8 @@ def _time_picture(found: Comparison) -> Any:
     return side_by_side(found.frames, contributions_over_time)
 
 
-_PICTURES = {
+#: the figures that a study may ask for, by name
+PICTURES = {
     "comparison": lambda found: found.figure(),
     "owners": _owners_picture,
     "money": _money_picture,

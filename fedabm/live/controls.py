@@ -44,7 +44,7 @@ class Controls:
         ui.button("add a strategy", icon="add", on_click=self._another).props("flat dense no-caps")
         ui.label("Costs").classes("fed-title")
         with ui.element("div").classes("fed-three"):
-            self._cost = _number("all costs times", setup.cost, changed, "cost")
+            self._cost = _number("costs times", setup.cost, changed, "cost")
             self._low = _number("lowest", setup.low, changed, "low")
             self._high = _number("highest", setup.high, changed, "high")
         ui.label("Oracle").classes("fed-title")
@@ -53,7 +53,7 @@ class Controls:
         ui.label("Run").classes("fed-title")
         with ui.element("div").classes("fed-three"):
             self._seed = _number("seed", setup.seed, changed, "seed")
-            self._steps = _number("most steps", setup.steps, changed, "steps")
+            self._steps = _number("steps", setup.steps, changed, "steps")
         self._owner = setup.owner
 
     def read(self) -> Setup:

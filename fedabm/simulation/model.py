@@ -10,6 +10,7 @@ from typing import Any
 import mesa
 import numpy as np
 
+from fedabm.common.names import spelled
 from fedabm.common.random import generator
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array
@@ -272,8 +273,8 @@ class Federation(Measured):
             "scenario": self.scenario.name,
             "parameters": json.dumps(parameters or {}, sort_keys=True),
             "seed": self.seed,
-            "mechanism": shorten(repr(self.scenario.mechanism)),
-            "accuracy": shorten(repr(self.scenario.accuracy)),
+            "mechanism": shorten(spelled(self.scenario.mechanism)),
+            "accuracy": shorten(spelled(self.scenario.accuracy)),
             "owners": len(self.population),
             "steps": self.recorder.step,
             "status": self.status,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import InputError
+from fedabm.common.names import spelled
 from fedabm.common.random import run_streams
 from fedabm.games.certificate import Gains, weigh
 from fedabm.games.costs import Cost, PowerCost
@@ -173,8 +174,8 @@ class Stack:
             "scenario": scenario.name,
             "parameters": "{}",
             "seed": self.seeds[run],
-            "mechanism": shorten(repr(scenario.mechanism)),
-            "accuracy": shorten(repr(scenario.accuracy)),
+            "mechanism": shorten(spelled(scenario.mechanism)),
+            "accuracy": shorten(spelled(scenario.accuracy)),
             "owners": self.owners,
             "steps": self.steps,
             "status": status,

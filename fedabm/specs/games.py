@@ -27,7 +27,7 @@ from fedabm.specs.toml import read_toml
 from fedabm.specs.values import Reader
 from fedabm.specs.words import value_of
 
-__all__ = ["game_of", "read_game"]
+__all__ = ["game_of", "is_study", "read_game"]
 
 #: games with more owners need more memory and time than anybody has
 _MOST_OWNERS = 1_000_000
@@ -78,7 +78,16 @@ class Description:
 
 def read_game(path: str | Path, mechanism: str | None = None) -> Game:
     """Read a game from a TOML file; `mechanism` (a name, or a table as in the file) replaces the one there."""
-    return game_of(read_toml(path), mechanism, Reader((Path(path).resolve().parent,)))
+    table = read_toml(path)
+    if is_study(table):
+        remedy = f"fedabm run {path} runs it, fedabm audit {path} --mechanism NAME looks for lies"
+        raise InputError(f"{path} is a study of several mechanisms, not a game; {remedy}")
+    return game_of(table, mechanism, Reader((Path(path).resolve().parent,)))
+
+
+def is_study(table: Mapping[str, Any]) -> bool:
+    """Whether a parsed file describes a study of several mechanisms, not a game of one."""
+    return isinstance(table.get("mechanisms"), dict | list)
 
 
 def game_of(table: Mapping[str, Any], mechanism: str | None = None, reader: Reader | None = None) -> Game:

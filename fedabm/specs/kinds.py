@@ -4,6 +4,9 @@ Where an object of some class is wanted, one may name every class that is export
 that installed packages announce as entry points under the name of that package, and any other one by its place:
 
     "shapley_share"     "my_package.rules:Bounty"     "path/to/rules.py:Bounty"
+
+At a place there may also be an object, a function that makes one, or for a mechanism a function of accuracy and
+reports: the payments of a `PaymentRule`.
 """
 
 from __future__ import annotations
@@ -97,11 +100,23 @@ def _announced(group: str, path: tuple[str, ...]) -> tuple[Announced, ...]:
 
 
 def _own(kind: str, base: type, folders: Sequence[Path]) -> Maker:
-    """A class of one's own; a function will do, if it returns such an object."""
+    """A class of one's own, a function that returns such an object, an object itself, or a rule of payments."""
     found = find_place(kind, folders)
+    if is_a(type(found), base):
+        return lambda: found
+    if _pays(found):
+        from fedabm.mechanisms import PaymentRule  # slow to import
+
+        if is_a(PaymentRule, base):
+            return lambda: PaymentRule(found)
     if not callable(found) or (inspect.isclass(found) and not is_a(found, base)):
         raise InputError(f"{kind!r} is no {word(base)}; name a subclass of {base.__module__}.{base.__name__}")
     return found
+
+
+def _pays(found: Any) -> bool:
+    """Whether this is a function of accuracy and reports, as a `PaymentRule` takes it."""
+    return inspect.isfunction(found) and list(inspect.signature(found).parameters) == ["accuracy", "reports"]
 
 
 def _home(base: type) -> ModuleType:

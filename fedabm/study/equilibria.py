@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedabm.common.names import spelled
 from fedabm.results.columns import COLUMNS
 from fedabm.results.frames import LINKED, Frames, run_frame, shorten
 from fedabm.simulation.ledger import Ledger
@@ -36,8 +37,8 @@ def equilibrium_frames(
         "scenario": scenario,
         "parameters": json.dumps(parameters or {}, sort_keys=True),
         "seed": seed,
-        "mechanism": shorten(repr(game.mechanism)),
-        "accuracy": shorten(repr(game.accuracy)),
+        "mechanism": shorten(spelled(game.mechanism)),
+        "accuracy": shorten(spelled(game.accuracy)),
         "owners": n,
         "steps": found.iterations,
         "status": "converged" if found.converged else "stopped",

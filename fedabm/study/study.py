@@ -78,6 +78,7 @@ class Study:
         self._frames: list[Frames] = []
         self._tables: dict[str, pd.DataFrame] = {}
         self._titles: dict[str, str] = {}
+        self._shown: list[str] = []
         self._pictures: dict[str, Figure] = {}
         self._graphs: dict[str, nx.DiGraph] = {}
         self._texts: dict[str, str] = {}
@@ -171,9 +172,11 @@ class Study:
 
     def table(self, frame: pd.DataFrame, title: str, name: str = "summary", *, shown: bool = True) -> None:
         """Keep a table, to be saved as NAME.csv, and print it unless it is not to be shown."""
+        again = bool(self._shown)
         self._tables[name], self._titles[name] = frame, title
         if shown:
-            self.console.print(shown_table(frame, title))
+            self._shown.append(name)
+            self.console.print(*([""] if again else []), shown_table(frame, title), sep="\n")
 
     def picture(self, figure: Figure, name: str = "figure") -> None:
         """Keep a figure, to be saved as NAME.png."""

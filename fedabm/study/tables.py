@@ -23,7 +23,7 @@ def shown_table(frame: pd.DataFrame, title: str) -> Group:
     """A table to print: numbers aligned to the right; columns that say the same in every row stand below it."""
     same = _constant(frame)
     below = ", ".join(f"{column}: {short(frame[column].iloc[0])}" for column in same)
-    shown = Table(title=Text(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
+    shown = Table(box=None, pad_edge=False)
     kept = [column for column in frame.columns if column not in same]
     for column in kept:
         number = pd.api.types.is_numeric_dtype(frame[column]) and not pd.api.types.is_bool_dtype(frame[column])
@@ -32,7 +32,7 @@ def shown_table(frame: pd.DataFrame, title: str) -> Group:
     for row in zip(*texts, strict=True):
         shown.add_row(*map(Text, row))
     said = [Text(f"In every row {below}", style="dim")] if below else []
-    return Group(shown, *said)
+    return Group(Text(title, style="bold"), shown, *said)  # a title of the table itself would be folded at its width
 
 
 def _constant(frame: pd.DataFrame) -> list[str]:

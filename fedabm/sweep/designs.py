@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.errors import InputError, check_whole
+from fedabm.common.names import spelled
 from fedabm.results.frames import shorten
 from fedabm.simulation.scenario import Scenario
 from fedabm.specs.written import written
@@ -139,7 +140,7 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple) and len(value) <= 50:
         return [plain(item) for item in value]
-    return shorten(repr(value))
+    return shorten(spelled(value))
 
 
 def _short(value: Any) -> str:

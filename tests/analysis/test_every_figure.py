@@ -31,6 +31,7 @@ DRAWN: dict[str, Any] = {
     "accuracy_utility": figures.accuracy_utility,
     "utility_distribution": figures.utility_distribution,
     "money_graph": lambda f: figures.money_graph(f.transfers, f.owners),
+    "money_by_strategy": lambda f: figures.money_by_strategy(f.owners),
     "collaboration_graph": lambda f: figures.collaboration_graph(f.owners),
     "best_response_cycle": lambda f: figures.best_response_cycle(f.owners),
     "heat_map": lambda f: figures.heat_map(f, "rate", "seed"),
@@ -58,6 +59,7 @@ def test_every_figure_takes_the_axes_it_is_given(name: str, one: Frames) -> None
     arguments = {
         "welfare_against": (one, "rate"),
         "money_graph": (one.transfers,),
+        "money_by_strategy": (one.owners,),
         "collaboration_graph": (one.owners,),
         "best_response_cycle": (one.owners,),
         "heat_map": (one, "rate", "seed"),

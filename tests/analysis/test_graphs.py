@@ -26,6 +26,24 @@ def test_the_money_graph_has_an_arrow_per_payer_and_payee(one: Frames) -> None:
     assert any(entry.startswith("paid") for entry in legend(ax))
 
 
+def test_one_scale_makes_arrows_of_several_panels_comparable(one: Frames) -> None:
+    def widest(heaviest: float | None) -> float:
+        ax = figures.money_graph(one.transfers, one.owners, heaviest=heaviest)
+        return max(patch.get_linewidth() for patch in ax.patches if isinstance(patch, FancyArrowPatch))
+
+    most = one.transfers.groupby(["payer", "payee"])["amount"].sum().max()
+    assert widest(None) == widest(most) > widest(10 * most)
+
+
+def test_money_by_strategy_has_an_arrow_for_each_that_pays_or_is_paid(one: Frames) -> None:
+    last = last_step(one.owners)
+    ax = figures.money_by_strategy(last)
+    means = last.groupby(last["strategy"].astype(str))["payment"].mean()
+    arrows = [patch for patch in ax.patches if isinstance(patch, FancyArrowPatch)]
+    assert len(arrows) == (means.abs() > 1e-12).sum() > 0
+    assert [text.get_text() for text in ax.texts] == [f"{mean:+.2f}" if abs(mean) >= 0.005 else "0" for mean in means]
+
+
 def test_only_the_largest_accounts_of_a_big_market_are_drawn(large: Frames) -> None:
     ax = figures.money_graph(large.transfers, large.owners, most=10)
     assert len(ax.texts) == 10

@@ -31,6 +31,13 @@ def test_all_mechanisms_and_data_sets_are_there(capsys):
     assert {row["name"] for row in json.loads(capsys.readouterr().out)} == set(datasets())
 
 
+def test_what_others_make_is_not_listed_beside_them(capsys):
+    main(["list", "costs", "--json"])
+    found = {row["name"] for row in json.loads(capsys.readouterr().out)}
+    assert {"linear", "tabulated"} <= found
+    assert not found & {"power_cost", "piecewise_cost"}
+
+
 def test_parameters_of_a_scenario_as_json(capsys):
     assert main(["list", "free_riding", "--json"]) == 0
     known = json.loads(capsys.readouterr().out)["parameters"]

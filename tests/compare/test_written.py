@@ -7,11 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedabm import load
+from fedabm import load, population
 from fedabm.cli import main
+from fedabm.compare import compare
 from fedabm.compare.example import EXAMPLE
-from fedabm.compare.written import read_study
+from fedabm.compare.written import PICTURES, read_study
+from fedabm.games.accuracy import PowerLaw
+from fedabm.mechanisms import ContributionSubsidy
 from fedabm.report.page import write_report
+from fedabm.strategies import BestResponse, FreeRider
 
 NAMES = ["St. Mary", "Charité", "County", "Riverside", "Hill Clinic"]
 
@@ -53,6 +57,18 @@ def test_its_tables_fit_80_columns(folder, capsys, monkeypatch):
     tables = capsys.readouterr().out.partition("Written to")[0]
     assert max(len(line.rstrip()) for line in tables.splitlines()) <= 80
     assert all(name in tables for name in NAMES)
+
+
+def test_its_money_is_that_of_the_last_step_on_one_scale():
+    owners = population([0.002, 0.003, 0.005], 100.0, [BestResponse(), BestResponse(), FreeRider()])
+    rules = {"small": ContributionSubsidy(0.006), "large": ContributionSubsidy(0.012)}
+    found = compare(owners, rules, [0], accuracy=PowerLaw(exponent=0.5), steps=3)
+    figure = PICTURES["money"](found)
+    widths = [max(patch.get_linewidth() for patch in panel.patches) for panel in figure.axes]
+    assert widths[0] < widths[1]
+    (legend,) = figure.legends
+    most = found.frames.at_end("owners")["payment"].abs().max()
+    assert f"paid {most:.3g}" in [text.get_text() for text in legend.texts]
 
 
 def test_its_report_asks_the_question_and_names_who_loses(folder):

@@ -18,6 +18,17 @@ def blocks(page: Path) -> list[tuple[str, str]]:
     return re.findall(r"^```(python|console)\n(.*?)^```", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 
+@pytest.fixture
+def forgotten(tmp_path, monkeypatch):
+    """Files that a page writes and names are modules of this test only."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.mark.usefixtures("forgotten")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_it_runs_from_top_to_bottom(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

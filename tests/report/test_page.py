@@ -74,6 +74,7 @@ def test_a_run_is_described_with_its_numbers(folders: dict[str, Path], pages: di
         assert title in text
     assert "By mechanism and strategy, last step" in text  # the title of the scenario's own table
     assert "Every bar is one run" in text
+    assert pages["run"].index('<section id="own"') < pages["run"].index('<section id="figures"')
 
 
 def test_failed_runs_are_told_with_reason_and_traceback(pages: dict[str, str]) -> None:

@@ -5,8 +5,8 @@ import pytest
 from fedabm import Federation, Scenario, population
 from fedabm.analysis.figures import money_graph, owner_bars
 from fedabm.common.errors import InputError
-from fedabm.games.accuracy import PowerLaw
-from fedabm.mechanisms import ContributionSubsidy
+from fedabm.games.accuracy import Custom, PowerLaw
+from fedabm.mechanisms import ContributionSubsidy, PaymentRule
 
 HOSPITALS = ["St. Mary", "Charité", "County"]
 
@@ -39,3 +39,12 @@ def test_two_owners_of_one_name_are_refused():
         made(["County", "County", "x"])
     with pytest.raises(InputError, match="2 names but 3 costs"):
         made(["County", "x"])
+
+
+def test_functions_in_frames_go_by_their_names_not_by_where_they_lie_in_memory():
+    rule = PaymentRule(lambda accuracy, reports: 0.1 * reports.contribution)
+    accuracy = Custom(lambda profiles: 0.5 + 0 * profiles, owners=2, concave=True, monotone=True)
+    runs = Federation(Scenario(population([0.1, 0.2], 5.0), accuracy, rule, steps=1)).run().frames().runs
+    assert "lambda" in runs["mechanism"][0]
+    assert "lambda" in runs["accuracy"][0]
+    assert "0x" not in runs["mechanism"][0] + runs["accuracy"][0]

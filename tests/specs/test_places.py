@@ -6,7 +6,8 @@ import pytest
 
 from fedabm import InputError
 from fedabm.cli import main
-from fedabm.mechanisms import Mechanism
+from fedabm.compare.comparison import short_label
+from fedabm.mechanisms import ContributionSubsidy, Mechanism, PaymentRule
 from fedabm.specs.games import read_game
 from fedabm.specs.places import find_place, own_module
 from fedabm.specs.values import Reader
@@ -71,6 +72,22 @@ def test_a_file_is_loaded_once_and_its_neighbours_are_found(rules):
     assert bounty is find_place(f"{rules}:Bounty") is own_module(rules).Bounty
     assert Reader().read("rule", "../rules_of_mine.py:Bounty", Mechanism) == bounty(0.125)
     assert Reader((rules.parent,)).read("rule", "rules_of_mine.py:Bounty", Mechanism) == bounty(0.125)
+
+
+def test_an_object_or_a_function_of_the_reports_will_do(rules, tmp_path):
+    (tmp_path / "plain_of_mine.py").write_text(
+        "from fedabm.mechanisms import ContributionSubsidy\n"
+        "subsidy = ContributionSubsidy(0.25)\n"
+        "def bonus(accuracy, reports):\n"
+        "    return 0.5 * reports.contribution\n"
+    )
+    place = str(tmp_path / "plain_of_mine.py")
+    assert Reader().read("rule", f"{place}:subsidy", Mechanism) == ContributionSubsidy(0.25)
+    rule = Reader().read("rule", f"{place}:bonus", Mechanism)
+    assert rule == PaymentRule(own_module(tmp_path / "plain_of_mine.py").bonus)
+    assert short_label(rule) == "bonus"
+    with pytest.raises(InputError, match="takes no parameters"):
+        Reader().read("rule", {"kind": f"{place}:subsidy", "rate": 2.0}, Mechanism)
 
 
 @pytest.mark.parametrize(

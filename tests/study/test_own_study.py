@@ -177,3 +177,20 @@ def test_what_is_not_there_is_told_with_what_is(study, monkeypatch, capsys):
 def test_the_file_of_a_scenario_of_the_package_is_that_scenario():
     path = Path(__file__).parents[2] / "scenarios" / "free_riding.py"
     assert library.find(str(path)).where == "free_riding"
+
+
+def test_a_study_that_shows_no_table_says_how_its_runs_ended(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "silent_of_mine.py").write_text(
+        '"""What comes out?"""\n'
+        "from fedabm import Scenario, population\n"
+        "from fedabm.games.accuracy import PowerLaw\n"
+        "def run(study) -> None:\n"
+        "    study.simulate(Scenario(population([0.1, 0.2], 9.0), PowerLaw()), 'plain')\n"
+    )
+    assert main(["run", "silent_of_mine.py", "--steps", "2", "--out", "out"]) == 0
+    told = capsys.readouterr().out
+    assert "Each run at its end" in told
+    assert "plain" in told
+    assert (tmp_path / "out" / "ends.csv").exists()

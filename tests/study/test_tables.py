@@ -5,6 +5,7 @@ import io
 import pandas as pd
 from rich.console import Console
 
+from fedabm.study.study import Study
 from fedabm.study.tables import shown_table
 
 
@@ -39,3 +40,12 @@ def test_two_rows_and_tables_of_one_value_keep_their_columns():
 
 def test_markup_in_names_is_shown_as_text():
     assert "[bold]x[/bold]" in printed(pd.DataFrame({"name": ["[bold]x[/bold]", "y"]}))
+
+
+def test_an_empty_line_stands_between_the_tables_of_a_study(capsys):
+    study = Study("tables")
+    for title in ("First", "Second"):
+        study.table(pd.DataFrame({"a": [1, 2], "b": [3, 4]}), title, title)
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[lines.index("Second") - 1] == ""
+    assert lines.index("First") == 0

@@ -58,7 +58,7 @@ def counts(results: Iterable[Result]) -> dict[str, int]:
 def show(results: list[Result], console: Console) -> None:
     """One table per paper, then the counts."""
     for paper, rows in _by_paper(results):
-        table = Table(title=f"{paper.number} {paper.title}", title_justify="left", title_style="bold", expand=True)
+        table = Table(title=paper.title, title_justify="left", title_style="bold", expand=True)
         table.show_lines = True
         for name, share in (("id", None), ("claim", 3), ("published", 2), ("ours", 5), ("verdict", 1)):
             table.add_column(name, ratio=share, overflow="fold")
@@ -70,7 +70,8 @@ def show(results: list[Result], console: Console) -> None:
         console.print(table)
     seconds = sum(result.seconds for result in results)
     shown = ", ".join(f"{number} {verdict}" for verdict, number in counts(results).items())
-    console.print(f"{len(results)} rows in {seconds:.0f} s: {shown}", highlight=False)
+    many = "1 row" if len(results) == 1 else f"{len(results)} rows"
+    console.print(f"{many} in {seconds:.0f} s: {shown}", highlight=False)
 
 
 def show_recorded(rows: list[dict[str, str]], console: Console) -> None:
@@ -113,7 +114,7 @@ def markdown(results: list[Result], budget: Budget, kinds: Mapping[str, str]) ->
         f"| all | {len(results)} |",
     ]
     for paper, rows in _by_paper(results):
-        lines += ["", f"## {paper.number} {paper.title}", ""]
+        lines += ["", f"## {paper.title}", ""]
         lines += ["| id | claim | published | ours | verdict | reason | shown by | budget |", "|---" * 8 + "|"]
         lines += [f"{_line(one)} {_NEEDS[kinds[one.id]]} |" for one in rows]
     return "\n".join(lines) + "\n"

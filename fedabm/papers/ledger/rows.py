@@ -164,20 +164,19 @@ class Result:
 
 @dataclass(frozen=True)
 class Paper:
-    """One of the five papers: number, short name, title line, and the letter that its rows' ids begin with."""
+    """One of the five papers: short name, title line, and the letter that its rows' ids begin with."""
 
-    number: str
     name: str
     title: str
     letter: str
 
 
 PAPERS = (
-    Paper("000", "doshi2025", "Doshi et al. 2025: contributions and weights learned together", "D"),
-    Paper("001", "murhekar2023", "Murhekar et al. 2023: equilibria and budget-balanced welfare", "M"),
-    Paper("002", "murhekar2025", "Murhekar et al. 2025: reciprocity and Shapley shares", "R"),
-    Paper("003", "karimireddy2022", "Karimireddy et al. 2022: free-riding and accuracy shaping", "K"),
-    Paper("004", "ipfl2025", "iPFL 2025: a market for personalised models", "P"),
+    Paper("doshi2025", "Doshi et al. 2025: contributions and weights learned together", "D"),
+    Paper("murhekar2023", "Murhekar et al. 2023: equilibria and budget-balanced welfare", "M"),
+    Paper("murhekar2025", "Murhekar et al. 2025: reciprocity and Shapley shares", "R"),
+    Paper("karimireddy2022", "Karimireddy et al. 2022: free-riding and accuracy shaping", "K"),
+    Paper("ipfl2025", "iPFL 2025: a market for personalised models", "P"),
 )
 
 _ROWS: dict[str, Row] = {}
@@ -212,20 +211,28 @@ def rows_of(papers: tuple[Paper, ...] = PAPERS) -> list[Row]:
 
 
 def select(words: Sequence[str], rows: list[Row]) -> list[Row]:
-    """The rows that these words name: papers by number or name, rows by id or by how their claim begins.
+    """The rows that these words name: papers by name, rows by id or by how their claim begins.
 
     >>> rows = [Row(id, "c", claim, "", "", lambda budget: not_run("")) for id, claim in (("D01", "a"), ("M02", "b"))]
     >>> [one.id for one in select(["doshi2025"], rows)], [one.id for one in select(["m02"], rows)]
     (['D01'], ['M02'])
     """
-    papers = {key: paper for paper in PAPERS for key in (paper.number, paper.name)}
+    papers = {paper.name: paper for paper in PAPERS}
     letters = {papers[word].letter for word in words if word in papers}
     within = [one for one in rows if not letters or one.id[0] in letters]
     others = [word for word in words if word not in papers]
     for word in others:
         if not any(_named(one, word) for one in within):
-            raise InputError(f"unknown paper or row {word!r}; {nearest(word, [*papers, *(one.id for one in rows)])}")
+            raise InputError(f"unknown paper or row {word!r}; {_meant(word, rows)}")
     return [one for one in within if not others or any(_named(one, word) for word in others)]
+
+
+def _meant(word: str, rows: list[Row]) -> str:
+    """The paper or row that was probably meant; rows are too many to name them all."""
+    papers = [paper.name for paper in PAPERS]
+    hint = nearest(word, [*papers, *(one.id for one in rows)])
+    every = f"papers are {', '.join(papers)}; all rows: fedabm reproduce --list"
+    return hint if hint.startswith("did you mean") else every
 
 
 def _named(one: Row, word: str) -> bool:
