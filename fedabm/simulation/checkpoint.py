@@ -31,7 +31,7 @@ _REMEDY = "free some space or save it elsewhere"
 #: what belongs to Mesa or points at the model and is made anew
 _ANEW = (
     *("_agents", "_agents_by_type", "_all_agents", "_user_step", "step", "_seated", "_gone", "server", "random", "rng"),
-    "datacollector",
+    *("datacollector", "_sums"),
 )
 #: what a data collector has collected
 _COLLECTED = ("model_vars", "_agent_records", "_agenttype_records", "tables")
