@@ -36,7 +36,8 @@ class Federation(Measured):
 
     Each `step()` is one round as the papers describe it.  `running` turns False when the scenario's stopping rule says
     so or its steps are over; `run()` steps until then.  `mesa.batch_run` works: give the scenario and seeds as
-    parameters, `batch_run(Federation, {"scenario": scenario, "seed": [1, 2]})`.
+    parameters, `batch_run(Federation, {"scenario": scenario, "seed": [1, 2]})`; where it has an `rng`, as in Mesa 3.5,
+    seeds go there, `batch_run(Federation, {"scenario": scenario}, rng=[1, 2])`.
 
     `model.agents` are the owners, to select, get, set and aggregate as in any Mesa model.  Owners can be added and
     removed between steps (`Owner(model, profile)`, `owner.remove()`).  Reporters of one's own go into a subclass or a
