@@ -346,7 +346,8 @@ class Population:
         A contribution cannot leave [0, capacity]; what cannot be used is rejected (see `deeds`).
         """
         members = turn.members
-        gone = ~self.stayed[members]  # an agent that acted before them may have removed them
+        # An agent that acted before them may have removed them.
+        gone = np.bool_(False) if self._full else ~self.stayed[members]
         action = checked_action(action, len(members))
         good = sound_report(action.report, turn.facts)
         if action.report.contribution is not action.contribution:
@@ -354,7 +355,8 @@ class Population:
         given = np.clip(action.contribution, 0.0, turn.facts.capacity)
         self._put("contribution", members, _usable(given, good, known=True))
         self._hear(turn, action.report, good)
-        self._put("rejected", members, ~good)
+        if np.any(self.rejected) or not np.all(good):
+            self._put("rejected", members, ~good)
         self._arm(members, action.tamper)
         self._put("information", members, np.full(len(members), _CODES[action.used], dtype=np.int8))
         learned = turn.remember(action.memory)
@@ -382,7 +384,7 @@ class Population:
             eager = _usable(said.eagerness, good, known=said.eagerness is facts.eagerness)
             self._put("claimed_eagerness", members, eager)
         truly = said.cost is facts.cost
-        if said.cost is None or (truly and np.all(self._candid[members] | ~good)):
+        if said.cost is None or (truly and (np.all(self._candid) or np.all(self._candid[members] | ~good))):
             return  # as most owners say the same in every step
         rows = np.flatnonzero(good)
         everyone = len(rows) == len(self) == said.cost.owners
