@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import matplotlib as mpl
+import mesa
 import numpy as np
 import pandas as pd
 import pytest
@@ -88,6 +90,14 @@ def mixed(**changes: Any) -> Scenario:
     costs, capacities = np.linspace(0.01, 0.05, len(strategies)), np.linspace(5.0, 12.0, len(strategies))
     owners = population(costs, capacities, strategies)
     return replace(Scenario(owners, PowerLaw(), ContributionSubsidy(0.01), steps=12), **changes)
+
+
+def batch(model: type[mesa.Model], scenario: Scenario, **options: Any) -> list[dict[str, Any]]:
+    """Mesa's batch runner with seeds 1 and 2, which newer versions of Mesa take as `rng`."""
+    newer = "rng" in inspect.signature(mesa.batch_run).parameters
+    seeds = ({}, {"rng": [1, 2]}) if newer else ({"seed": [1, 2]}, {})
+    parameters = {"scenario": scenario, **seeds[0]}
+    return mesa.batch_run(model, parameters, number_processes=1, display_progress=False, **seeds[1], **options)
 
 
 def run(scenario: Scenario, seed: int = 0) -> Federation:

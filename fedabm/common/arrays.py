@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Flags", "Places", "Rows", "taken"]
+__all__ = ["Array", "Flags", "Places", "Rows", "distinct", "taken"]
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -19,8 +19,13 @@ Rows = NDArray[np.intp] | list[int]
 
 def taken(table: NDArray[Any], rows: Any) -> NDArray[Any]:
     """table[rows]; several times faster for many rows of a table, and free where all rows are one number in memory."""
-    if not isinstance(rows, np.ndarray) or rows.dtype.kind != "i":
+    if not isinstance(rows, np.ndarray) or rows.dtype.kind != "i" or not table.size:
         return table[rows]
     if table.ndim == 1 and rows.ndim == 1 and len(table) > 1 and not table.strides[0]:
         return np.broadcast_to(table[0], len(rows))
     return table.take(rows, axis=0)
+
+
+def distinct(table: NDArray[Any]) -> NDArray[Any]:
+    """Of a table whose rows are one number in memory, that number."""
+    return table[:1] if table.ndim == 1 and not table.strides[0] else table

@@ -20,6 +20,7 @@ __all__ = [
     "as_worker",
     "check_device",
     "check_precision",
+    "check_written",
     "chosen",
     "deterministic",
     "here",
@@ -27,6 +28,7 @@ __all__ = [
     "note",
     "on_device",
     "precision",
+    "preferring",
     "repeatable",
     "used",
 ]
@@ -79,6 +81,21 @@ def chosen() -> str:
 def on_device(name: str) -> Iterator[None]:
     """Engines that are made meanwhile, here and in processes that are started, use this device unless they say more."""
     with _environment(_DEVICE, check_device(name)):
+        yield
+
+
+def check_written(name: str) -> str:
+    """The name of a device that a study may state in its file, or an error."""
+    if check_device(name) == "meta":
+        raise InputError("device meta has shapes, no values, so that no study can rest on it; try it by --device meta")
+    return name
+
+
+@contextlib.contextmanager
+def preferring(name: str) -> Iterator[None]:
+    """The same, unless another device was asked for: `--device` goes before what a study says of itself."""
+    asked = chosen()
+    with on_device(name if asked == "auto" else asked):
         yield
 
 

@@ -21,6 +21,7 @@
 
 Mechanisms, accuracies, strategies and costs go by name or table, as in a game (`fedabm.specs.games`); members of a
 group are called by its name and their number; what has a `low` and a `high` is drawn between them, anew for every seed.
+`device = "cuda"` says where models train, unless `--device` does, if an accuracy of one's own trains any.
 Of large studies `keep = { every = 10, owners = 1000, strategies = true }` keeps less (`fedabm.results.keep`).
 """
 
@@ -33,6 +34,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fedabm.common.device import check_written, preferring
 from fedabm.common.errors import InputError, check_range, check_whole
 from fedabm.compare.comparison import Comparison, compare
 from fedabm.games.accuracy import Accuracy
@@ -108,8 +110,10 @@ class Written:
     activation: Activation = field(default_factory=Sequential)
     figures: tuple[Picture, ...] = ("comparison", "owners")
     keep: Keep = field(default_factory=Keep)
+    device: str = "auto"
 
     def __post_init__(self) -> None:
+        check_written(self.device)
         check_whole("seeds", self.seeds)
         check_whole("steps", self.steps)
         if not self.owners and not self.groups:
@@ -150,7 +154,9 @@ class Written:
         others = [name for name in self.figures if name != "comparison"]
         if others and replace(self.keep, **study.keep).owners == 0:
             raise InputError(f"the figure {others[0]!r} needs rows of owners, got owners = 0 to keep; leave one out")
-        show(self.compared(study), study, self.figures)
+        with preferring(self.device):
+            found = self.compared(study)
+        show(found, study, self.figures)
 
 
 def show(found: Comparison, study: Study, figures: Sequence[Picture]) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.arrays import Array, Flags, Rows, taken
+from fedabm.common.arrays import Array, Flags, Rows, distinct, taken
 from fedabm.common.rowwise import sum_last
 
 __all__ = ["Along", "AlongEach", "Array", "Cap", "Curve", "Flags", "Line", "Rows", "beside", "is_affine", "leaves"]
@@ -68,9 +68,11 @@ class Line(Curve):
     @cached_property
     def zero(self) -> bool:
         """Whether it is nothing but zero for everybody."""
-        return not (np.any(self.intercept) or np.any(self.gradient))
+        return not (np.any(distinct(self.intercept)) or np.any(distinct(self.gradient)))
 
     def value(self, x: Array) -> Array:
+        if self.zero:
+            return np.zeros(x.shape)
         return beside(self.intercept, x) + beside(self.gradient, x) * x
 
     def slope(self, x: Array) -> Array:
@@ -80,7 +82,7 @@ class Line(Curve):
         if self.zero:
             none = np.broadcast_to(0.0, len(rows[0] if isinstance(rows, tuple) else rows))
             return Line(none, none)
-        return Line(self.intercept[rows], self.gradient[rows])
+        return Line(taken(self.intercept, rows), taken(self.gradient, rows))
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class Along(Curve):
         return weight * self.derivative(beside(self.base, x) + weight * x)
 
     def take(self, rows: Rows) -> Along:
-        return Along(self.function, self.derivative, self.base[rows], taken(self.weight, rows))
+        return Along(self.function, self.derivative, taken(self.base, rows), taken(self.weight, rows))
 
 
 @dataclass(frozen=True)

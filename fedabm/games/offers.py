@@ -37,8 +37,8 @@ class Share(Curve):
     grows: bool = False
 
     @abstractmethod
-    def share(self, x: Array) -> Array:
-        """The share of the full model, also of one that is worth nothing."""
+    def share(self, x: Array, full: Array | None = None) -> Array:
+        """The share of the full model, also of one that is worth nothing; `full` is its worth, if that is known."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Offers:
         if self.received is self.accuracy:
             return np.ones(claimed.shape)
         if isinstance(self.received, Share):
-            return np.clip(self.received.share(claimed), 0.0, 1.0)
+            return np.clip(self.received.share(claimed, full), 0.0, 1.0)
         full = self.accuracy.value(claimed) if full is None else full
         received = self.received.value(claimed)
         return np.clip(np.divide(received, full, out=np.ones_like(full), where=full > 0), 0.0, 1.0)

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fedabm.games.accuracy.base import Accuracy, Exposure, sum_of_others
+from fedabm.common.others import sum_of_others
+from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers
 from fedabm.views import Outcome, Reports, ServerView, Transfers
@@ -102,7 +103,7 @@ def balanced(mechanism: Mechanism, payments: Array, accuracies: Array, oracle: A
     if np.any(much):
         amounts = np.where(much, amounts + np.abs(oracle.at_zero(owners)).sum(), amounts)
     rounding = (left != 0) & (np.abs(left) <= _ROUNDING * amounts)
-    return np.where(rounding, payments - left / owners, payments)
+    return payments - np.where(rounding, left / owners, 0.0)
 
 
 def mean_of_others(x: Array) -> Array:

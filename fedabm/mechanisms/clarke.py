@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedabm.common.errors import InputError, check_pairs
-from fedabm.games.accuracy.base import Accuracy, Exposure, sum_of_others
+from fedabm.common.others import sum_of_others
+from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array, Line
 from fedabm.games.efficient import efficient_profile, welfare_without_each

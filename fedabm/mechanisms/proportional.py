@@ -26,7 +26,7 @@ import numpy as np
 
 from fedabm.common.errors import check_range
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.curves import Array, Curve, Line, Rows, beside
+from fedabm.games.curves import Array, Curve, Flags, Line, Rows, beside
 from fedabm.games.offers import Offers, Shape, Share, full_access, nothing
 from fedabm.games.roots import falling_root
 from fedabm.mechanisms.base import Mechanism
@@ -90,28 +90,29 @@ class Rationed(Share):
         """The own merit does, but with it may the best rival's."""
         return isinstance(self.merits, AgainstFixed)
 
-    def share(self, x: Array) -> Array:
+    def share(self, x: Array, full: Array | None = None) -> Array:
         """All of a model that is worth less than nothing."""
-        return self._part(x, self.full.value(x))
+        return self._part(x, self.full.value(x) if full is None else full)
 
     def value(self, x: Array) -> Array:
         full = self.full.value(x)
         return self._part(x, full) * full
 
     def _part(self, x: Array, full: Array) -> Array:
-        return np.where(full >= 0, self.merits.ratio(x) ** self.power, 1.0)
+        return _unless(full < 0, self.merits.ratio(x) ** self.power)
 
     def slope(self, x: Array) -> Array:
         own, rival = self.merits.value(x)
         ratio, full = _ratio(own, rival), self.full.value(x)
-        grown = np.zeros_like(ratio)
+        part, grown = ratio**self.power, np.zeros_like(ratio)
         if self.power > 0:
             rise = _ratio_slope(own, rival, *self.merits.slope(x))
             # Infinite where a first bit of merit opens access to a model that the others' data made good.
-            with np.errstate(divide="ignore"):
-                steep = self.power * np.where(rise > 0, ratio, 1.0) ** (self.power - 1.0)
-            grown = np.where((rise > 0) & (full > 0), steep, 0.0) * np.where(full > 0, rise * full, 1.0)
-        return np.where(full >= 0, ratio**self.power, 1.0) * self.full.slope(x) + grown
+            first = np.full_like(ratio, np.inf if self.power < 1 else 1.0)
+            steep = self.power * np.divide(part, ratio, out=first, where=ratio > 0)
+            grows = (rise > 0) & (full > 0)
+            grown = np.multiply(steep, rise * full, out=grown, where=grows)
+        return _unless(full < 0, part) * self.full.slope(x) + grown
 
     def take(self, rows: Rows) -> Rationed:
         return Rationed(self.full.take(rows), self.merits.take(rows), self.power)
@@ -188,10 +189,16 @@ def best_other(merit: Array) -> Array:
     return others
 
 
+def _unless(worse: Flags, part: Array) -> Array:
+    """All instead of a part of a model that is worse than none."""
+    return np.where(worse, 1.0, part) if np.any(worse) else part
+
+
 def _ratio(own: Array, rival: Array) -> Array:
     """own / best where there is a best, which no merit exceeds; never below 0."""
     best = np.maximum(own, rival)
-    ratio = np.divide(own, best, out=np.ones_like(best), where=best > 0)
+    some = best > 0
+    ratio = own / best if np.all(some) else np.divide(own, best, out=np.ones_like(best), where=some)
     return np.maximum(ratio, 0.0, out=ratio)
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedabm.common.arrays import taken
+from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Flags, Rows, beside
 from fedabm.mechanisms.proportional import Merits
@@ -26,12 +27,34 @@ __all__ = ["SharedMerits", "shared_merits"]
 
 
 @dataclass(frozen=True)
+class LossToOne:
+    """g for a single owner, by the sum over all terms; all rows are that owner's."""
+
+    crowd: Crowd
+    weight: Array
+
+    def value(self, x: Array, s: Array) -> Array:
+        """g(x, s)."""
+        return weighted_sum(-np.expm1(-x[..., None] * self.crowd.atoms.rate), self._coefficients(s))
+
+    def slope(self, x: Array, s: Array) -> Array:
+        """d g / d x."""
+        rate = self.crowd.atoms.rate
+        return weighted_sum(np.exp(-x[..., None] * rate), rate * self._coefficients(s))
+
+    def _coefficients(self, s: Array) -> Array:
+        """taken_k(s)."""
+        reached = -np.expm1(-self.crowd.atoms.rate[:, None] * s[0])
+        return np.sum(self.weight * self.crowd.mass / (1.0 - self.crowd.t * reached), axis=1)
+
+
+@dataclass(frozen=True)
 class Rival:
     """What a rival contributes, its value at what everybody does, and g: what it loses to any owner."""
 
     contribution: float
     value: float
-    loss: Shared
+    loss: Shared | LossToOne
 
     def values(self, x: Array, s: Array) -> Array:
         """Its value if an owner contributes x instead of s."""
@@ -52,16 +75,17 @@ class SharedMerits(Merits):
     next_best: Rival
 
     def value(self, x: Array) -> tuple[Array, Array]:
-        if np.array_equal(x, self.own.own):
-            return self.own.value(x), np.where(self.first, self.next_best.value, self.best.value)
+        if self._now(x):
+            return self.own.value(self.own.own), self._rivals_now
         return self.own.value(x), self._rivals(Rival.values, x)
 
     def slope(self, x: Array) -> tuple[Array, Array]:
+        x = self.own.own if self._now(x) else x
         return self.own.slope(x), self._rivals(Rival.slopes, x)
 
     def ratio(self, x: Array) -> Array:
         """1 for all who contribute as much as their best rival, as then they are worth as much."""
-        if np.array_equal(x, self.own.own):
+        if self._now(x):
             return super().ratio(x)
         rival = np.where(self.first, self.next_best.contribution, self.best.contribution)
         below = x < beside(rival, x)
@@ -71,6 +95,16 @@ class SharedMerits(Merits):
         if len(rows):
             own, best = self.take(rows).value(x[below])
             found[below] = np.minimum(own / best, 1.0)
+        return found
+
+    def _now(self, x: Array) -> bool:
+        """Whether everybody contributes what it does."""
+        return x is self.own.own or np.array_equal(x, self.own.own)
+
+    @property
+    def _rivals_now(self) -> Array:
+        found = np.full(len(self.first), self.best.value)
+        found[self.first] = self.next_best.value
         return found
 
     def take(self, rows: Rows) -> SharedMerits:
@@ -95,17 +129,24 @@ def shared_merits(accuracy: Accuracy, profile: Array, rival: Array, reach: Array
     if crowd is None or shares is None:
         return None
     first = int(np.argmax(profile))
-    best, next_best = _rival(crowd, shares, float(profile[first])), _rival(crowd, shares, float(rival[first]))
-    if best is None or next_best is None:
-        return None
-    return SharedMerits(SharedCurve(shares, profile), np.arange(len(profile)) == first, best, next_best)
-
-
-def _rival(crowd: Crowd, shares: Shared, contribution: float) -> Rival | None:
-    """Its loss g is as precise as the value from which it is taken."""
-    value = float(shares.value(np.array([contribution]), np.array([contribution]))[0])
-    reached = -np.expm1(-crowd.atoms.rate[:, None] * contribution)
-    weight = crowd.atoms.weight[:, None] * reached * crowd.t / (1.0 - crowd.t * reached)
+    best, second = float(profile[first]), float(rival[first])
+    value, next_value = (_value(shares, contribution) for contribution in (best, second))
+    # The loss is as precise as the value from which it is taken.
+    weight = _weight(crowd, best)
     most = float(np.sum(weight * crowd.mass))
     loss = crowd.shared(weight, ROUNDING * (value / most if most > 0 else 1.0))
-    return None if loss is None else Rival(contribution, value, loss)
+    if loss is None:
+        return None
+    rivals = Rival(best, value, loss), Rival(second, next_value, LossToOne(crowd, _weight(crowd, second)))
+    return SharedMerits(SharedCurve(shares, profile), np.arange(len(profile)) == first, *rivals)
+
+
+def _value(shares: Shared, contribution: float) -> float:
+    own = np.array([contribution])
+    return float(shares.value(own, own)[0])
+
+
+def _weight(crowd: Crowd, contribution: float) -> Array:
+    """weight_k r_k(s_j) t / (1 - t r_k(s_j))."""
+    reached = -np.expm1(-crowd.atoms.rate[:, None] * contribution)
+    return crowd.atoms.weight[:, None] * reached * crowd.t / (1.0 - crowd.t * reached)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedabm.common.errors import check_number
+from fedabm.common.others import sum_of_others
 from fedabm.common.rowwise import power
-from fedabm.games.accuracy.base import Accuracy, sum_of_others
+from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Curve, Line, Rows, beside
 from fedabm.games.offers import Offers, Shape
 from fedabm.mechanisms.base import Mechanism

@@ -16,14 +16,11 @@ from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Strategy
 from fedabm.views import Action, Desk, Outcome, OwnerView, Reports, ServerView
 
-__all__ = ["Owner", "Server"]
+__all__ = ["Owner", "Server", "forget"]
 
 
 class _Agent(mesa.Agent):
-    """A Mesa agent that numbers itself and does not keep its model alive.
-
-    Mesa counts the agents of each model in a table that never forgets a model (`Agent._ids`); we drop the entry.
-    """
+    """A Mesa agent that numbers itself and does not keep its model alive."""
 
     #: the federation
     model: Any
@@ -31,7 +28,12 @@ class _Agent(mesa.Agent):
     def __init__(self, model: mesa.Model, number: int) -> None:
         super().__init__(model)
         self.unique_id = number
-        mesa.Agent._ids.pop(model, None)
+        forget(model)
+
+
+def forget(model: mesa.Model) -> None:
+    """Until 3.3 Mesa counts the agents of each model in a table that never forgets a model; drop the entry."""
+    getattr(mesa.Agent, "_ids", {}).pop(model, None)
 
 
 class Owner(_Agent):
@@ -189,6 +191,7 @@ class Server(_Agent):
 
     def settle(self, view: ServerView) -> Outcome:
         """Apply the mechanism; the offers that come with it stand until the next reports."""
+        self._standing = None  # there is room for the new ones then
         outcome = self.mechanism.settle(view)
         self.memory = outcome.memory
         self._standing = (view.reports, view.oracle, outcome.offers)

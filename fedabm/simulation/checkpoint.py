@@ -17,6 +17,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import mesa
+
 from fedabm.common.archive import Given, Unsaveable, fingerprint, pack, unpack
 from fedabm.common.errors import InputError
 from fedabm.common.files import write
@@ -28,11 +30,8 @@ __all__ = ["Keeper", "restore", "save"]
 
 FORMAT = 6
 _REMEDY = "free some space or save it elsewhere"
-#: what belongs to Mesa or points at the model and is made anew
-_ANEW = (
-    *("_agents", "_agents_by_type", "_all_agents", "_user_step", "step", "_seated", "_gone", "server", "random", "rng"),
-    "datacollector",
-)
+#: what belongs to Mesa, whatever its version, or points at the model and is made anew
+_ANEW = {*vars(mesa.Model()), "_seated", "_gone", "server", "datacollector", "_sums"} - {"running", "steps"}
 #: what a data collector has collected
 _COLLECTED = ("model_vars", "_agent_records", "_agenttype_records", "tables")
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from fedabm.results.frames import versions
 from fedabm.results.nested import Tables
+from fedabm.simulation.agents import forget
 
 __all__ = ["Collection", "forget", "is_model", "run_model"]
 
@@ -32,11 +33,6 @@ def run_model(model: mesa.Model, steps: int | None, facts: dict[str, Any]) -> Ta
         model.step()
         collection.note()
     return collection.tables(facts)
-
-
-def forget(model: mesa.Model) -> None:
-    """Let go of a model, which Mesa itself never does."""
-    mesa.Agent._ids.pop(model, None)
 
 
 class Collection:

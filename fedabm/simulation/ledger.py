@@ -16,7 +16,7 @@ from fedabm.games.curves import Array
 from fedabm.results.streams import ROWS, LongTable, Stream
 from fedabm.views import SERVER, Transfers
 
-__all__ = ["Ledger", "check_balanced", "import_graph", "payment_graph", "write_graphml"]
+__all__ = ["Ledger", "check_balanced", "check_sound", "import_graph", "payment_graph", "write_graphml"]
 
 
 def check_balanced(mechanism: str, payments: Array, oracle: Accuracy) -> None:
@@ -28,6 +28,12 @@ def check_balanced(mechanism: str, payments: Array, oracle: Accuracy) -> None:
             f"{mechanism} promises a balanced budget but its payments sum to {payments.sum():.3g}; "
             "mend the mechanism or set budget_balanced = False"
         )
+
+
+def check_sound(transfers: Transfers) -> None:
+    """Raise unless every amount is finite and not negative."""
+    if not transfers.sound:
+        raise InputError("a transfer must be a finite, non-negative amount; swap payer and payee instead")
 
 
 class Ledger:
@@ -53,10 +59,8 @@ class Ledger:
 
     def record(self, step: int, transfers: Transfers, *, keep: bool = True) -> None:
         """Book the transfers of a step."""
-        if np.any(transfers.amount < 0) or not np.all(np.isfinite(transfers.amount)):
-            raise InputError("a transfer must be a finite, non-negative amount; swap payer and payee instead")
-        np.add.at(self._balances, transfers.payee, transfers.amount)
-        np.subtract.at(self._balances, transfers.payer, transfers.amount)
+        check_sound(transfers)
+        self._balances += transfers.balances(len(self._balances) - 1)
         seen = self._seen(transfers) if keep else transfers
         if keep and len(seen):
             self._make_room(len(seen))

@@ -28,6 +28,8 @@ class Measured(Membership):
     def __init__(self, scenario: Scenario, seed: int) -> None:
         super().__init__(scenario, seed)
         self._restricted: tuple[Members, Accuracy, Accuracy] | None = None
+        #: columns and their sums
+        self._sums: dict[str, tuple[Array, float]] = {}
 
     def announce(self, present: Members) -> tuple[Reports, Accuracy]:
         """What is public before owners decide: the others' last reports and the accuracies they promise."""
@@ -103,10 +105,17 @@ class Measured(Membership):
 
     # The columns of the steps frame, as Mesa's DataCollector reads them
 
+    def _sum(self, name: str, *, gains: bool = False) -> float:
+        """The sum of a column, or of its gains only, which is known as long as the column stands."""
+        (column,) = self.population.shared(name)
+        if name not in self._sums or self._sums[name][0] is not column:
+            self._sums[name] = (column, float((np.maximum(column, 0.0) if gains else column).sum()))
+        return self._sums[name][1]
+
     @property
     def total_contribution(self) -> float:
         """Data contributed by all owners."""
-        return float(self.population.contribution.sum())
+        return self._sum("contribution")
 
     @property
     def mean_accuracy(self) -> float:
@@ -117,17 +126,17 @@ class Measured(Membership):
     @property
     def total_cost(self) -> float:
         """True cost of all contributions."""
-        return float(self.population.cost_paid.sum())
+        return self._sum("cost_paid")
 
     @property
     def transferred(self) -> float:
         """Money that owners received in this step."""
-        return float(np.maximum(self.population.payment, 0.0).sum())
+        return self._sum("payment", gains=True)
 
     @property
     def welfare(self) -> float:
         """Sum of all utilities."""
-        return float(self.population.utility.sum())
+        return self._sum("utility")
 
     @property
     def server_balance(self) -> float:
@@ -137,12 +146,12 @@ class Measured(Membership):
     @property
     def present(self) -> int:
         """Owners that have not left."""
-        return int(self.population.stayed.sum())
+        return len(self.population.present)
 
     @property
     def rejected(self) -> int:
         """Owners whose report or model update was unusable in this step."""
-        return int(self.population.unusable.sum())
+        return int(np.count_nonzero(self.population.unusable))
 
 
 #: columns of the steps frame and the attributes that fill them

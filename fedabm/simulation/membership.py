@@ -27,7 +27,8 @@ class Membership(mesa.Model):
     def __init__(self, scenario: Scenario, seed: int) -> None:
         check_kind("scenario", scenario, Scenario)
         check_seed(seed)
-        super().__init__(seed=int(seed))
+        super().__init__(rng=int(seed))
+        self._seed = int(seed)  # for `reset_randomizer`; until 3.3 Mesa forgets it
         self.scenario = scenario
         self.seed = int(seed)
         people = Owners.of(scenario.owners)
@@ -51,6 +52,18 @@ class Membership(mesa.Model):
         self._quiet = np.zeros(len(agents), dtype=bool)
         #: the step in which the gap was last proven, and the gap
         self._gap: tuple[int, tuple[float, float]] | None = None
+
+    @property
+    def scenario(self) -> Scenario:
+        """What is played.
+
+        Mesa has had scenarios of its own since 3.5, puts one here first, and writes to them; ours are values.
+        """
+        return self._played
+
+    @scenario.setter
+    def scenario(self, scenario: Scenario) -> None:
+        self._played = scenario
 
     @property
     def owners(self) -> mesa.agent.AgentSet:
@@ -145,7 +158,7 @@ class Membership(mesa.Model):
 
     def reseat(self, seats: Mapping[int, tuple[type[Owner], dict[str, Any]] | None]) -> None:
         """Make these agents anew, as `seats` has told them; all others when somebody asks for them."""
-        for agent in list(self._agents):
+        for agent in list(self._all_agents):
             self.deregister_agent(agent)
         self._seated = {}
         self._gone = {row for row, told in seats.items() if told is None}

@@ -26,7 +26,6 @@ from fedabm.simulation.measures import REPORTERS, Measured
 from fedabm.simulation.recorder import Recorder
 from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.stopping import Progress
-from fedabm.simulation.treasury import balances
 from fedabm.simulation.watching import RunBegun, Watcher, watched
 from fedabm.views import Evidence, Outcome, OwnerView, ServerView, Transfers
 
@@ -38,7 +37,8 @@ class Federation(Measured):
 
     Each `step()` is one round as the papers describe it.  `running` turns False when the scenario's stopping rule says
     so or its steps are over; `run()` steps until then.  `mesa.batch_run` works: give the scenario and seeds as
-    parameters, `batch_run(Federation, {"scenario": scenario, "seed": [1, 2]})`.
+    parameters, `batch_run(Federation, {"scenario": scenario, "seed": [1, 2]})`; where it has an `rng`, as in Mesa 3.5,
+    seeds go there, `batch_run(Federation, {"scenario": scenario}, rng=[1, 2])`.
 
     `model.agents` are the owners, to select, get, set and aggregate as in any Mesa model.  Owners can be added and
     removed between steps (`Owner(model, profile)`, `owner.remove()`).  Reporters of one's own go into a subclass or a
@@ -123,7 +123,7 @@ class Federation(Measured):
                 mine = offers if rows is present else offers.take(rows)
                 public["quota"] = quotas if quotas is None or rows is present else quotas[rows]
                 seen = None if self.sight is None else self.sight.view(turn.members)
-                rng, lately = self.population.streams(turn), self.population.lately(turn.members)
+                rng, lately = self.population.streams(turn), self.population.lately(turn)
                 view = turn.view(self.steps, mine, rng, lately, seen, **public)
                 self.carry_out(turn, view)
             acted.append(batch)
@@ -192,12 +192,12 @@ class Federation(Measured):
         if self._links is not None:
             self.reciprocity, self.components = self._links.reciprocity, float(self._links.components)
             self.links += [self._links] if self.recorder.wants(self.steps) else []
-        debts = self.treasury.demand(
-            self.steps, outcome.transfers.renumbered(present), last=self.steps >= self.scenario.steps
-        )
+        owners, owed = len(self.population), outcome.transfers
+        owed = owed if len(present) == owners else owed.renumbered(present)
+        debts = self.treasury.demand(self.steps, owed, last=self.steps >= self.scenario.steps)
         transfers = self.treasury.pay(debts)
-        self.population.owed = balances(debts, len(self.population))
-        self._paid = self.population.owed if transfers is debts else balances(transfers, len(self.population))
+        self.population.owed = debts.balances(owners)[:-1]
+        self._paid = self.population.owed if transfers is debts else transfers.balances(owners)[:-1]
         self.population.money = self.treasury.money
         self.ledger.record(self.steps, transfers, keep=self.recorder.wants(self.steps))
         self._transfers = transfers

@@ -25,6 +25,7 @@ from fedabm.simulation.activation import Members
 from fedabm.simulation.cohorts import Facts, Turn, grouped
 from fedabm.simulation.deeds import checked_action, checked_report, sound_report
 from fedabm.simulation.failures import named, told
+from fedabm.simulation.handed import Handed
 from fedabm.simulation.owners import NOBODY_ELSE, OwnerProfile, Owners
 from fedabm.simulation.soundness import sound
 from fedabm.strategies import Strategy
@@ -33,6 +34,8 @@ from fedabm.views.memory import row_of
 
 __all__ = ["Population"]
 
+#: from so many members on, what a cohort was handed is kept for the next step
+_MANY = 1024
 #: numbers that stand for what a decision rests on
 _CODES = {name: code for code, name in enumerate(INFORMATION)}
 
@@ -107,6 +110,7 @@ class Population:
             self.codes[cohort.members] = self._code(cohort.strategy)
         self.restless = False
         self._present: Members | None = None
+        self._handed = Handed()
         self.arrive(1)
         self._lately = (self.experience(self.everyone),) * 2
 
@@ -220,6 +224,7 @@ class Population:
         """Whose turn it is among some owners, cohort by cohort."""
         if self._regroup:
             self._cohorts = grouped(self.strategies, self._alone, self._facts(), self._streams, self._cohorts)
+            self._handed = Handed()
             self._regroup = False
         if len(members) == len(self):
             return [Turn.of(cohort) for cohort in self._cohorts]
@@ -251,6 +256,7 @@ class Population:
         some._lately = (self._lately[0].take(rows), self._lately[1].take(rows))
         some._cohorts = [cohort.take(rows) for cohort in self._cohorts]
         some._present = None
+        some._handed = Handed()
         numbers = {row: number for number, row in enumerate(rows.tolist())}
         some._tampers = {numbers[row]: tamper for row, tamper in self._tampers.items() if row in numbers}
         some._alone = {numbers[row] for row in self._alone if row in numbers}
@@ -293,26 +299,41 @@ class Population:
         self._lately = (self._lately[1], self.experience(self.present if self._full else self.everyone))
         self.information = np.full(len(self), _CODES["repeated"], dtype=np.int8)
         self.restless = False
+        self._handed.begin()
 
     @property
     def _full(self) -> bool:
         """Whether nobody has left and nobody is awaited."""
         return len(self.present) == len(self)
 
-    def lately(self, members: Members) -> tuple[Experience, Experience]:
-        """What happened to some owners in the last step and in the one before."""
-        before = self._lately[0]
-        return self.experience(members), before if len(members) == len(self) else before.take(members)
+    def lately(self, turn: Turn) -> tuple[Experience, Experience]:
+        """What happened to those whose turn it is in the last step and in the one before."""
+        members, before = turn.members, self._lately[0]
+        if len(members) == len(self):
+            return self.experience(members), before
+        if turn.places is not None or len(members) < _MANY:
+            return self.experience(members), before.take(members)
+        return self._handed_of(self, members), self._handed_of(before, members)
+
+    def _handed_of(self, step: Population | Experience, members: Members) -> Experience:
+        return Experience(*(self._handed.rows(getattr(step, name), members) for name in _EXPERIENCE))
 
     def experience(self, members: Members) -> Experience:
         """What happened to some owners in the last step."""
-        return Experience(*self._rows(members, "contribution", "accuracy", "payment", "utility", "progress"))
+        return Experience(*self._rows(members, *_EXPERIENCE))
 
     def streams(self, turn: Turn) -> Streams:
         """The random numbers of those whose turn it is; what they draw is noted when they have acted."""
-        rng = self._streams.lent(turn.members)
+        whole = turn.places is None and len(turn.members) >= _MANY
+        rng = (self._handed.streams if whole else Streams.lent)(self._streams, turn.members)
         rng.drawn = False
         return rng
+
+    def _take_back(self, members: Members, rng: Streams) -> None:
+        """Note what some owners have drawn."""
+        self._streams.returned(members, rng)
+        if rng.drawn:
+            self._handed.drawn()
 
     @property
     def measures(self) -> bool:
@@ -325,20 +346,24 @@ class Population:
         A contribution cannot leave [0, capacity]; what cannot be used is rejected (see `deeds`).
         """
         members = turn.members
-        gone = ~self.stayed[members]  # an agent that acted before them may have removed them
+        # An agent that acted before them may have removed them.
+        gone = np.bool_(False) if self._full else ~self.stayed[members]
         action = checked_action(action, len(members))
         good = sound_report(action.report, turn.facts)
         if action.report.contribution is not action.contribution:
             good &= sound(action.contribution)
-        self._put("contribution", members, _usable(np.clip(action.contribution, 0.0, turn.facts.capacity), good))
+        given = np.clip(action.contribution, 0.0, turn.facts.capacity)
+        self._put("contribution", members, _usable(given, good, known=True))
         self._hear(turn, action.report, good)
-        self._put("rejected", members, ~good)
+        if np.any(self.rejected) or not np.all(good):
+            self._put("rejected", members, ~good)
         self._arm(members, action.tamper)
         self._put("information", members, np.full(len(members), _CODES[action.used], dtype=np.int8))
         learned = turn.remember(action.memory)
-        self._streams.returned(members, rng)
+        self._take_back(members, rng)
         self.restless |= learned or turn.cohort.alone or rng.drawn
-        self.leave(members[gone | ~action.stay])
+        leaving = gone | ~action.stay
+        self.leave(members[leaving] if np.any(leaving) else members[:0])
 
     def act(self, row: int, contribution: float) -> None:
         """Make an owner contribute this much, and say so, as if it had decided to."""
@@ -352,13 +377,14 @@ class Population:
     def _hear(self, turn: Turn, said: Reports, good: Flags) -> None:
         """Note what some owners say; a bad report counts as nothing, beside the last good statement of the cost."""
         members, facts = turn.members, turn.facts
-        self._put("claimed", members, np.where(good, said.contribution, 0.0))
+        copied = len(members) < len(self)
+        self._put("claimed", members, _usable(said.contribution, good, known=copied))
         self._put("claimed_size", members, _usable(said.size, good, known=said.size is facts.capacity))
         if said.eagerness is not None:
             eager = _usable(said.eagerness, good, known=said.eagerness is facts.eagerness)
             self._put("claimed_eagerness", members, eager)
         truly = said.cost is facts.cost
-        if said.cost is None or (truly and np.all(self._candid[members] | ~good)):
+        if said.cost is None or (truly and (np.all(self._candid) or np.all(self._candid[members] | ~good))):
             return  # as most owners say the same in every step
         rows = np.flatnonzero(good)
         everyone = len(rows) == len(self) == said.cost.owners
@@ -418,7 +444,7 @@ class Population:
     def tampered(self, groups: tuple[Tampering, ...]) -> None:
         """Note what was drawn on the way."""
         for group in groups:
-            self._streams.returned(group.members, group.rng)
+            self._take_back(group.members, group.rng)
 
     def _attacking(self, rows: list[int], step: int) -> str:
         """Whose attack it is, for the error of one that goes wrong."""
@@ -478,19 +504,21 @@ _STATES = tuple(name for name, kind in Population.__annotations__.items() if kin
 _FACTS = ("capacity", "eagerness", "joins", "money", "_start", "person", "information", "_candid", "codes")
 
 
+#: columns of what owners remember of a step
+_EXPERIENCE = ("contribution", "accuracy", "payment", "utility", "progress")
 #: columns of what every owner does and says, and whether it stays
 _STANCE = ("contribution", "claimed", "claimed_size", "claimed_eagerness", "stayed")
 
 
 def _usable(values: np.ndarray, good: Flags, *, known: bool = False) -> np.ndarray:
-    """Numbers of owners, nothing of those whose action is not good; facts that are `known` need no copy."""
+    """Numbers of owners, nothing of those whose action is not good; what nobody will write to needs no copy."""
     if known and np.all(good):
         return values
     return np.where(good, values, 0.0)
 
 
 def _change(then: np.ndarray, now: np.ndarray, unit: Array) -> float:
-    if then is now:
+    if then is now or np.array_equal(then, now):
         return 0.0
     if then.shape != now.shape or unit.shape not in (now.shape, (1,)):
         return 1.0  # somebody has another kind of cost
@@ -501,4 +529,5 @@ def _share(then: np.ndarray, now: np.ndarray, unit: Array) -> Array:
     """How far each number has moved, in units of its own where there are any."""
     moved = np.subtract(now, then, dtype=float)
     np.abs(moved, out=moved)
-    return np.divide(moved, unit, out=moved, where=unit > 0)
+    positive = unit > 0
+    return np.divide(moved, unit, out=moved, where=True if np.all(positive) else positive)

@@ -26,15 +26,14 @@ from fedabm.games.offers import Offers
 from fedabm.games.promises import MOST_CHECKED
 from fedabm.results.frames import LINKED, shorten, versions
 from fedabm.results.stacked import StackedFrames, in_order
-from fedabm.simulation.ledger import check_balanced
+from fedabm.simulation.ledger import check_balanced, check_sound
 from fedabm.simulation.measures import ROUNDING
 from fedabm.simulation.owners import Owners
 from fedabm.simulation.population import Population
 from fedabm.simulation.recorder import Recorder
 from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.stopping import Progress
-from fedabm.simulation.treasury import balances
-from fedabm.views import INFORMATION, SERVER, Outcome, Reports, ServerView, Transfers
+from fedabm.views import INFORMATION, SERVER, Outcome, Reports, ServerView
 from fedabm.views.memory import changed_rows, take_rows
 
 __all__ = ["Stack"]
@@ -100,7 +99,7 @@ class Stack:
         for turn in people.turns(np.arange(len(people))):
             rows = turn.members
             offers = self._offers if len(rows) == len(people) else self._offers.take(rows)
-            rng, seen = people.streams(turn), people.lately(rows)
+            rng, seen = people.streams(turn), people.lately(turn)
             view = turn.view(self.steps, offers, rng, seen, None, quota=None, total=total[rows], **public)
             action = turn.cohort.strategy.act(replace(view, owner=rows % self.owners))
             known = take_rows(turn.cohort.memory, None)
@@ -126,19 +125,13 @@ class Stack:
         people, everyone = self.people, np.arange(len(self.people))
         worth = self.scenario.accuracy.values(self._table(people.contribution))
         deal = people.deal(everyone, (outcome.access * worth).ravel(), None)
-        paid = balances(outcome.transfers, len(people))
+        check_sound(outcome.transfers)
+        paid = outcome.transfers.balances(len(people))[:-1]
         people.owed = paid
         value = self.scenario.valuation
         people.receive(everyone, deal.accuracy, paid, value.gain(deal), value.cost(deal))
-        self._book(outcome.transfers)
-
-    def _book(self, transfers: Transfers) -> None:
-        if np.any(transfers.amount < 0) or not np.all(np.isfinite(transfers.amount)):
-            raise InputError("a transfer must be a finite, non-negative amount; swap payer and payee instead")
-        paid, got = transfers.payee == SERVER, transfers.payer == SERVER
-        np.add.at(self.balance, transfers.payer[paid] // self.owners, transfers.amount[paid])
-        np.subtract.at(self.balance, transfers.payee[got] // self.owners, transfers.amount[got])
-        self._transfers = transfers
+        self.balance -= self._table(paid).sum(axis=1)
+        self._transfers = outcome.transfers
 
     def watch(self, moved: Array, restless: Flags) -> None:
         """Keep what is to be kept of this step, end the runs whose time has come, and go on with the others."""

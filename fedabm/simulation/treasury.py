@@ -62,7 +62,7 @@ class Treasury:
             return debts
         paid = within_budgets(debts, self.money)
         # Whoever pays all that it has keeps 0: debts that are shares of it may sum to a rounding error more.
-        self.money = np.maximum(self.money + balances(paid, len(self.money)), 0.0)
+        self.money = np.maximum(self.money + paid.balances(len(self.money))[:-1], 0.0)
         return paid
 
 
@@ -97,14 +97,6 @@ def within_budgets(debts: Transfers, money: Array) -> Transfers:
         able = amount[debts.payee == SERVER].sum() + max(promised - income, 0.0)
         amount = np.where(server, amount * min(able / promised, 1.0), amount)
     return Transfers(debts.payer, debts.payee, amount, debts.reason)
-
-
-def balances(transfers: Transfers, owners: int) -> Array:
-    """What each owner received less what it paid."""
-    accounts = np.zeros(owners + 1)
-    np.add.at(accounts, transfers.payee, transfers.amount)
-    np.subtract.at(accounts, transfers.payer, transfers.amount)
-    return accounts[:-1]
 
 
 _COLUMNS = ("payer", "payee", "amount")

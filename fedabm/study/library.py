@@ -4,7 +4,8 @@ A script has a docstring, whose first line says which question it answers, and a
 
     def run(study: Study, owners: int = 12, rate: float = 0.02) -> None: ...
 
-whose keyword arguments are its parameters: name, type and default are read from the signature.  Scripts of the package
+whose keyword arguments are its parameters: name, type and default are read from the signature.  A line
+`device = "cuda"` beside it says where its models train, unless `--device` or a sweep does.  Scripts of the package
 `fedabm.scenarios` and those that installed packages announce as entry points of that name go by name, any other one by
 the path of its file.
 """
@@ -23,6 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from fedabm.common.device import check_written, preferring
 from fedabm.common.errors import InputError, nearest
 from fedabm.specs.hints import hints_of, parameters_of
 from fedabm.specs.kinds import Announced, announced
@@ -115,6 +117,9 @@ def describe(module: ModuleType, name: str, where: str) -> Script:
     if not parameters:
         line = run.__code__.co_firstlineno
         raise InputError(f"{file}, line {line}: run takes no study; write def run(study, ...)")
+    device = getattr(module, "device", "auto")
+    if isinstance(device, str) and device != "auto":
+        run = preferring(check_written(device))(run)
     return Script(name, _first_line(module.__doc__), run, {one.name: one.default for one in parameters[1:]}, where)
 
 

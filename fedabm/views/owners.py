@@ -68,7 +68,7 @@ class Experience:
         """What some owners remember."""
         columns = (self.contribution, self.accuracy, self.payment, self.utility)
         progress = None if self.progress is None else taken(self.progress, rows)
-        contribution, accuracy, payment, utility = (column[rows] for column in columns)
+        contribution, accuracy, payment, utility = (taken(column, rows) for column in columns)
         return Experience(contribution, accuracy, payment, utility, progress)
 
     def with_newcomer(self) -> Experience:

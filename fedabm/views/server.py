@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,13 +59,10 @@ class Transfers:
     def __len__(self) -> int:
         return len(self.amount)
 
-    @classmethod
-    def central(cls, payments: Array, reason: str) -> Transfers:
+    @staticmethod
+    def central(payments: Array, reason: str) -> Transfers:
         """Payments through the server's account: negative ones are paid to it, positive ones come from it."""
-        rows = np.flatnonzero(payments)
-        paid = payments.ravel()[rows]
-        payer, payee = np.where(paid > 0, SERVER, rows), np.where(paid > 0, rows, SERVER)
-        return cls(payer, payee, np.abs(paid), reason)
+        return Central(payments.ravel(), reason)
 
     @classmethod
     def between(cls, paid: Array, reason: str) -> Transfers:
@@ -78,6 +76,70 @@ class Transfers:
             return self
         book = np.append(rows, SERVER)
         return Transfers(book[self.payer], book[self.payee], self.amount, self.reason)
+
+    @property
+    def sound(self) -> bool:
+        """Whether all amounts are finite and none is negative."""
+        return bool(np.all(self.amount >= 0) and np.all(np.isfinite(self.amount)))
+
+    def balances(self, owners: int) -> Array:
+        """What each of so many owners received less what it paid, and last the server."""
+        accounts = np.zeros(owners + 1)
+        np.add.at(accounts, self.payee, self.amount)
+        np.subtract.at(accounts, self.payer, self.amount)
+        return accounts
+
+
+class Central(Transfers):
+    """One payment from (or, if negative, to) the server for each of some accounts; None: for all owners in order.
+
+    Entries of a list are made when somebody reads them: sums need none.
+    """
+
+    payments: Array
+    accounts: NDArray[np.intp] | None
+
+    def __init__(self, payments: Array, reason: str, accounts: NDArray[np.intp] | None = None) -> None:
+        vars(self).update(payments=payments, reason=reason, accounts=accounts)
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.payments))
+
+    @cached_property
+    def _entries(self) -> tuple[NDArray[np.intp], Array]:
+        """Who is paid or pays, and how much."""
+        rows = np.flatnonzero(self.payments)
+        return rows if self.accounts is None else self.accounts[rows], self.payments[rows]
+
+    @cached_property
+    def payer(self) -> NDArray[np.intp]:
+        """The server, or who pays it."""
+        account, paid = self._entries
+        return np.where(paid > 0, SERVER, account)
+
+    @cached_property
+    def payee(self) -> NDArray[np.intp]:
+        """Whom the server pays, or itself."""
+        account, paid = self._entries
+        return np.where(paid > 0, account, SERVER)
+
+    @cached_property
+    def amount(self) -> Array:
+        """How much."""
+        return np.abs(self._entries[1])
+
+    def renumbered(self, rows: NDArray[np.intp]) -> Transfers:
+        return Central(self.payments, self.reason, rows if self.accounts is None else rows[self.accounts])
+
+    @property
+    def sound(self) -> bool:
+        return bool(np.all(np.isfinite(self.payments)))
+
+    def balances(self, owners: int) -> Array:
+        balances = np.zeros(owners + 1)
+        balances[slice(len(self.payments)) if self.accounts is None else self.accounts] += self.payments
+        balances[-1] -= self.payments.sum()
+        return balances
 
 
 @dataclass(frozen=True)

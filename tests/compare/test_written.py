@@ -115,6 +115,8 @@ def test_groups_are_drawn_anew_for_every_seed_and_numbered(tmp_path):
         (('name = "County"', 'name = "Charité"'), "called 'Charité'"),
         (("seeds = 1 ", "seeds = 0 "), "seeds"),
         (('"money"', '"monkey"'), "monkey"),
+        (("seeds = 1 ", 'device = "gpu"\nseeds = 1 '), "unknown device 'gpu'"),
+        (("seeds = 1 ", 'device = "meta"\nseeds = 1 '), "--device meta"),
     ],
 )
 def test_mistakes_get_one_line(change, said, tmp_path, capsys, monkeypatch):
@@ -140,3 +142,58 @@ def test_what_init_prints_next_works_also_for_a_name_without_an_ending(tmp_path,
     assert main(["init", "hospitals"]) == 0
     assert "run hospitals.toml" in capsys.readouterr().out
     assert (tmp_path / "hospitals.toml").exists()
+
+
+_ASKED = """
+from dataclasses import dataclass
+from pathlib import Path
+
+from fedabm.common.device import chosen
+from fedabm.games.accuracy import PowerLaw
+
+
+@dataclass(frozen=True)
+class Trained(PowerLaw):
+    where: str = "asked.txt"
+
+    def values(self, profiles):
+        Path(self.where).write_text(chosen())
+        return super().values(profiles)
+"""
+
+
+_SCENARIO = '''"""Where would a model train?"""
+
+from fedabm.common.device import chosen
+
+device = "cuda:1"
+
+
+def run(study, rate: float = 1.0):
+    """Say it."""
+    study.note(f"{rate} on {chosen()}")
+'''
+
+
+def test_a_study_says_where_models_train_unless_the_command_does(tmp_path, monkeypatch):
+    """Nothing is trained here: what an engine would be told is written to a file."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FEDABM_DEVICE", raising=False)
+    (tmp_path / "would_train.py").write_text(_ASKED, "utf-8")
+    accuracy = '{ kind = "power_law", exponent = 0.5 }'
+    assert accuracy in EXAMPLE
+    text = EXAMPLE.replace(accuracy, '"would_train.py:Trained"').replace("steps = 100", 'device = "cuda:1"\nsteps = 2')
+    (tmp_path / "study.toml").write_text(text, "utf-8")
+    for more, device in (([], "cuda:1"), (["--device", "cpu"], "cpu")):
+        assert main(["run", "study.toml", "--quiet", *more]) == 0
+        assert (tmp_path / "asked.txt").read_text() == device
+    assert "FEDABM_DEVICE" not in os.environ
+
+
+def test_a_scenario_says_where_models_train_unless_the_command_does(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FEDABM_DEVICE", raising=False)
+    (tmp_path / "on_a_gpu.py").write_text(_SCENARIO, "utf-8")
+    for more, device in (([], "cuda:1"), (["--device", "cpu"], "cpu")):
+        assert main(["run", "on_a_gpu.py", "--set", "rate=0.5", *more]) == 0
+        assert f"0.5 on {device}" in capsys.readouterr().out

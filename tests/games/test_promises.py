@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fedabm import Federation, Game, InputError, Scenario, solve
+from fedabm.common.others import sum_of_others
 from fedabm.games.accuracy import (
     Custom,
     GroupWeighted,
@@ -16,7 +17,6 @@ from fedabm.games.accuracy import (
     RandomDiscovery,
     Separable,
 )
-from fedabm.games.accuracy.base import sum_of_others
 from fedabm.games.certificate import certified_gains
 from fedabm.games.costs import Linear
 from fedabm.games.curves import Along, Cap, Line

@@ -25,6 +25,29 @@ def test_balances_by_hand():
     assert ledger.frame((1, THREE))["step"].tolist() == [1, 1, 1]
 
 
+def test_payments_through_the_server_are_the_same_as_sums_and_as_a_list():
+    """Owners 1 and 4 of five were absent; what they have is booked in their places."""
+    made = Transfers.central(np.array([2.0, -0.0, -1.5]), "test").renumbered(np.array([0, 2, 3]))
+    assert len(made) == len(made.amount) == 2
+    assert (made.payer.tolist(), made.payee.tolist()) == ([SERVER, 3], [0, SERVER])
+    assert made.amount.tolist() == [2.0, 1.5]
+    assert made.balances(5).tolist() == [2.0, 0.0, 0.0, -1.5, 0.0, -0.5]
+    listed = Transfers(made.payer, made.payee, made.amount, "test")
+    np.testing.assert_array_equal(listed.balances(5), made.balances(5))
+    again, book = made.renumbered(np.array([4, 3, 2, 1, 0])), Ledger(5)
+    book.record(1, again)
+    assert book.balances.tolist() == [0.0, -1.5, 0.0, 0.0, 2.0]
+    assert book.balance() == -0.5
+
+
+def test_no_payments_make_no_list():
+    none = Transfers.central(np.zeros(3), "test")
+    assert len(none) == len(none.payer) == 0
+    assert not none.balances(3).any()
+    with pytest.raises(InputError, match="finite, non-negative"):
+        Ledger(2).record(1, Transfers.central(np.array([1.0, np.nan]), "bad"))
+
+
 @pytest.mark.parametrize("amount", [-1.0, np.nan, np.inf])
 def test_only_finite_positive_amounts_are_booked(amount):
     ledger = Ledger(2)

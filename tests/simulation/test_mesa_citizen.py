@@ -17,7 +17,7 @@ from fedabm.simulation import checkpoint
 from fedabm.simulation.activation import RandomSubset, Sequential, Simultaneous
 from fedabm.simulation.agents import Owner
 from fedabm.strategies import BestResponse, FixedShare, FreeRider, Honest, Random
-from tests.conftest import assert_equal_frames, mixed, two_owners
+from tests.conftest import assert_equal_frames, batch, mixed, two_owners
 
 
 def federation(n: int = 4, **changes) -> Federation:
@@ -267,8 +267,7 @@ class Reported(Federation):
 
 
 def test_batch_run_with_agent_reporters():
-    parameters = {"scenario": mixed(steps=3, mechanism=NoPayments()), "seed": [1, 2]}
-    rows = mesa.batch_run(Reported, parameters, number_processes=1, data_collection_period=-1, display_progress=False)
+    rows = batch(Reported, mixed(steps=3, mechanism=NoPayments()), data_collection_period=-1)
     assert {row["seed"] for row in rows} == {1, 2}
     assert {"AgentID", "utility", "total"} <= set(rows[0])
     assert len({row["AgentID"] for row in rows}) == len(mixed().owners)

@@ -24,7 +24,7 @@ from fedabm.strategies import (
     Strategy,
 )
 from fedabm.views import Action, OwnerView
-from tests.conftest import Says, assert_equal_frames, mixed, run, two_owners
+from tests.conftest import Says, assert_equal_frames, batch, mixed, run, two_owners
 from tests.mechanisms.test_mechanisms import PROMISING
 
 ACTIVATIONS = [Simultaneous(), Sequential(), Sequential(shuffle=True), RandomSubset(3)]
@@ -43,8 +43,7 @@ def test_same_seed_same_frames_and_another_seed_others(activation):
 
 
 def test_mesa_batch_run_works():
-    parameters = {"scenario": mixed(steps=5), "seed": [1, 2]}
-    rows = pd.DataFrame(mesa.batch_run(Federation, parameters, number_processes=1, display_progress=False))
+    rows = pd.DataFrame(batch(Federation, mixed(steps=5)))
     last = rows.groupby("seed").last()
     for seed in (1, 2):
         frames = run(mixed(steps=5), seed).frames()
@@ -53,9 +52,8 @@ def test_mesa_batch_run_works():
 
 @pytest.mark.parametrize("record", [3, None])
 def test_mesa_batch_run_works_with_thinned_recording(record):
-    parameters = {"scenario": mixed(steps=5, record=record), "seed": [1]}
-    rows = mesa.batch_run(Federation, parameters, number_processes=1, data_collection_period=-1, display_progress=False)
-    assert rows[-1]["contribution"] == run(mixed(steps=5), 1).frames().steps["contribution"].iloc[-1]
+    rows = batch(Federation, mixed(steps=5, record=record), data_collection_period=-1)
+    assert rows[-1]["contribution"] == run(mixed(steps=5), 2).frames().steps["contribution"].iloc[-1]
 
 
 def test_owners_and_server_are_mesa_agents():

@@ -21,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedabm.common.errors import check_pairs
+from fedabm.common.others import sum_of_others
 from fedabm.common.rowwise import sum_last
 from fedabm.common.table import Table
 from fedabm.games.curves import Along, AlongEach, Array, Curve, Rows, beside
 from fedabm.games.sending import Sending
 
-__all__ = ["Accuracy", "Exposure", "Probed", "sum_of_others"]
+__all__ = ["Accuracy", "Exposure", "Probed"]
 
 
 class Accuracy(ABC):
@@ -172,7 +173,10 @@ class Exposure(Accuracy):
 
     def values(self, profiles: Array) -> Array:
         """Accuracies (k, n) at k profiles (k, n)."""
-        return self.curve(self.exposures(np.asarray(profiles, dtype=float)))
+        exposures = self.exposures(np.asarray(profiles, dtype=float))
+        if exposures.shape[-1] and not exposures.strides[-1]:  # the same to all
+            return np.repeat(self.curve(exposures[..., :1]), exposures.shape[-1], axis=-1)
+        return self.curve(exposures)
 
     def curves(self, profile: Array) -> Along:
         """v(exposure from the others + own weight * own contribution)."""
@@ -222,18 +226,6 @@ class Exposure(Accuracy):
         added = weights.T[others].reshape(len(profile), -1)
         theirs = np.broadcast_to(self.exposures(profile[None])[0], others.shape)[others].reshape(added.shape)
         return np.maximum(theirs - added * profile[:, None], 0.0), added
-
-
-def sum_of_others(x: Array) -> Array:
-    """What everybody else has in sum, added up from both sides: a difference from the total would lose the digits.
-
-    >>> sum_of_others(np.array([1e20, 3.0, 4.0]))
-    array([7.e+00, 1.e+20, 1.e+20])
-    """
-    others = np.zeros(x.shape)
-    np.cumsum(x[..., :-1], axis=-1, out=others[..., 1:])
-    others[..., :-1] += np.cumsum(x[..., :0:-1], axis=-1)[..., ::-1]
-    return others
 
 
 @dataclass(frozen=True)

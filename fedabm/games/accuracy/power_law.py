@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.errors import MOST, InputError, check_number, check_positive
+from fedabm.common.others import sum_of_others
 from fedabm.common.rowwise import product, sum_last
 from fedabm.common.table import Table
-from fedabm.games.accuracy.base import Exposure, sum_of_others
+from fedabm.games.accuracy.base import Exposure
 from fedabm.games.curves import Array, Rows
 
 __all__ = ["GroupWeighted", "PowerLaw"]
