@@ -63,7 +63,7 @@ def run(
     highest_cost  cost of a text for the dearest owner; the others have a tenth of it or more
     subsidy       what an owner is paid for every text above the mean of the others
 
-    Takes some minutes, after `fedabm data get minilm`.
+    Takes some four minutes of one core, after `fedabm data get minilm`; most of it for models that are made worse.
     """
     check_count("rounds", rounds)
     check_count("tests", tests)
