@@ -107,7 +107,7 @@ def run(
     if passed:
         rates = pd.DataFrame(passed).groupby(["label", "owner"], sort=False)["passed"].mean().reset_index()
         study.table(rates, f"{what}: share of {len(asked)} problems whose unit tests pass", "unit_tests")
-    _say(study, rules)
+    _say(study, owners)
     study.picture(_figure(study, setting, found, owners, f"{what}; {spread_words(seeds)}"), "language_market")
 
 
@@ -155,39 +155,50 @@ def _measured(yardsticks: list[dict[str, float | str]], owners: pd.DataFrame) ->
     return simple.dropna(axis=1, how="all").join(tuned[list(dict.fromkeys(owners["label"]))]).reset_index()
 
 
-def _say(study: Study, rules: tuple[str, ...]) -> None:
-    """Where the market stands, and whether its money is balanced."""
+def _say(study: Study, owners: pd.DataFrame) -> None:
+    """Where the market stands, whether its money is balanced, and who is better off in it than alone."""
     table = study.tables["summary"].set_index("label")
     balance = float(study.frames.steps["server_balance"].abs().max())
     study.note(
         f"Most utility: {table['utility'].idxmax()} ({table['utility'].max():.4g}); server's balance {balance:g}."
     )
-    if {"iPFL", "Local"} <= set(rules):
-        better = 100 * (table.loc["iPFL", "accuracy"] - table.loc["Local", "accuracy"])
-        study.note(f"In the market owners are {better:+.2f} points better than alone, on average.")
+    if {"iPFL", "Local"} <= set(owners["label"]):
+        study.note(_against_alone(owners))
+
+
+def _against_alone(owners: pd.DataFrame) -> str:
+    """How much better owners are in the market than the same owners alone, with the standard error over owners."""
+    points = 100 * owners.set_index(["label", "seed", "owner"])["accuracy"]
+    better = points["iPFL"] - points["Local"]
+    gained = f"{(better > 0).sum()} of {len(better)} gain, {(better < 0).sum()} lose"
+    return (
+        f"In the market owners are {better.mean():+.2f} +- {better.sem():.2f} points better than alone, on average; "
+        f"{gained} (from {better.min():+.1f} to {better.max():+.1f})."
+    )
 
 
 def _figure(study: Study, setting: LanguageSetting, found: pd.DataFrame, owners: pd.DataFrame, words: str) -> Figure:
     """Accuracy against utility, accuracies by set, and who gives its adapter to whom in the market."""
     figure, (left, middle, right) = panels(3, width=4.4, height=4.2)
     accuracy_against_utility(left, found, "rules")
-    _by_set(middle, owners)
+    _by_set(middle, owners, study.tables["yardsticks"].set_index("set")["majority"])
     _graph(study, setting, right)
     shared_legend(figure, left)
     figure.suptitle(words, fontsize="medium")
     return figure
 
 
-def _by_set(panel: Axes, owners: pd.DataFrame) -> None:
-    """One group of bars per set, one bar per rule."""
+def _by_set(panel: Axes, owners: pd.DataFrame, common: pd.Series) -> None:
+    """One group of bars per set, one bar per rule, and a line at what the commonest answer would have."""
     table = owners.groupby(["set", "label"], sort=False)["accuracy"].mean().unstack()
     colours = styled(protocol_looks(table.columns), "palette")["palette"]
     places, width = np.arange(len(table)), 0.8 / len(table.columns)
     for place, label in enumerate(table.columns):
         shift = (place - (len(table.columns) - 1) / 2) * width
         panel.bar(places + shift, 100 * table[label], width, color=colours[label])
+    panel.hlines(100 * common.reindex(table.index), places - 0.45, places + 0.45, color="black", linestyle="dashed")
     panel.set_xticks(places, [str(name) for name in table.index])
-    panel.set(title="accuracy by set", ylabel="accuracy, last round (%)")
+    panel.set(title="accuracy by set (dashed: commonest answer)", ylabel="accuracy, last round (%)")
 
 
 def _graph(study: Study, setting: LanguageSetting, panel: Axes) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from fedabm import Federation, Scenario, population
 from fedabm.data.datasets import load
@@ -51,6 +52,16 @@ def test_noise_brings_a_model_down_to_the_promise_from_below(engine, trained):
 def test_a_promise_below_chance_is_kept_as_well_as_a_guess_allows(engine, trained):
     got = by_noise(engine, engine.initial(0), np.arange(3), np.zeros(3), Measure(), seed=0)
     assert np.all(got < 0.4)
+
+
+def test_noise_that_does_good_is_not_handed_out(engine):
+    """Always the same answer is right for a tenth or so; a louder noise guesses, which is right more often for some."""
+    for answer in range(10):
+        model = torch.zeros(engine.size)
+        model[answer - 10] = 1.0  # the biases are the last ten numbers
+        full = engine.evaluate(model).accuracy[0].numpy()
+        got = by_noise(engine, model, np.arange(3), full, Measure(), seed=0)
+        assert np.all(got <= full)
 
 
 def test_subsets_are_really_trained_on_less(trained):

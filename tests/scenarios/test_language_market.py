@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -16,7 +17,11 @@ if find_spec("transformers") is None:
     pytest.skip("the extra llm is not installed", allow_module_level=True)
 
 from fedabm import load
+from fedabm.analysis.notebooks import lacking
 from fedabm.cli import main
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.oracles import Trained
+from fedabm.papers.ipfl2025.language import language_setting
 from tests.conftest import assert_equal_frames
 from tests.learning.small_models import saved, texts
 
@@ -44,7 +49,7 @@ def _sets(folder) -> None:
     rng = np.random.default_rng(0)
     heads = {"fiqa_task1.csv": "sentence,score", "tfns_train.csv": "text,label", "nwgi_test.csv": "text,label"}
     for place, (file, head) in enumerate(heads.items()):
-        lines = [f"{one.input} {number}" for number, one in enumerate(texts(230, place))]
+        lines = [f"{one.input} {number}" for number, one in enumerate(texts(330, place))]
         labels = rng.integers(3, size=len(lines))
         words = {0: [-0.5, 0.0, 0.5], 1: [0, 1, 2], 2: ["strong negative", "neutral", "mildly positive"]}[place]
         rows = [f"{line},{words[label]}" for line, label in zip(lines, labels, strict=True)]
@@ -125,7 +130,23 @@ def test_one_adapter_for_all_meets_any_mechanism(tmp_path, monkeypatch):
     assert rules.tolist() == ["no payments", "Shapley shares", "subsidy", "value shaping"]
     assert frames.owners.groupby("run")["payment"].sum().abs().max() < 1e-9
     assert frames.owners["accuracy"].between(0.0, 1.0).all()
+    assert frames.owners["name"].unique().tolist() == ["fiqa 1", "fiqa 2", "tfns 1", "tfns 2", "nwgi 1", "nwgi 2"]
+    table = pd.read_csv(out / "sets.csv").set_index("set")
+    assert table.index.tolist() == ["fiqa", "tfns", "nwgi"]
+    assert table.columns.tolist() == ["commonest answer", *rules]
+    last = frames.owners[(frames.owners["run"] == 1) & frames.owners["owner"].isin([2, 3])]
+    assert table.loc["tfns", "Shapley shares"] == pytest.approx(last["accuracy"].mean())
     assert (out / "shared_adapter.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.skipif(lacking("08_language_models") is not None, reason="MiniLM or the finance sets are not there")
+def test_the_quick_recipe_teaches_more_than_one_answer():
+    """One adapter for all: always the same answer is right for two sets of three, and that is soon learned."""
+    setting = replace(language_setting("quick", "finance"), tests=100)
+    data = setting.federated(0)
+    found = Trained(Engine(setting.network(), data), setting.rounds, setting.recipe).values(data.capacities[None])
+    shares = np.bincount(data.y_test, minlength=3) / len(data.y_test)
+    assert found.mean() > shares.max() + 0.1
 
 
 def test_without_the_model_one_line_says_how_to_get_it(tmp_path, monkeypatch, capsys):

@@ -49,22 +49,37 @@ def by_noise(
 ) -> Array:
     """What owners in `rows` get: the model with the least noise, in a direction of their own, that is allowed.
 
-    Bisection of the noise's size; with the loudest noise a model only guesses, and who is promised less gets that.
+    Bisection of the noise's size, which supposes that more noise is worse.  It need not be: a guess may be worth more
+    than a model that always gives an answer that is rare among the owner's.  Where bisection finds nothing allowed,
+    sizes are halved from the loudest on, and if none of them is allowed either, the worst model is handed out.
     """
     generator = torch.Generator().manual_seed(seed)
     noise = torch.randn(engine.data.owners, model.numel(), generator=generator)[torch.from_numpy(np.asarray(rows))]
     noise = noise.to(model.device) * model.square().mean().sqrt()
 
-    def worth(size: Array) -> Array:
+    def worth(size: Array, of: NDArray[np.intp]) -> Array:
         scale = torch.as_tensor(size, dtype=model.dtype, device=model.device)
-        return measure.own(engine, model + scale[:, None] * noise, rows)
+        return measure.own(engine, model + scale[:, None] * noise[of], rows[of])
 
+    everybody = np.arange(len(rows))
     low, high = np.zeros(len(rows)), np.full(len(rows), _LOUDEST)
-    found = worth(high)
+    found = worth(high, everybody)
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        there = worth(middle)
+        there = worth(middle, everybody)
         enough = there <= promised
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         found = np.where(enough, there, found)
+    lost = np.flatnonzero(found > promised)
+    if len(lost):
+        halved = _LOUDEST * 0.5 ** np.arange(1, _HALVINGS + 1)
+        tried = [found[lost], *(worth(np.full(len(lost), size), lost) for size in halved)]
+        found[lost] = _quietest(np.stack(tried), promised[lost])
     return found
+
+
+def _quietest(worth: Array, promised: Array) -> Array:
+    """Of what owners (columns) would get with less and less noise (rows): the last that is allowed, or the least."""
+    allowed = worth <= promised
+    last = len(worth) - 1 - allowed[::-1].argmax(axis=0)
+    return np.where(allowed.any(axis=0), worth[last, np.arange(worth.shape[1])], worth.min(axis=0))
