@@ -61,7 +61,7 @@ def _longer(data: str, part: str) -> tuple[Play, ...]:
     """The market and training alone on CIFAR-10 with the paper's local steps, for half of its rounds."""
     if data != "cifar10":  # on Fashion-MNIST accuracies are comparable after a few short rounds
         return ()
-    chosen = {"splits": (part.lower(),), "rules": ("iPFL",), "rounds": 25, "seeds": 1}
+    chosen: dict[str, Any] = {"splits": (part.lower(),), "rules": ("iPFL",), "rounds": 25, "seeds": 1}
     return (Play.of("market_comparison", preset="paper", data=data, **chosen),)
 
 
