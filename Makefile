@@ -15,7 +15,7 @@ run: $(READY)
 	$(BIN)/fedabm run forty_owners
 
 test: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .
