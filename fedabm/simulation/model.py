@@ -123,7 +123,7 @@ class Federation(Measured):
                 mine = offers if rows is present else offers.take(rows)
                 public["quota"] = quotas if quotas is None or rows is present else quotas[rows]
                 seen = None if self.sight is None else self.sight.view(turn.members)
-                rng, lately = self.population.streams(turn), self.population.lately(turn)
+                rng, lately = self.population.streams(turn), self.population.lately(turn.members)
                 view = turn.view(self.steps, mine, rng, lately, seen, **public)
                 self.carry_out(turn, view)
             acted.append(batch)

@@ -25,7 +25,6 @@ from fedabm.simulation.activation import Members
 from fedabm.simulation.cohorts import Facts, Turn, grouped
 from fedabm.simulation.deeds import checked_action, checked_report, sound_report
 from fedabm.simulation.failures import named, told
-from fedabm.simulation.handed import Handed
 from fedabm.simulation.owners import NOBODY_ELSE, OwnerProfile, Owners
 from fedabm.simulation.soundness import sound
 from fedabm.strategies import Strategy
@@ -34,8 +33,6 @@ from fedabm.views.memory import row_of
 
 __all__ = ["Population"]
 
-#: from so many members on, what a cohort was handed is kept for the next step
-_MANY = 1024
 #: numbers that stand for what a decision rests on
 _CODES = {name: code for code, name in enumerate(INFORMATION)}
 
@@ -110,7 +107,6 @@ class Population:
             self.codes[cohort.members] = self._code(cohort.strategy)
         self.restless = False
         self._present: Members | None = None
-        self._handed = Handed()
         self.arrive(1)
         self._lately = (self.experience(self.everyone),) * 2
 
@@ -224,7 +220,6 @@ class Population:
         """Whose turn it is among some owners, cohort by cohort."""
         if self._regroup:
             self._cohorts = grouped(self.strategies, self._alone, self._facts(), self._streams, self._cohorts)
-            self._handed = Handed()
             self._regroup = False
         if len(members) == len(self):
             return [Turn.of(cohort) for cohort in self._cohorts]
@@ -256,7 +251,6 @@ class Population:
         some._lately = (self._lately[0].take(rows), self._lately[1].take(rows))
         some._cohorts = [cohort.take(rows) for cohort in self._cohorts]
         some._present = None
-        some._handed = Handed()
         numbers = {row: number for number, row in enumerate(rows.tolist())}
         some._tampers = {numbers[row]: tamper for row, tamper in self._tampers.items() if row in numbers}
         some._alone = {numbers[row] for row in self._alone if row in numbers}
@@ -299,41 +293,26 @@ class Population:
         self._lately = (self._lately[1], self.experience(self.present if self._full else self.everyone))
         self.information = np.full(len(self), _CODES["repeated"], dtype=np.int8)
         self.restless = False
-        self._handed.begin()
 
     @property
     def _full(self) -> bool:
         """Whether nobody has left and nobody is awaited."""
         return len(self.present) == len(self)
 
-    def lately(self, turn: Turn) -> tuple[Experience, Experience]:
-        """What happened to those whose turn it is in the last step and in the one before."""
-        members, before = turn.members, self._lately[0]
-        if len(members) == len(self):
-            return self.experience(members), before
-        if turn.places is not None or len(members) < _MANY:
-            return self.experience(members), before.take(members)
-        return self._handed_of(self, members), self._handed_of(before, members)
-
-    def _handed_of(self, step: Population | Experience, members: Members) -> Experience:
-        return Experience(*(self._handed.rows(getattr(step, name), members) for name in _EXPERIENCE))
+    def lately(self, members: Members) -> tuple[Experience, Experience]:
+        """What happened to some owners in the last step and in the one before."""
+        before = self._lately[0]
+        return self.experience(members), before if len(members) == len(self) else before.take(members)
 
     def experience(self, members: Members) -> Experience:
         """What happened to some owners in the last step."""
-        return Experience(*self._rows(members, *_EXPERIENCE))
+        return Experience(*self._rows(members, "contribution", "accuracy", "payment", "utility", "progress"))
 
     def streams(self, turn: Turn) -> Streams:
         """The random numbers of those whose turn it is; what they draw is noted when they have acted."""
-        whole = turn.places is None and len(turn.members) >= _MANY
-        rng = (self._handed.streams if whole else Streams.lent)(self._streams, turn.members)
+        rng = self._streams.lent(turn.members)
         rng.drawn = False
         return rng
-
-    def _take_back(self, members: Members, rng: Streams) -> None:
-        """Note what some owners have drawn."""
-        self._streams.returned(members, rng)
-        if rng.drawn:
-            self._handed.drawn()
 
     @property
     def measures(self) -> bool:
@@ -360,7 +339,7 @@ class Population:
         self._arm(members, action.tamper)
         self._put("information", members, np.full(len(members), _CODES[action.used], dtype=np.int8))
         learned = turn.remember(action.memory)
-        self._take_back(members, rng)
+        self._streams.returned(members, rng)
         self.restless |= learned or turn.cohort.alone or rng.drawn
         leaving = gone | ~action.stay
         self.leave(members[leaving] if np.any(leaving) else members[:0])
@@ -444,7 +423,7 @@ class Population:
     def tampered(self, groups: tuple[Tampering, ...]) -> None:
         """Note what was drawn on the way."""
         for group in groups:
-            self._take_back(group.members, group.rng)
+            self._streams.returned(group.members, group.rng)
 
     def _attacking(self, rows: list[int], step: int) -> str:
         """Whose attack it is, for the error of one that goes wrong."""
@@ -504,8 +483,6 @@ _STATES = tuple(name for name, kind in Population.__annotations__.items() if kin
 _FACTS = ("capacity", "eagerness", "joins", "money", "_start", "person", "information", "_candid", "codes")
 
 
-#: columns of what owners remember of a step
-_EXPERIENCE = ("contribution", "accuracy", "payment", "utility", "progress")
 #: columns of what every owner does and says, and whether it stays
 _STANCE = ("contribution", "claimed", "claimed_size", "claimed_eagerness", "stayed")
 

@@ -99,7 +99,7 @@ class Stack:
         for turn in people.turns(np.arange(len(people))):
             rows = turn.members
             offers = self._offers if len(rows) == len(people) else self._offers.take(rows)
-            rng, seen = people.streams(turn), people.lately(turn)
+            rng, seen = people.streams(turn), people.lately(turn.members)
             view = turn.view(self.steps, offers, rng, seen, None, quota=None, total=total[rows], **public)
             action = turn.cohort.strategy.act(replace(view, owner=rows % self.owners))
             known = take_rows(turn.cohort.memory, None)
