@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -132,8 +133,11 @@ def _draw(
     text_of = {} if owners is None else {f"owner {n}": shorten(name, 18) for n, name in called(owners).items()}
     for node, place in places.items():
         text = text_of.get(node, node.split()[-1])
-        outside = _between(len(shown)) if node == "server" else (place[0] * 1.13, place[1] * 1.13)
-        _node(ax, text, place, looks[node], outside, alone=node not in part or not part.degree(node))
+        _node(ax, place, looks[node], alone=node not in part or not part.degree(node))
+        if node == "server":
+            _word(ax, text, _between(len(shown)), ha="left", va="center")
+        else:
+            _word(ax, text, place, **_outside(*place, text))
     left = f", {len(shown)} largest shown" if len(shown) < len(known) else ""
     ax.set_title(f"{words}\n{numbers(owners=len(known))}, {graph.number_of_edges()} arrows{left}", fontsize="medium")
     _legend(ax, by_name, heaviest if part.number_of_edges() else 0.0, verb)
@@ -197,16 +201,24 @@ def _between(owners: int) -> tuple[float, float]:
     return 0.16 * float(np.cos(angle)), 0.16 * float(np.sin(angle))
 
 
-def _node(
-    ax: Axes, text: str, place: tuple[float, float], look: Look, outside: tuple[float, float], *, alone: bool
-) -> None:
-    """A marker with the owner's name or number; hollow if it has no arrow."""
+def _node(ax: Axes, place: tuple[float, float], look: Look, *, alone: bool) -> None:
+    """A marker, hollow if it has no arrow."""
     face = "white" if alone else look.colour
     ax.scatter(*place, s=230, marker=look.marker, color=[face], edgecolor=[look.colour], linewidth=1.6, zorder=2)
+
+
+def _outside(x: float, y: float, text: str) -> dict[str, Any]:
+    """Beyond a marker on the circle, so many points away that it touches no marker of any kind."""
+    beside = abs(x) >= 0.3
+    across = ("left" if x > 0 else "right") if beside and len(text) >= 4 else "center"
+    along = "center" if beside else "bottom" if y > 0 else "top"
+    return {"xytext": (13 * x, 13 * y), "textcoords": "offset points", "ha": across, "va": along}
+
+
+def _word(ax: Axes, text: str, place: tuple[float, float], **where: Any) -> None:
+    """The name or number of an owner, or the server's."""
     box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
-    side = "center" if abs(place[0]) < 0.3 or len(text) < 4 else "left" if place[0] > 0 else "right"
-    side = "left" if place == (0.0, 0.0) else side
-    ax.text(*outside, text, ha=side, va="center", fontsize="small", bbox=box, zorder=3)
+    ax.annotate(text, place, fontsize="small", bbox=box, zorder=3, **where)
 
 
 def _legend(ax: Axes, by_name: Mapping[str, Look], heaviest: float, verb: str) -> None:

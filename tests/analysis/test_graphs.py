@@ -61,6 +61,19 @@ def test_the_collaboration_graph_follows_the_adjacency(one: Frames) -> None:
     assert len([patch for patch in shared.patches if isinstance(patch, FancyArrowPatch)]) == giving
 
 
+def test_no_name_covers_an_owner(one: Frames) -> None:
+    """Markers of 230 square points are 7.6 points high above their middle; text ends farther away."""
+    named = one.owners.assign(name=one.owners["owner"].map("County Hospital {}".format))
+    ax = figures.collaboration_graph(named, np.ones((6, 6)) - np.eye(6))
+    ax.figure.canvas.draw()
+    dots = [part.get_offsets()[0] for part in ax.collections]
+    unit = ax.figure.dpi / 72
+    for text, dot in zip(ax.texts, dots, strict=True):
+        (x, y), box = ax.transData.transform(dot), text.get_window_extent()
+        away = np.hypot(max(box.x0 - x, 0, x - box.x1), max(box.y0 - y, 0, y - box.y1))
+        assert away >= 7.6 * unit, text.get_text()
+
+
 def test_owners_with_models_of_their_own_need_an_adjacency(one: Frames) -> None:
     with pytest.raises(
         InputError,
