@@ -110,7 +110,9 @@ def interior_point(table: Table, start: Array, *, limit: int = 80, precision: fl
         sound = np.flatnonzero(np.all(np.isfinite(ahead.slopes), axis=1))
         if not len(sound):
             break
-        going, sizes, now = going[rows][sound], sizes[rows][sound], ahead.take(sound)
+        going = going[rows][sound]
+        sizes = sizes[rows][sound]
+        now = ahead.take(sound)
         ends.put(going, now.profiles, turn, sizes)
     np.clip(ends.profiles, 0.0, table.capacities, out=ends.profiles)
     return ends

@@ -123,7 +123,8 @@ class MatrixFree(LinearModel):
 
     def solve(self, free: Flags, weight: Array, pull: Array) -> Array:
         """By GMRES, scaled by the diagonal; a rough answer is good enough for a Newton step."""
-        moves, weight, pull = np.zeros(free.shape), weight[free], pull[free]
+        moves = np.zeros(free.shape)
+        weight, pull = weight[free], pull[free]
         if not len(pull):
             return moves
         scale = self.diagonal[free] + weight

@@ -44,7 +44,9 @@ class Ends:
 
     def put(self, games: Places, profiles: Array, iterations: int, residuals: Array) -> None:
         """What has come of some of the games by now."""
-        self.profiles[games], self.iterations[games], self.residuals[games] = profiles, iterations, residuals
+        self.profiles[games] = profiles
+        self.iterations[games] = iterations
+        self.residuals[games] = residuals
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,8 @@ def newton(table: Table, start: Array, *, limit: int = 60, precision: float = 1e
     going = np.flatnonzero(np.all(np.isfinite(slopes), axis=1))
     if not len(going):
         return ends
-    table, profiles, slopes = table.take(going), profiles[going], slopes[going]
+    table = table.take(going)
+    profiles, slopes = profiles[going], slopes[going]
     now = _Point(table, profiles, slopes, linearise(table, profiles, slopes))
     sizes = best = now.residuals()
     record = np.zeros(len(going), dtype=np.intp)
@@ -94,7 +97,8 @@ def newton(table: Table, start: Array, *, limit: int = 60, precision: float = 1e
         rows = np.flatnonzero(left)
         if not len(rows) or turn == limit:
             break
-        going, best, record, before = going[rows], best[rows], record[rows], sizes[rows]
+        going, before = going[rows], sizes[rows]
+        best, record = best[rows], record[rows]
         now = _advanced(now.take(rows))
         sizes = now.residuals()
         better = sizes < 0.5 * best
@@ -146,7 +150,8 @@ def _active_set_steps(now: _Point) -> Array:
             break
         tried = np.concatenate([tried, after[None]])
         if len(rows) < len(going):
-            going, now, tried, moves = going[rows], now.take(rows), tried[:, rows], moves[:, rows]
+            going, now = going[rows], now.take(rows)
+            tried, moves = tried[:, rows], moves[:, rows]
     return steps
 
 
