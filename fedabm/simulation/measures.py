@@ -28,8 +28,8 @@ class Measured(Membership):
     def __init__(self, scenario: Scenario, seed: int) -> None:
         super().__init__(scenario, seed)
         self._restricted: tuple[Members, Accuracy, Accuracy] | None = None
-        #: columns and their sums
-        self._sums: dict[str, tuple[Array, float]] = {}
+        #: columns and their sums, by name and whether only gains count
+        self._sums: dict[tuple[str, bool], tuple[Array, float]] = {}
 
     def announce(self, present: Members) -> tuple[Reports, Accuracy]:
         """What is public before owners decide: the others' last reports and the accuracies they promise."""
@@ -108,9 +108,11 @@ class Measured(Membership):
     def _sum(self, name: str, *, gains: bool = False) -> float:
         """The sum of a column, or of its gains only, which is known as long as the column stands."""
         (column,) = self.population.shared(name)
-        if name not in self._sums or self._sums[name][0] is not column:
-            self._sums[name] = (column, float((np.maximum(column, 0.0) if gains else column).sum()))
-        return self._sums[name][1]
+        known = self._sums.get((name, gains))
+        if known is None or known[0] is not column:
+            known = (column, float((np.maximum(column, 0.0) if gains else column).sum()))
+            self._sums[name, gains] = known
+        return known[1]
 
     @property
     def total_contribution(self) -> float:

@@ -139,3 +139,12 @@ def test_graphml_can_be_read_back(tmp_path):
         again = nx.read_graphml(path)
         assert set(again.nodes) == set(graph.nodes)
         assert {(a, b): d for a, b, d in again.edges(data=True)} == {(a, b): d for a, b, d in graph.edges(data=True)}
+
+
+def test_sums_of_gains_and_of_all_are_apart():
+    """A balanced rule moves money, and all payments add up to nothing, in whichever order one asks."""
+    for first in (True, False):
+        model = run(mixed(mechanism=ContributionSubsidy(0.1)), 3)
+        both = {gains: model._sum("payment", gains=gains) for gains in (first, not first)}
+        assert both[True] == model.transferred > 1e-3
+        assert both[False] == pytest.approx(0.0, abs=1e-9)
