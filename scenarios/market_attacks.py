@@ -47,9 +47,8 @@ TRAIN = ("shuffle", "sign_flip", "noise", "scaled")
 TITLES = {"sign_flip": "sign flip", "constant": "same value", "gaussian": "Gaussian"}
 #: attackers that ask what everybody asks
 PRICED = ("constant", "gaussian")
-#: the rules of the paper's figure; where a preset is to decide, the market and the rival that it is built upon
-_ALL = ("iPFL", "Ditto", "FedAMP", "CFL", "pFedGraph")
-RULES: dict[Preset, tuple[str, ...]] = {"quick": _ALL, "decisive": ("iPFL", "pFedGraph"), "paper": _ALL}
+#: the rules of the paper's figure
+RULES = ("iPFL", "Ditto", "FedAMP", "CFL", "pFedGraph")
 Against = Literal["honest", "absent"]
 
 
@@ -75,7 +74,7 @@ def run(
                        paper's own sizes
     data               which data set (auto: the preset's own)
     attacks            what the attacker does to the model it sends, each in runs of its own
-    rules              ways of sharing models, by name (none: those of the preset)
+    rules              ways of sharing models, by name (none: those of the paper's figure)
     attacker           number of the owner that attacks, from 0
     against            what the attack is compared with: the same owner honest, or absent
     full               whether whole parameters are tampered with, or updates only
@@ -87,7 +86,7 @@ def run(
     Takes some minutes with preset=quick.
     """
     check_count("seeds", seeds)
-    rules = rules or RULES[preset]
+    rules = rules or RULES
     setting = _setting(market_setting(preset, data, *at_home(data, 9, "cluster")), similarity_weight, unit_cost)
     check_range("attacker", attacker, 0, setting.owners - 1)
     _check(attacks, ATTACKS, "attack")
@@ -161,13 +160,15 @@ def _changes(owners: pd.DataFrame, attacker: int) -> pd.DataFrame:
 
 
 def _summary(found: pd.DataFrame) -> pd.DataFrame:
-    """Means over seeds; the worst seed beside the mean change of accuracy, in points."""
-    points = found.assign(**{"accuracy change": 100 * found["accuracy change"]})
+    """Means over seeds, with the deviation of what the attack changes; accuracy in points."""
+    changed = found["attacker utility"] - found["attacker utility before"]
+    points = found.assign(**{"accuracy change": 100 * found["accuracy change"], "attacker change": changed})
     groups = points.groupby(["rule", "attack"], sort=False)
     table = groups["accuracy change"].agg(["mean", "std", "min"])
     table.columns = pd.Index(["points", "s.d.", "worst seed"])
     others = ["accuracy", "utility change", "utility", "attacker utility before", "attacker utility"]
     table = table.join(groups[[*others, "attacker payment", "attacker exports"]].mean())
+    table[["attacker change", "attacker change s.d."]] = groups["attacker change"].agg(["mean", "std"])
     table["moved"] = groups["moved"].max()
     fell = (found["attacker utility"] < found["attacker utility before"]).groupby([found["rule"], found["attack"]])
     return table.join(fell.sum().rename("seeds in which the attacker loses")).assign(seeds=groups.size()).reset_index()

@@ -127,32 +127,48 @@ def test_figure_3_allows_no_loser(least: float, median: float, verdict: str) -> 
     assert rational(pd.DataFrame(rows, columns=columns), SMALL).verdict == verdict
 
 
-def attacks(points: float, loses: int, rival: float = -9.0) -> dict[str, pd.DataFrame]:
-    names = ["points", "worst seed", "attacker utility before", "attacker utility", "attacker exports"]
-    names += ["seeds in which the attacker loses", "seeds"]
+def attacks(points: float, change: float, rival: float = -9.0, spread: float = 0.1) -> dict[str, pd.DataFrame]:
+    """Three seeds: a deviation of 0.1 has an interval of 0.1 * 4.303 / sqrt(3) = 0.248, one of 10 that of 24.8."""
+    names = ["points", "s.d.", "attacker utility before", "attacker change", "attacker change s.d."]
     rows = [
-        ("iPFL", "shuffle", points, points - 0.3, 20.0, 0.0, 0.0, loses, 3),
-        ("Ditto", "shuffle", rival, rival, -9.0, -10.0, 8.0, 3, 3),
+        ("iPFL", "shuffle", points, 0.1, 20.0, change, 10.0),
+        ("Ditto", "shuffle", rival, spread, -9.0, -1.0, 0.0),
     ]
-    return {"summary": pd.DataFrame(rows, columns=["rule", "attack", *names])}
+    return {"summary": pd.DataFrame(rows, columns=["rule", "attack", *names]).assign(seeds=3)}
 
 
 @pytest.mark.parametrize(
-    ("points", "loses", "quick", "decided"),
+    ("points", "change", "quick", "decided"),
     [
-        (-0.9, 3, "reproduced", "reproduced"),
-        (-1.1, 3, "not run here", "undecided"),
-        (0.0, 2, "not run here", "undecided"),
-        (0.0, 0, "not run here", "not reproducible"),
+        (-0.7, -30.0, "reproduced", "reproduced"),
+        (-0.8, -30.0, "not run here", "undecided"),
+        (-1.3, -30.0, "not run here", "undecided"),
+        (0.0, -20.0, "not run here", "undecided"),
+        (0.0, 20.0, "not run here", "undecided"),
+        (0.0, 30.0, "not run here", "not reproducible"),
     ],
 )
-def test_figure_4_needs_benign_owners_unharmed_and_a_poorer_attacker(points, loses, quick, decided) -> None:
-    found = attacks(points, loses)
+def test_figure_4_needs_benign_owners_unharmed_and_a_poorer_attacker(points, change, quick, decided) -> None:
+    found = attacks(points, change)
     assert attacked(found, SMALL, "shuffle").verdict == quick
     assert attacked(found, LARGE, "shuffle").verdict == decided
     assert "under no rival are both so" in attacked(found, LARGE, "shuffle").reason
-    alike = attacked(attacks(points, loses, rival=0.0), LARGE, "shuffle")
+    alike = attacked(attacks(points, change, rival=0.0), LARGE, "shuffle")
     assert (alike.verdict, "so it is under Ditto" in alike.reason) == ("not reproducible", True)
+
+
+def test_figure_4_says_which_rule_needs_how_many_seeds() -> None:
+    found = attacked(attacks(0.0, -30.0, rival=-1.2), LARGE, "shuffle")
+    assert found.verdict == "undecided"
+    assert "what would decide: Ditto (accuracy: about 4 seeds instead of 3" in found.reason
+    assert "iPFL benign +0.0 +- 0.2 points, attacker's utility 20 -30 +- 24.8" in found.ours
+
+
+def test_figure_4_is_told_by_no_single_seed() -> None:
+    one = attacks(0.0, -30.0)
+    one["summary"] = one["summary"].assign(seeds=1, **{"s.d.": float("nan"), "attacker change s.d.": float("nan")})
+    assert attacked(one, LARGE, "shuffle").verdict == "undecided"
+    assert "at least 3 seeds: one has no spread" in attacked(one, LARGE, "shuffle").reason
 
 
 def test_a_lie_that_pays_in_a_seed_is_not_called_reproduced() -> None:

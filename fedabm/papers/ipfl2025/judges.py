@@ -99,40 +99,65 @@ def rational(table: pd.DataFrame, evidence: Evidence) -> Finding:
 def attacked(found: Tables, evidence: Evidence, attack: str) -> Finding:
     """Figure 4: benign owners keep their accuracy, and the attacker has less than it had as an honest owner.
 
-    "Only our iPFL succeeds" in both: a rival that does so in every seed refutes that.
+    "Only our iPFL succeeds" in both: one rival that does refutes it, and every rival must fail in one of them.  Each of
+    these is told from the 95% interval of the change over seeds.
     """
     table = found["summary"].set_index(["rule", "attack"]).xs(attack, level="attack")
     own, others = table.loc["iPFL"], table.drop("iPFL")
-    cases = "; ".join(f"{rule} {_harm(one)}" for rule, one in others.iterrows())
-    ours = f"{evidence.what}, {seeds(own)}: iPFL {_harm(own)}; {cases}"
-    alike = [str(rule) for rule, one in others.iterrows() if _harmless(one)]
+    cases = "; ".join(f"{rule} {_harm(one)}" for rule, one in table.iterrows())
+    ours = f"{evidence.what}, {seeds(own)}: {cases}"
+    does = {str(rule): _withstands(one) for rule, one in others.iterrows()}
+    alike = [rule for rule, holds in does.items() if holds]
     also = f"so it is under {', '.join(alike)}: iPFL is not the only one" if alike else "under no rival are both so"
-    only = not alike
     criterion = (
-        "criterion: the mean of benign owners falls by at most a point against the same run with an honest owner in "
-        f"the attacker's place, and the attacker's utility falls in every seed; {also}"
+        "criterion, by 95% intervals over seeds: the mean of benign owners falls by less than a point against the same "
+        f"run with an honest owner in the attacker's place, and the attacker's utility falls; {also}"
     )
-    less, count = int(own["seeds in which the attacker loses"]), int(own["seeds"])
-    within = f"more seeds: under iPFL the attacker has less in {less} of {count}" if only and 0 < less < count else ""
-    chosen = {"moved": own.get("moved", 0.0), "by_accuracy": only and _earns_less(own), "within": within}
-    return evidence.verdict(ours, only and _harmless(own), criterion, **chosen)
+    mine = _withstands(own)
+    refuted = bool(alike) or mine is False
+    doubts = [_doubt(str(rule), one) for rule, one in table.iterrows() if _withstands(one) is None]
+    within = "" if refuted else "; ".join(doubts)
+    claim = bool(mine) and not any(holds is not False for holds in does.values())
+    by_accuracy = not alike and _above(-own["attacker change"], own["attacker change s.d."], own["seeds"]) is True
+    return evidence.verdict(ours, claim, criterion, moved=own.get("moved", 0.0), by_accuracy=by_accuracy, within=within)
 
 
 def _harm(case: pd.Series) -> str:
-    return (
-        f"benign {case['points']:+.1f} points (worst seed {case['worst seed']:+.1f}), attacker's utility "
-        f"{case['attacker utility before']:.3g} -> {case['attacker utility']:.3g}, less in "
-        f"{case['seeds in which the attacker loses']:.0f} of {case['seeds']:.0f} seeds"
-    )
+    benign = _interval(case["points"], case["s.d."], case["seeds"], ".1f")
+    villain = _interval(case["attacker change"], case["attacker change s.d."], case["seeds"])
+    return f"benign {benign} points, attacker's utility {case['attacker utility before']:.3g} {villain}"
 
 
-def _harmless(case: pd.Series) -> bool:
-    """Accuracy kept within a point, and less for the attacker than before in every seed."""
-    return bool(case["points"] >= -_COMPARABLE) and _earns_less(case)
+def _interval(mean: float, deviation: float, count: float, form: str = ".3g") -> str:
+    """A change with half of its 95% interval, if there is more than one seed."""
+    width = half_width(deviation, count)
+    return f"{mean:+{form}}{f' +- {width:{form}}' if np.isfinite(width) else ''}"
 
 
-def _earns_less(case: pd.Series) -> bool:
-    return bool(case["seeds in which the attacker loses"] == case["seeds"])
+def _above(mean: float, deviation: float, count: float) -> bool | None:
+    """Whether a mean over seeds is above zero, beyond its 95% interval; None if that cannot be told."""
+    width = half_width(deviation, count)
+    return bool(mean > 0) if width == 0 or abs(mean) > width else None
+
+
+def _withstands(case: pd.Series) -> bool | None:
+    """Accuracy kept within a point, and less for the attacker than before; None if seeds do not tell."""
+    kept = _above(case["points"] + _COMPARABLE, case["s.d."], case["seeds"])
+    poorer = _above(-case["attacker change"], case["attacker change s.d."], case["seeds"])
+    if kept is False or poorer is False:
+        return False
+    return True if kept and poorer else None
+
+
+def _doubt(rule: str, case: pd.Series) -> str:
+    """What seeds do not tell about a rule, and how many would."""
+    count = int(case["seeds"])
+    changes = {
+        "accuracy": (case["points"] + _COMPARABLE, half_width(case["s.d."], count)),
+        "attacker": (case["attacker change"], half_width(case["attacker change s.d."], count)),
+    }
+    open_ones = {name: one for name, one in changes.items() if one[1] != 0 and not abs(one[0]) > one[1]}
+    return f"{rule} ({', '.join(f'{name}: {more_seeds(*one, count)}' for name, one in open_ones.items())})"
 
 
 def lying(found: Tables, evidence: Evidence, lie: str, factors: tuple[float, ...]) -> Finding:
