@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from rich.table import Table
 
 from fedabm.audit.league import BEST, League, league
 from fedabm.audit.pictures import league_picture
+from fedabm.common.cores import cores
 
 __all__ = ["run"]
 
@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> None:
     """Play the league, print its tables, and write them if a folder is given."""
     seeds = options.seeds or (3 if options.quick else 10)
     owners = options.owners or (4 if options.quick else 6)
-    workers = options.workers or os.cpu_count() or 1
+    workers = options.workers or cores()
     names = options.rules.split(",") if options.rules else None
     found = league(seeds, owners, names, questions=40 if options.quick else 200, workers=workers)
     console = _console(quiet=options.json)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shlex
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from fedabm.common.cores import cores
 from fedabm.common.errors import InputError
 from fedabm.sweep.preview import preview
 from fedabm.sweep.spec import read_sweep
@@ -27,7 +27,7 @@ def sweep(options: argparse.Namespace) -> int:
         plan = replace(plan, device=options.device)
     folder = options.out or Path("results") / options.spec.stem
     if options.dry_run:
-        workers = 1 if options.executor == "serial" else options.workers or os.cpu_count() or 1
+        workers = 1 if options.executor == "serial" else options.workers or cores()
         preview(plan, folder, workers, options.time_limit, retry_failed=options.retry_failed)
         return 0
     count = plan.run(

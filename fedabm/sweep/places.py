@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
+from fedabm.common.cores import cores
 from fedabm.common.errors import InputError, check_positive, check_whole
 from fedabm.sweep.cluster import RayExecutor
 from fedabm.sweep.executors import LocalExecutor, SerialExecutor, Workers
@@ -21,7 +20,7 @@ def executor_of(name: str, workers: int | None = None, address: str | None = Non
     if name == "serial":
         return SerialExecutor()
     if name == "local":
-        return LocalExecutor(workers or os.cpu_count() or 1)
+        return LocalExecutor(workers or cores())
     if name == "ray":
         return RayExecutor(workers, address, gpus)
     raise InputError(f"unknown executor {name!r}; choose one of: local, ray, serial")

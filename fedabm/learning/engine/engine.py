@@ -24,6 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from fedabm.common import device as devices
+from fedabm.common.cores import cores
 from fedabm.common.errors import InputError, check_kind, check_positive, check_whole
 from fedabm.common.random import Streams, generator
 from fedabm.common.timing import timed
@@ -38,6 +39,7 @@ from fedabm.learning.engine.batches import Plan, mini_batches
 from fedabm.learning.engine.blocks import SeededDropout
 from fedabm.learning.engine.evaluate import Scores, by_owner, judge
 from fedabm.learning.engine.flat import Layout, initial_row
+from fedabm.learning.engine.freed import keep_freed
 from fedabm.learning.engine.general import Alone, Mapped
 from fedabm.learning.engine.host import pull
 from fedabm.learning.engine.networks import build, check_fit
@@ -107,7 +109,10 @@ class Engine:
         self._chunk = chunk
         self._keyed = any(isinstance(module, SeededDropout) for module in network.modules())
         self._images = any(isinstance(module, nn.Conv2d) for module in network.modules())
-        self._workers = torch.get_num_threads() if self.device.type == "cpu" else 1
+        self._workers = 1
+        if self.device.type == "cpu":
+            self._workers = min(torch.get_num_threads(), cores())
+            keep_freed()
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the tensors that are made from `data`: checkpoints would hold every sample twice."""
