@@ -19,7 +19,7 @@ from fedabm.common.errors import MOST, InputError, check_kind, check_number, che
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.best import best_response
 from fedabm.games.certificate import certified_gains
-from fedabm.games.costs import check_costs, costs_of
+from fedabm.games.costs import Cost, check_costs, costs_of
 from fedabm.games.curves import Array
 from fedabm.games.intervals import Limits
 from fedabm.games.offers import Offers
@@ -102,10 +102,14 @@ class Game:
             raise InputError(f"contribution of owner {owner} must lie {room}, got {vector[owner]:g}; move it there")
         return np.minimum(vector, self.capacities)
 
+    @property
+    def told(self) -> Cost:
+        """What owners say their data cost: the truth, but for `reported` costs."""
+        return self.costs if self.reported is None else self.reported
+
     def reports(self, contributions: Array) -> Reports:
         """What owners report: the truth, but for `reported` costs."""
-        told = self.costs if self.reported is None else self.reported
-        return Reports(contributions, self.capacities, told if self.mechanism.asks_cost else None, desk=self.desk)
+        return Reports(contributions, self.capacities, self.told if self.mechanism.asks_cost else None, desk=self.desk)
 
     def offers(self, contributions: Any) -> Offers:
         """The curves that owners face."""

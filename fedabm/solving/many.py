@@ -9,11 +9,12 @@ is not certified by then is given to `solve` by itself, like all other games.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from fedabm.common.arrays import Array
-from fedabm.common.errors import check_kind, check_positive
+from fedabm.common.arrays import Array, Places
+from fedabm.common.errors import InputError, check_kind, check_positive
 from fedabm.common.whose import all_ours
 from fedabm.games.certificate import weigh
 from fedabm.games.costs import PowerCost
@@ -35,11 +36,15 @@ _ENTRIES = 2**22
 
 
 def solve_many(
-    games: Iterable[Game], tolerance: float = 1e-9, *, time_limit: float | None = None
+    games: Iterable[Game],
+    tolerance: float = 1e-9,
+    *,
+    starts: Sequence[Any] | None = None,
+    time_limit: float | None = None,
 ) -> list[Equilibrium | Exception]:
     """One result per game, in order: its equilibrium as `solve` would certify it, or the error that solving it raised.
 
-    `time_limit` is what a game may take that is solved by itself.
+    `starts` are profiles to begin with, one per game; `time_limit` is what a game may take that is solved by itself.
 
     >>> from fedabm.games.accuracy import PowerLaw
     >>> from fedabm.mechanisms import NoPayments
@@ -51,27 +56,32 @@ def solve_many(
     for game in every:
         check_kind("game", game, Game)
     check_positive("tolerance", tolerance)
+    origins = [None] * len(every) if starts is None else list(starts)
+    if len(origins) != len(every):
+        raise InputError(f"{len(origins)} starts but {len(every)} games; give one per game")
     results: list[Equilibrium | Exception | None] = [None] * len(every)
     kinds: dict[Hashable, list[int]] = {}
     for place, game in enumerate(every):
         if _stackable(game):
-            kinds.setdefault((game.owners, game.costs.linear, game.mechanism, game.accuracy), []).append(place)
+            linear = game.costs.linear and game.told.linear
+            kinds.setdefault((game.owners, linear, game.mechanism, game.accuracy), []).append(place)
     for places in kinds.values():
         room = max(2, _ENTRIES // every[places[0]].owners ** 2)
         for first in range(0, len(places), room):
             some = places[first : first + room]
-            for place, found in zip(some, _together([every[place] for place in some], tolerance), strict=True):
+            alike = [every[place] for place in some], [origins[place] for place in some]
+            for place, found in zip(some, _together(*alike, tolerance), strict=True):
                 results[place] = found
     return [
-        _alone(game, tolerance, time_limit) if found is None else found
-        for game, found in zip(every, results, strict=True)
+        _alone(game, origin, tolerance, time_limit) if found is None else found
+        for game, origin, found in zip(every, origins, results, strict=True)
     ]
 
 
-def _alone(game: Game, tolerance: float, time_limit: float | None) -> Equilibrium | Exception:
+def _alone(game: Game, start: Any, tolerance: float, time_limit: float | None) -> Equilibrium | Exception:
     """A game by itself; what goes wrong there is its result."""
     try:
-        return solve(game, tolerance=tolerance, time_limit=time_limit)
+        return solve(game, start, tolerance, time_limit=time_limit)
     except Exception as error:  # also of mechanisms and accuracies of the user's own
         return error
 
@@ -79,11 +89,11 @@ def _alone(game: Game, tolerance: float, time_limit: float | None) -> Equilibriu
 def _stackable(game: Game) -> bool:
     """Whether a game can be told in a row of a table; one with more than a few owners is large enough by itself."""
     parts = (game.mechanism, game.accuracy)
-    plain = type(game) is Game and isinstance(game.costs, PowerCost) and game.reported is None
+    plain = type(game) is Game and all(isinstance(costs, PowerCost) for costs in (game.costs, game.told))
     return plain and 0 < game.owners <= FEW and all(all_ours(part) and part.stacks for part in parts)
 
 
-def _together(games: Sequence[Game], tolerance: float) -> list[Equilibrium | None]:
+def _together(games: Sequence[Game], starts: Sequence[Any], tolerance: float) -> list[Equilibrium | None]:
     """The certified equilibria among games of one kind; None for all others."""
     results: list[Equilibrium | None] = [None] * len(games)
     if len(games) < 2:
@@ -92,7 +102,7 @@ def _together(games: Sequence[Game], tolerance: float) -> list[Equilibrium | Non
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             table = Alike.of(games)
             smooth = np.flatnonzero(is_smooth(table))
-            found = _certified(table.take(smooth), tolerance) if len(smooth) else []
+            found = _certified(table.take(smooth), _profiles(games, starts, smooth), tolerance) if len(smooth) else []
     except Exception:  # it is told by the game that it comes from, when that is solved by itself
         return results
     for place, one in zip(smooth.tolist(), found, strict=True):
@@ -104,11 +114,18 @@ def _interior_point(table: Alike, start: Array) -> Ends:
     return polished(table, interior_point(table, start))
 
 
-def _certified(table: Alike, tolerance: float) -> list[Equilibrium | None]:
+def _profiles(games: Sequence[Game], starts: Sequence[Any], places: Places) -> Array | None:
+    """The profiles to begin with, if any are given."""
+    if starts[0] is None:
+        return None
+    return np.array([games[place].profile(starts[place]) for place in places.tolist()])
+
+
+def _certified(table: Alike, given: Array | None, tolerance: float) -> list[Equilibrium | None]:
     """What Newton's method finds, else what the interior point method finds, where that is certified."""
     methods: dict[str, Callable[[Alike, Array], Ends]] = {"newton": newton, "interior point": _interior_point}
     results: list[Equilibrium | None] = [None] * len(table.capacities)
-    start = opening(table)
+    start = opening(table) if given is None else given
     for name, method in methods.items():
         rows = np.array([row for row, one in enumerate(results) if one is None], dtype=np.intp)
         if len(rows):

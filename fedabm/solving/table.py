@@ -96,20 +96,24 @@ class OneGame(Table):
 
 @dataclass(frozen=True)
 class Alike(Table):
-    """Games that share mechanism and accuracy, where these take tables (`stacks`), with power costs in tables too."""
+    """Games that share mechanism and accuracy, where these take tables (`stacks`), with power costs in tables too.
+
+    `told` is what owners say their data cost: the truth, unless the games say otherwise.
+    """
 
     like: Game
     cost_table: PowerCost
+    told: PowerCost
     capacities: Array
 
     @classmethod
     def of(cls, games: Sequence[Game]) -> Alike:
         """One row per game."""
-        columns = zip(*(game.costs.columns for game in games), strict=True)
-        costs = PowerCost(
-            *(np.array([np.broadcast_to(part, games[0].owners) for part in column]) for column in columns)
-        )
-        return cls(games[0], costs, np.array([game.capacities for game in games]))
+        owners = games[0].owners
+        costs = _stacked([game.costs for game in games], owners)
+        lies = any(game.reported is not None for game in games)
+        told = _stacked([game.told for game in games], owners) if lies else costs
+        return cls(games[0], costs, told, np.array([game.capacities for game in games]))
 
     @cached_property
     def costs(self) -> PowerCost:  # type: ignore[override]
@@ -118,13 +122,13 @@ class Alike(Table):
 
     def take(self, games: Places) -> Alike:
         """Some of the games."""
-        costs = PowerCost(*(column[games] for column in self.cost_table.columns))
-        return Alike(self.like, costs, self.capacities[games])
+        costs, told = (PowerCost(*(part[games] for part in one.columns)) for one in (self.cost_table, self.told))
+        return Alike(self.like, costs, told, self.capacities[games])
 
     def reports(self, profiles: Array) -> Reports:
         """What all owners of all games report."""
         asked = self.like.mechanism.asks_cost
-        return Reports(profiles, self.capacities, self.cost_table if asked else None)
+        return Reports(profiles, self.capacities, self.told if asked else None)
 
     def offers(self, profiles: Array) -> Offers:
         """The curves that owners face, one game after the other."""
@@ -135,3 +139,9 @@ class Alike(Table):
         """Those that the mechanism knows."""
         facts = self.like.mechanism, self.like.accuracy, self.reports(profiles)
         return jacobian.known(*facts, self.cost_table, self.capacities)
+
+
+def _stacked(costs: Sequence[Any], owners: int) -> PowerCost:
+    """The costs of one game after the other as a table, one row per game."""
+    columns = zip(*(one.columns for one in costs), strict=True)
+    return PowerCost(*(np.array([np.broadcast_to(part, owners) for part in column]) for column in columns))

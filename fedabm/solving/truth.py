@@ -15,7 +15,7 @@ not proven.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -28,8 +28,9 @@ from fedabm.games.best import best_response
 from fedabm.games.costs import costs_of, replaced
 from fedabm.games.curves import Array
 from fedabm.mechanisms.base import Mechanism
-from fedabm.solving.equilibrium import Equilibrium, solve
+from fedabm.solving.equilibrium import Equilibrium
 from fedabm.solving.game import Game
+from fedabm.solving.many import solve_many
 
 __all__ = ["LIES", "Truth", "bayesian_truth", "truth_ex_post"]
 
@@ -69,8 +70,7 @@ def truth_ex_post(game: Game, lies: Sequence[float] = LIES, after: After = "sett
     """
     check_kind("game", game, Game)
     _check(lies, after, tolerance)
-    honest = _solved(game)
-    gains = np.array([_gains(game, honest, owner, lies, after) for owner in range(game.owners)])
+    gains = _gains([game] * game.owners, list(range(game.owners)), lies, after)
     best = np.argmax(gains, axis=1)
     most = gains[np.arange(game.owners), best]
     return Truth(most, np.asarray(lies, dtype=float)[best], np.zeros(game.owners), tolerance)
@@ -105,24 +105,37 @@ def bayesian_truth(
     found = np.zeros((owners, types, 3))
     for owner, kind in np.ndindex(owners, types):
         row = np.array([owner])
-        gains = []
-        for theirs in others:
-            game = Game(accuracy, replaced(theirs, row, mine[kind].take(row)), room, mechanism)
-            gains.append(_gains(game, _solved(game), owner, lies, after))
-        found[owner, kind] = _measured(np.array(gains), lies)
+        costs = [replaced(theirs, row, mine[kind].take(row)) for theirs in others]
+        games = [Game(accuracy, one, room, mechanism) for one in costs]
+        found[owner, kind] = _measured(_gains(games, [owner] * samples, lies, after), lies)
     worst = np.argmax(found[:, :, 0] - found[:, :, 2], axis=1)
     gain, lie, error = found[np.arange(owners), worst].T
     return Truth(gain, lie, error, tolerance)
 
 
-def _gains(game: Game, honest: Equilibrium, owner: int, lies: Sequence[float], after: After) -> list[float]:
-    """What each lie of an owner brings it more than the truth."""
-    row = np.array([owner])
-    told = [replaced(game.costs, row, game.costs.take(row).scaled(factor)) for factor in lies]
-    games = [replace(game, reported=costs) for costs in told]
+def _gains(games: Sequence[Game], liars: Sequence[int], lies: Sequence[float], after: After) -> Array:
+    """What each lie of one owner of each game brings it more than the truth: nothing where nobody asks for costs."""
+    gains = np.zeros((len(games), len(lies)))
+    if not games[0].mechanism.asks_cost:
+        return gains
+    honest = _settled(dict.fromkeys(games))
+    plays = [(game, owner, factor) for game, owner in zip(games, liars, strict=True) for factor in lies]
+    told = [_lying(*play) for play in plays]
+    starts = [honest[game] for game, _, _ in plays]
     if after == "standing":
-        return [_best_beside(lying, honest, owner) - honest.utilities[owner] for lying in games]
-    return [float(_solved(lying, honest.profile).utilities[owner] - honest.utilities[owner]) for lying in games]
+        each = zip(told, starts, plays, strict=True)
+        most = [_best_beside(lying, truth, owner) for lying, truth, (_, owner, _) in each]
+    else:
+        found = _settled(told, [truth.profile for truth in starts])
+        most = [float(found[lying].utilities[owner]) for lying, (_, owner, _) in zip(told, plays, strict=True)]
+    before = [truth.utilities[owner] for truth, (_, owner, _) in zip(starts, plays, strict=True)]
+    return (np.array(most) - np.array(before)).reshape(gains.shape)
+
+
+def _lying(game: Game, owner: int, factor: float) -> Game:
+    """The game in which an owner states a multiple of its cost."""
+    row = np.array([owner])
+    return replace(game, reported=replaced(game.costs, row, game.costs.take(row).scaled(factor)))
 
 
 def _best_beside(lying: Game, honest: Equilibrium, owner: int) -> float:
@@ -132,12 +145,17 @@ def _best_beside(lying: Game, honest: Equilibrium, owner: int) -> float:
     return float(found.utility[0])
 
 
-def _solved(game: Game, start: Array | None = None) -> Equilibrium:
-    """An equilibrium in contributions; a cycle is none."""
-    found = solve(game, start)
-    if found.cycle is not None:
-        raise InputError("owners' best replies run in a circle, so that no lie can be judged; use after='standing'")
-    return found
+def _settled(games: Iterable[Game], starts: Sequence[Array] | None = None) -> dict[Game, Equilibrium]:
+    """The equilibria in contributions of some games; a cycle is none."""
+    every = list(games)
+    settled = {}
+    for game, found in zip(every, solve_many(every, starts=starts), strict=True):
+        if isinstance(found, Exception):
+            raise found
+        if found.cycle is not None:
+            raise InputError("owners' best replies run in a circle, so that no lie can be judged; use after='standing'")
+        settled[game] = found
+    return settled
 
 
 def _measured(gains: Array, lies: Sequence[float]) -> tuple[float, float, float]:

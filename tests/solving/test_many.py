@@ -1,5 +1,7 @@
 """Many games at once are the games one by one, each certified."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -26,7 +28,7 @@ def drawn(seed, rule, *, games=6, owners=5, exponent=1.5):
     return [Game(PowerLaw(exponent=0.5), cost, room, rule) for cost, room in zip(costs, rooms, strict=True)]
 
 
-def stacked(games, monkeypatch):
+def stacked(games, monkeypatch, **options):
     """The results, where no game may be solved by itself."""
 
     def refused(*_, **__):
@@ -34,7 +36,7 @@ def stacked(games, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(many, "solve", refused)
-        return solve_many(games)
+        return solve_many(games, **options)
 
 
 @pytest.mark.parametrize("exponent", [1.0, 1.5])
@@ -142,3 +144,24 @@ def test_only_games_can_be_solved(games):
             solve_many(games)
     else:
         assert solve_many(games) == []
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_lies_about_costs_are_a_table_too(seed):
+    games, factors = drawn(seed, CostSharing(0.3), games=3, exponent=1.0), (0.5, 1.2, 2.0)
+    lying = [replace(game, reported=game.costs.scaled(factor)) for game in games for factor in factors]
+    starts = [0.5 * game.capacities for game in lying]
+    with pytest.MonkeyPatch.context() as patch:
+        together = stacked(lying, patch, starts=starts)
+    for game, start, found in zip(lying, starts, together, strict=True):
+        alone = solve(game, start)
+        assert game.gap(found.profile) <= 1e-9
+        np.testing.assert_allclose(found.utilities, alone.utilities, atol=1e-7)
+        np.testing.assert_allclose(found.payments, game.payments(found.profile), atol=1e-9)
+
+
+def test_from_where_games_are_solved_is_told_game_by_game():
+    games = drawn(1, NoPayments(), games=3)
+    with pytest.raises(InputError, match="2 starts but 3 games; give one per game"):
+        solve_many(games, starts=[games[0].capacities] * 2)

@@ -101,6 +101,16 @@ def test_uniqueness_is_not_proven_where_costs_are_lied_about():
     assert uniqueness(lying, solve(lying).profile).unique is None
 
 
+def test_nothing_is_solved_where_nobody_asks_for_costs(monkeypatch):
+    def refused(*_, **__):
+        raise AssertionError("solved")
+
+    monkeypatch.setattr("fedabm.solving.truth.solve_many", refused)
+    found = truth_ex_post(Game(PowerLaw(), [0.1, 0.25, 0.3], 9, ShapleyShare()))
+    assert found.holds
+    assert not np.any(found.gains)
+
+
 def test_bad_input_is_told():
     game = Game(PowerLaw(), [0.1, 0.25], 9, Clarke())
     with pytest.raises(InputError, match="after must be 'settled' or 'standing', got 'now'"):
