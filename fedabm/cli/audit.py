@@ -13,15 +13,17 @@ from fedabm.audit.claims import STATUSES
 from fedabm.audit.page import write_card
 from fedabm.audit.search import Effort
 from fedabm.audit.source import read_audit
+from fedabm.common.device import check_written, on_device
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace) -> None:
     """Audit, print the card, and write it if a folder is given."""
-    what, rule = read_audit(options.source, options.mechanism, options.set, options.seed)
     full = Thoroughness(Effort(seed=options.seed))
-    card = audit(what, rule, thoroughness=Thoroughness.quick(options.seed) if options.quick else full)
+    with on_device(check_written(options.device)):
+        what, rule = read_audit(options.source, options.mechanism, options.set, options.seed)
+        card = audit(what, rule, thoroughness=Thoroughness.quick(options.seed) if options.quick else full)
     if options.json:
         print(json.dumps(card.as_dict(), indent=2))
     else:

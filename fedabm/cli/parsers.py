@@ -95,6 +95,10 @@ def _json(parser: argparse.ArgumentParser, what: str = "the tables, and where al
     parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
 
 
+def _device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", default="auto", help="where models train: auto, cpu, cuda, cuda:1")
+
+
 def _watch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--watch",
@@ -244,6 +248,7 @@ def _audit(commands: Any) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter of the scenario")
     parser.add_argument("--seed", type=int, default=0, help="of the searches (default 0)")
     parser.add_argument("--quick", action="store_true", help="seconds, not minutes: smaller budgets, fewer groups")
+    _device(parser)
     _json(parser, "the card")
     parser.add_argument("--out", type=Path, metavar="DIR", help="also write it there: page, frames, JSON, PNG and PDF")
     parser.set_defaults(command="fedabm.cli.audit:run")
@@ -275,5 +280,6 @@ def _live(commands: Any) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="who can reach it (default: this machine only)")
     parser.add_argument("--port", type=int, default=8080, help="the first free one from here on (default 8080)")
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="where the page saves")
+    _device(parser)
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     parser.set_defaults(command="fedabm.cli.live:show")

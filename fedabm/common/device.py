@@ -85,9 +85,11 @@ def on_device(name: str) -> Iterator[None]:
 
 
 def check_written(name: str) -> str:
-    """The name of a device that a study may state in its file, or an error."""
+    """The name of a device on which values are found, as a study's file, an audit and a page need them, or an error."""
     if check_device(name) == "meta":
-        raise InputError("device meta has shapes, no values, so that no study can rest on it; try it by --device meta")
+        raise InputError(
+            "device meta has shapes, no values, so that no study can rest on it; try it by fedabm run --device meta"
+        )
     return name
 
 

@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 import fedabm.scenarios
-from fedabm import Federation, load
+from fedabm import Federation, InputError, load
 from fedabm.cli import main
+from fedabm.common import device
 from fedabm.study.library import find, names
 from tests.conftest import assert_equal_frames
 from tests.killing import watched
@@ -333,6 +334,7 @@ def announced(self):
     time.sleep(5)  # else the run might be over before it is interrupted
 fedabm.simulation.model.Federation.step = announced
 from fedabm.cli import main
+from fedabm.common import device
 sys.exit(main(["run", "free_riding", "--set", "owners=300", "--steps", "100000", "--quiet", "--out", {str(out)!r}]))
 """
     running = subprocess.Popen(
@@ -391,6 +393,7 @@ def test_help_and_the_list_do_not_wait_for_what_they_do_not_need():
     program = """
 import sys
 from fedabm.cli import main
+from fedabm.common import device
 assert main(["list"]) == 0
 print([name for name in ("torch", "pandas", "mesa", "matplotlib", "scipy") if name in sys.modules])
 """
@@ -404,3 +407,23 @@ def test_what_the_package_offers_is_imported_when_asked_for():
     assert all(getattr(fedabm, name).__name__ == name for name in fedabm.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Federaton'"):
         _ = fedabm.Federaton
+
+
+@pytest.mark.parametrize("command", ["live", "audit"])
+def test_watched_and_audited_runs_train_where_they_are_told_to(command, monkeypatch, capsys):
+    seen = []
+
+    def noted(*_, **__):
+        seen.append(device.chosen())
+        raise InputError("enough was seen; stop")
+
+    monkeypatch.setattr("fedabm.live.live", noted, raising=False)
+    monkeypatch.setattr("fedabm.cli.audit.read_audit", noted)
+    assert main([command, "free_riding", "--device", "cpu"]) == 2
+    assert seen == ["cpu"]
+    assert device.chosen() == "auto"
+    for name, told in (("meta", "no values"), ("gpu", "unknown device 'gpu'")):
+        capsys.readouterr()
+        assert main([command, "free_riding", "--device", name]) == 2
+        assert told in capsys.readouterr().err
+    assert seen == ["cpu"]
