@@ -126,7 +126,11 @@ def _ticks(low: float, high: float) -> dict[str, float]:
 
     >>> _ticks(-0.23, 0.44)
     {'min': -0.4, 'max': 0.6, 'interval': 0.2}
+    >>> _ticks(0.0, 0.0)
+    {'min': 0.0, 'max': 1.2, 'interval': 0.2}
     """
+    if low == high:  # nothing yet, or nothing but zeros
+        high = low + 1.0
     width = max(high - low, 1e-9)
     unit = 10.0 ** np.floor(np.log10(width))
     step = unit * next(part for part in (0.2, 0.5, 1.0, 2.0) if width <= 5 * part * unit)
