@@ -7,6 +7,6 @@ __all__ = ["cores"]
 
 def cores() -> int:
     """Processors that it may run on, by affinity and by a container's quota: often fewer than the computer has."""
-    import joblib  # takes 0.2 s, and few commands ask
+    from joblib import cpu_count  # takes 0.2 s, and few commands ask
 
-    return int(joblib.cpu_count())
+    return int(cpu_count())

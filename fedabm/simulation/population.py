@@ -1,21 +1,18 @@
-"""The state of all owners as arrays, one row per owner, so that thousands cost no more than a few array operations.
+"""All owners: who is there, what they do and what they get, on columns with one row per owner (`columns`).
 
 An `Owner` agent is a handle on one row.  Rows are private: only the model hands out views, row by row.
-
-Whoever is handed a whole column (a view, the frames, whoever compares with the step before) holds the column itself,
-which cannot be written to from then on: what changes is written to a copy, or is a new column.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.common.arrays import Array, Flags, taken
+from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import InputError, as_numbers, shown
 from fedabm.common.random import Streams, owner_streams
 from fedabm.games.costs import Cost, replaced
@@ -23,10 +20,12 @@ from fedabm.games.sending import Effort, Tamper, Tampering
 from fedabm.games.valuation import Deal
 from fedabm.simulation.activation import Members
 from fedabm.simulation.cohorts import Facts, Turn, grouped
+from fedabm.simulation.columns import Columns
 from fedabm.simulation.deeds import checked_action, checked_report, sound_report
 from fedabm.simulation.failures import named, told
-from fedabm.simulation.owners import NOBODY_ELSE, OwnerProfile, Owners
+from fedabm.simulation.owners import OwnerProfile, Owners
 from fedabm.simulation.soundness import sound
+from fedabm.simulation.stance import Stance
 from fedabm.strategies import Strategy
 from fedabm.views import INFORMATION, Action, Experience, Reports
 from fedabm.views.memory import row_of
@@ -35,74 +34,25 @@ __all__ = ["Population"]
 
 #: numbers that stand for what a decision rests on
 _CODES = {name: code for code, name in enumerate(INFORMATION)}
+#: columns of what every owner does and says
+_SAID = ("contribution", "claimed", "claimed_size", "claimed_eagerness")
 
 
-Columns = tuple[np.ndarray, ...]
-
-
-class Stance(NamedTuple):
-    """What every owner does and says, and whether it stays: columns of numbers, and the costs that are claimed."""
-
-    columns: Columns
-    cost: Cost
-
-
-class Population:
+class Population(Columns):
     """What every owner has, did, said and got.
 
     `alone` are the owners whose agents decide for themselves, one by one.  `restless` says whether anybody threw dice,
     learned something or decided for itself since the step began: such owners may move again though they stand still.
     """
 
-    # deeds and what came of them, 0 before there are any
-    contribution: Array
-    claimed: Array
-    claimed_size: Array
-    claimed_eagerness: Array
-    accuracy: Array
-    best: Array
-    gain: Array
-    cost_paid: Array
-    owed: Array
-    payment: Array
-    utility: Array
-    progress: Array
-    # what is so or not
-    stayed: Flags
-    rejected: Flags
-    dropped: Flags
-
     def __init__(self, owners: Owners, seed: int, alone: Iterable[int] = (), streams: Streams | None = None) -> None:
-        n = len(owners)
+        super().__init__(owners)
         self.seed = seed
-        self.cost = owners.cost
-        self.capacity = owners.capacity
-        self.eagerness = owners.eagerness
-        self.joins = owners.joins.copy()
-        self.money = owners.budget
-        self._start = owners.start
-        self._accounts: dict[int, int] = {}
-        self.person = np.arange(n)
-        for row in np.flatnonzero(owners.person != NOBODY_ELSE).tolist():
-            self.person[row] = self._accounts.setdefault(int(owners.person[row]), row)
-        self.roles = owners.role
-        self.names = owners.name
-        self.strategies = owners.strategy
-        self.information = np.zeros(n, dtype=np.int8)
-        self.claimed_cost = self.cost.scaled(0.0)
-        #: whose claimed cost is the true one
-        self._candid = np.zeros(n, dtype=bool)
-        for name in _DEEDS:
-            setattr(self, name, np.zeros(n))
-        for name in _STATES:
-            setattr(self, name, np.zeros(n, dtype=bool))
         self._tampers: dict[int, Tamper] = {}
-        self._streams = owner_streams(seed, n) if streams is None else streams
+        self._streams = owner_streams(seed, len(owners)) if streams is None else streams
         self._alone = set(alone)
         self._cohorts = grouped(self.strategies, self._alone, self._facts(), self._streams, ())
         self._regroup = False
-        self.labels: list[str] = []
-        self.codes = np.zeros(n, dtype=np.intp)
         for cohort in self._cohorts:
             self.codes[cohort.members] = self._code(cohort.strategy)
         self.restless = False
@@ -110,48 +60,14 @@ class Population:
         self.arrive(1)
         self._lately = (self.experience(self.everyone),) * 2
 
-    def __len__(self) -> int:
-        return len(self.capacity)
-
     def _facts(self) -> Facts:
         return Facts(self.capacity, self.cost, self.eagerness)
-
-    @property
-    def everyone(self) -> Members:
-        """All rows."""
-        return np.arange(len(self))
-
-    def _code(self, strategy: Strategy) -> int:
-        """The place of a strategy's name among the `labels`."""
-        if strategy.label not in self.labels:
-            self.labels.append(strategy.label)
-        return self.labels.index(strategy.label)
 
     # Who is there
 
     def add(self, profile: OwnerProfile, step: int, *, alone: bool = False) -> int:
         """One more owner, which takes part from the next step on (or from the one in which its profile joins)."""
-        row = len(self)
-        for name in _DEEDS:
-            setattr(self, name, np.append(getattr(self, name), 0.0))
-        for name in _STATES:
-            setattr(self, name, np.append(getattr(self, name), False))
-        self.cost = replaced(self.cost, np.array([row]), profile.cost)
-        self.claimed_cost = replaced(self.claimed_cost, np.array([row]), profile.cost.scaled(0.0))
-        self.capacity = np.append(self.capacity, profile.capacity)
-        self.eagerness = np.append(self.eagerness, profile.eagerness)
-        self.joins = np.append(self.joins, max(profile.joins, step + 1))
-        self.money = np.append(self.money, profile.budget)
-        self._start = np.append(self._start, profile.start)
-        # One number per person: the row of its first account.  An owner without one is a person of its own.
-        person = row if profile.person is None else self._accounts.setdefault(profile.person, row)
-        self.person = np.append(self.person, person)
-        self.information = np.append(self.information, np.int8(0))
-        self._candid = np.append(self._candid, False)
-        self.roles = self.roles.with_value(row, profile.role)
-        self.names = self.names.with_value(row, profile.name)
-        self.strategies = self.strategies.with_value(row, profile.strategy)
-        self.codes = np.append(self.codes, self._code(profile.strategy))
+        row = self._append(profile, joins=max(profile.joins, step + 1))
         self._streams = self._streams.joined_by(owner_streams(self.seed, 1, first=row))
         first, second = self._lately
         self._lately = (first.with_newcomer(), second.with_newcomer())
@@ -241,12 +157,7 @@ class Population:
     def take(self, rows: Members) -> Population:
         """Only the owners in `rows`, in ascending order, who go on as they are; the others are forgotten."""
         some = copy(self)
-        for name in (*_DEEDS, *_STATES, *_FACTS):
-            setattr(some, name, getattr(self, name)[rows])
-        some.cost, some.claimed_cost = self.cost.take(rows), self.claimed_cost.take(rows)
-        some.roles, some.names, some.strategies = (
-            column.take(rows) for column in (self.roles, self.names, self.strategies)
-        )
+        some._keep(rows)
         some._streams = self._streams.lent(rows)
         some._lately = (self._lately[0].take(rows), self._lately[1].take(rows))
         some._cohorts = [cohort.take(rows) for cohort in self._cohorts]
@@ -255,36 +166,6 @@ class Population:
         some._tampers = {numbers[row]: tamper for row, tamper in self._tampers.items() if row in numbers}
         some._alone = {numbers[row] for row in self._alone if row in numbers}
         return some
-
-    # Columns
-
-    def _put(self, name: str, members: Members | list[int], values: Any) -> None:
-        """Overwrite some rows of a column, or all by a new one."""
-        column = getattr(self, name)
-        if len(members) == len(self) and getattr(values, "dtype", None) == column.dtype:
-            values.setflags(write=False)
-            setattr(self, name, values)
-            return
-        if not column.flags.writeable:  # somebody holds it
-            column = column.copy()
-            setattr(self, name, column)
-        column[members] = values
-
-    def shared(self, *names: str) -> Columns:
-        """Whole columns for others to hold; nobody can write to them any more."""
-        columns = tuple(getattr(self, name) for name in names)
-        for column in columns:
-            column.setflags(write=False)
-        return columns
-
-    def _rows(self, members: Members, *names: str) -> Columns:
-        """Some rows of some columns, which cannot be written to."""
-        if len(members) == len(self):
-            return self.shared(*names)
-        columns = tuple(taken(getattr(self, name), members) for name in names)
-        for column in columns:
-            column.setflags(write=False)
-        return columns
 
     # What they do
 
@@ -381,26 +262,22 @@ class Population:
     # What they have done, for the model
 
     def stance(self) -> Stance:
-        """What every owner does and says, and whether it stays."""
-        return Stance(self.shared(*_STANCE), self.claimed_cost)
+        """What every owner does and says, and whether it stays, to be compared with later."""
+        self.shared(*_SAID, "stayed")
+        return self._stance()
+
+    def _stance(self) -> Stance:
+        said = tuple(getattr(self, name) for name in _SAID)
+        units = (self.capacity, self.capacity, self.capacity, self.eagerness)
+        return Stance(said, units, self.claimed_cost, self.cost, self.stayed)
 
     def moved(self, since: Stance) -> float:
-        """The largest change of any owner's stance, as a share of its capacity or cost; leaving counts as 1."""
-        columns = (getattr(self, name) for name in _STANCE)
-        units = (self.capacity, self.capacity, self.capacity, self.eagerness, np.ones(1))
-        most = max(_change(then, now, unit) for then, now, unit in zip(since.columns, columns, units, strict=True))
-        if since.cost is self.claimed_cost:
-            return most
-        return max(most, _change(since.cost.figures(), self.claimed_cost.figures(), self.cost.figures()))
+        """How far owners have moved at most."""
+        return self._stance().moved(since)
 
     def changes(self, since: Stance) -> Array:
-        """How far each owner's stance has moved, in the same measure; for owners whose costs stay of one kind."""
-        columns = (self.contribution, self.claimed, self.claimed_size, self.claimed_eagerness)
-        units = (self.capacity, self.capacity, self.capacity, self.eagerness)
-        parts = [_share(then, now, unit) for then, now, unit in zip(since.columns, columns, units, strict=False)]
-        left = (since.columns[-1] != self.stayed).astype(float)
-        costs = _share(since.cost.figures(), self.claimed_cost.figures(), self.cost.figures()).max(axis=1)
-        return np.max([*parts, left, costs], axis=0)
+        """How far each owner has moved."""
+        return self._stance().changes(since)
 
     def effort(self) -> Effort:
         """What everybody contributes and claims."""
@@ -476,35 +353,8 @@ class Population:
         self._put("utility", members, gain + payment - cost)
 
 
-#: columns of what every owner did and got, and of what is so or not
-_DEEDS = tuple(name for name, kind in Population.__annotations__.items() if kind == "Array")
-_STATES = tuple(name for name, kind in Population.__annotations__.items() if kind == "Flags")
-#: and of what is known of everybody from the beginning
-_FACTS = ("capacity", "eagerness", "joins", "money", "_start", "person", "information", "_candid", "codes")
-
-
-#: columns of what every owner does and says, and whether it stays
-_STANCE = ("contribution", "claimed", "claimed_size", "claimed_eagerness", "stayed")
-
-
 def _usable(values: np.ndarray, good: Flags, *, known: bool = False) -> np.ndarray:
     """Numbers of owners, nothing of those whose action is not good; what nobody will write to needs no copy."""
     if known and np.all(good):
         return values
     return np.where(good, values, 0.0)
-
-
-def _change(then: np.ndarray, now: np.ndarray, unit: Array) -> float:
-    if then is now or np.array_equal(then, now):
-        return 0.0
-    if then.shape != now.shape or unit.shape not in (now.shape, (1,)):
-        return 1.0  # somebody has another kind of cost
-    return float(np.max(_share(then, now, unit)))
-
-
-def _share(then: np.ndarray, now: np.ndarray, unit: Array) -> Array:
-    """How far each number has moved, in units of its own where there are any."""
-    moved = np.subtract(now, then, dtype=float)
-    np.abs(moved, out=moved)
-    positive = unit > 0
-    return np.divide(moved, unit, out=moved, where=True if np.all(positive) else positive)
