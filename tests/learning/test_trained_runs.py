@@ -127,7 +127,8 @@ def test_best_responses_reckon_with_the_announced_curve_and_receive_the_real_mod
 
 
 def test_without_an_announcement_nobody_sees_a_reason_to_contribute():
-    made = run(scenario(BestResponse(), Learning(engine()), starts=40.0))
+    with pytest.warns(UserWarning, match="not told what their data do to the accuracy"):
+        made = run(scenario(BestResponse(), Learning(engine()), starts=40.0))
     assert np.all(made.population.contribution == 0)
     assert made.converged
     assert made.gap == 0
