@@ -150,25 +150,35 @@ def attacks(points: float, change: float, rival: float = -9.0, spread: float = 0
 )
 def test_figure_4_needs_benign_owners_unharmed_and_a_poorer_attacker(points, change, quick, decided) -> None:
     found = attacks(points, change)
-    assert attacked(found, SMALL, "shuffle").verdict == quick
-    assert attacked(found, LARGE, "shuffle").verdict == decided
-    assert "under no rival are both so" in attacked(found, LARGE, "shuffle").reason
-    alike = attacked(attacks(points, change, rival=0.0), LARGE, "shuffle")
+    assert attacked(found, evidence=SMALL, attack="shuffle").verdict == quick
+    assert attacked(found, evidence=LARGE, attack="shuffle").verdict == decided
+    assert "under no rival are both so" in attacked(found, evidence=LARGE, attack="shuffle").reason
+    alike = attacked(attacks(points, change, rival=0.0), evidence=LARGE, attack="shuffle")
     assert (alike.verdict, "so it is under Ditto" in alike.reason) == ("not reproducible", True)
 
 
 def test_figure_4_says_which_rule_needs_how_many_seeds() -> None:
-    found = attacked(attacks(0.0, -30.0, rival=-1.2), LARGE, "shuffle")
+    found = attacked(attacks(0.0, -30.0, rival=-1.2), evidence=LARGE, attack="shuffle")
     assert found.verdict == "undecided"
     assert "what would decide: Ditto (accuracy: about 4 seeds instead of 3" in found.reason
-    assert "iPFL benign +0.0 +- 0.2 points, attacker's utility 20 -30 +- 24.8" in found.ours
+    assert "iPFL, 3 seeds: benign +0.0 +- 0.2 points, attacker's utility 20 -30 +- 24.8" in found.ours
+
+
+def test_figure_4_takes_the_rules_that_were_run_with_more_seeds_from_there() -> None:
+    few, many = attacks(0.0, -20.0), attacks(0.0, -20.0)
+    many["summary"] = many["summary"].query("rule == 'iPFL'").assign(seeds=10)
+    assert attacked(few, evidence=LARGE, attack="shuffle").verdict == "undecided"
+    found = attacked(few, many, evidence=LARGE, attack="shuffle")
+    assert found.verdict == "reproduced"  # 10 * 2.262 / sqrt(10) = 7.15 on either side
+    assert "iPFL, 10 seeds: benign" in found.ours
+    assert "Ditto, 3 seeds: benign" in found.ours
 
 
 def test_figure_4_is_told_by_no_single_seed() -> None:
     one = attacks(0.0, -30.0)
     one["summary"] = one["summary"].assign(seeds=1, **{"s.d.": float("nan"), "attacker change s.d.": float("nan")})
-    assert attacked(one, LARGE, "shuffle").verdict == "undecided"
-    assert "at least 3 seeds: one has no spread" in attacked(one, LARGE, "shuffle").reason
+    assert attacked(one, evidence=LARGE, attack="shuffle").verdict == "undecided"
+    assert "at least 3 seeds: one has no spread" in attacked(one, evidence=LARGE, attack="shuffle").reason
 
 
 def test_a_lie_that_pays_in_a_seed_is_not_called_reproduced() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import networkx as nx
 import pandas as pd
 import pytest
 
 from fedabm import Frames, load
 from fedabm.cli import main
-from scenarios import market_comparison
+from scenarios import market_attacks, market_comparison
 
 
 def study(tmp_path, name: str, *settings: str) -> tuple[pd.DataFrame, Frames]:
@@ -173,3 +175,27 @@ def test_the_paper_has_no_study_of_digits(tmp_path, capsys):
 def test_wrong_settings_are_one_clear_line(name, setting, words, tmp_path, capsys):
     assert main(["run", name, "--quiet", "--out", str(tmp_path / "out"), "--set", setting]) == 2
     assert words in capsys.readouterr().err
+
+
+def said(module, **columns):
+    """What a scenario says of its summary."""
+    lines = []
+    module._say(SimpleNamespace(tables={"summary": pd.DataFrame(columns)}, note=lines.append))
+    return lines
+
+
+def test_an_attack_that_fails_is_told_beside_the_paper():
+    rules, change = ["iPFL", "Ditto", "pFedGraph"], "attacker change"
+    one, other = (
+        said(market_attacks, rule=rules, attack=["shuffle"] * 3, points=[-0.9, -4.0, 0.1], **{change: numbers})
+        for numbers in ([-5.0, -5.0, 3.0], [1.0, 1.0, 1.0])
+    )
+    assert "on average over seeds, under iPFL; in the paper's Figure 4 under iPFL only." in one[0]
+    assert "under no rule; in the paper's" in other[0]
+
+
+def test_the_market_is_told_beside_the_papers_numbers():
+    labels, columns = ["Local", "FedAMP", "iPFL"], {"utility": [0.0, -80.0, 142.8], "accuracy": [0.8, 0.79, 0.778]}
+    lines = said(market_comparison, split=["niid"] * 3, label=labels, **columns)
+    assert lines[0].startswith("niid: most utility iPFL (143); iPFL's accuracy is number 3 of 3")
+    assert "FedAMP -1.20 points of accuracy and +222.8 in utility; the paper's text has +1.75 and +217.4" in lines[1]

@@ -1,7 +1,8 @@
 """iPFL 2025: what the figures and tables claim, as criteria on the tables of our studies.
 
 All accuracies are those of the last round.  A mean over seeds decides nothing where seeds disagree: "highest" means
-highest in every seed, "better" beyond the spread over seeds, and a lie or an attack must not pay in any.
+highest in every seed, "better" beyond the spread over seeds, a lie must not pay in any, and what an attack changes is
+told from 95% intervals.
 """
 
 from __future__ import annotations
@@ -96,16 +97,18 @@ def rational(table: pd.DataFrame, evidence: Evidence) -> Finding:
     return evidence.verdict(ours, claim, criterion, moved=own.get("moved", 0.0))
 
 
-def attacked(found: Tables, evidence: Evidence, attack: str) -> Finding:
+def attacked(found: Tables, more: Tables | None = None, *, evidence: Evidence, attack: str) -> Finding:
     """Figure 4: benign owners keep their accuracy, and the attacker has less than it had as an honest owner.
 
     "Only our iPFL succeeds" in both: one rival that does refutes it, and every rival must fail in one of them.  Each of
-    these is told from the 95% interval of the change over seeds.
+    these is told from the 95% interval of the change over seeds; of rules that were run with `more` seeds, from those.
     """
-    table = found["summary"].set_index(["rule", "attack"]).xs(attack, level="attack")
+    table = _under(found, attack)
+    if more is not None:
+        longer = _under(more, attack)
+        table = pd.concat([longer, table.drop(longer.index)]).loc[table.index]
     own, others = table.loc["iPFL"], table.drop("iPFL")
-    cases = "; ".join(f"{rule} {_harm(one)}" for rule, one in table.iterrows())
-    ours = f"{evidence.what}, {seeds(own)}: {cases}"
+    ours = f"{evidence.what}: " + "; ".join(f"{rule}, {seeds(one)}: {_harm(one)}" for rule, one in table.iterrows())
     does = {str(rule): _withstands(one) for rule, one in others.iterrows()}
     alike = [rule for rule, holds in does.items() if holds]
     also = f"so it is under {', '.join(alike)}: iPFL is not the only one" if alike else "under no rival are both so"
@@ -120,6 +123,11 @@ def attacked(found: Tables, evidence: Evidence, attack: str) -> Finding:
     claim = bool(mine) and not any(holds is not False for holds in does.values())
     by_accuracy = not alike and _above(-own["attacker change"], own["attacker change s.d."], own["seeds"]) is True
     return evidence.verdict(ours, claim, criterion, moved=own.get("moved", 0.0), by_accuracy=by_accuracy, within=within)
+
+
+def _under(found: Tables, attack: str) -> pd.DataFrame:
+    """The rules of a study under one attack."""
+    return found["summary"].set_index(["rule", "attack"]).xs(attack, level="attack")
 
 
 def _harm(case: pd.Series) -> str:

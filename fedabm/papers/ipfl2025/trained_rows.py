@@ -147,6 +147,7 @@ def _figure_4() -> None:
             (Play.of("market_attacks", seeds=_SEEDS), small),
             (_deciding("market_attacks"), _recorded("CIFAR-10 Cluster, 9 owners", command)),
             partial(attacked, attack=attack),
+            (_deciding("market_attacks", rules=("iPFL", "pFedGraph"), seeds=10),),  # the two that are hard to tell
         )
 
 
