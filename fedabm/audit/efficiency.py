@@ -22,7 +22,7 @@ from fedabm.mechanisms.base import Mechanism
 from fedabm.shapley import shapley
 from fedabm.solving.equilibrium import Equilibrium, solve
 from fedabm.solving.game import Game
-from fedabm.solving.metrics import data_gain, reciprocity
+from fedabm.solving.metrics import data_gain, price_of_anarchy, reciprocity
 from fedabm.solving.several import solve_all
 from fedabm.views import Reports
 
@@ -75,7 +75,7 @@ def about_outcome(stage: Stage, known: list[Equilibrium]) -> list[Claim]:
 
 
 def _price(name: str, best: float, reached: float, which: str) -> Claim:
-    ratio = best / reached if reached > 0 else np.inf
+    ratio = price_of_anarchy(reached, best)
     words = f"the best total is {best:.4g}, the {which} equilibrium found has {reached:.4g}"
     return Claim(name, None, "found", float(ratio), words)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -19,12 +18,17 @@ from fedabm.games.certificate import certified_gains
 
 __all__ = ["Tried", "best_statement", "skipped", "try_kinds"]
 
+#: with how many others a merger is tried
+_PARTNERS = 8
 _FACTORS = (0.0, 0.25, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0)
 
 
 @dataclass(frozen=True)
 class Tried:
-    """The best deviation of one kind: gain of the deviator, loss of all others, bound on the gain (infinite: none)."""
+    """The best deviation of one kind: gain of the deviator, loss of all others, bound on the gain (infinite: none).
+
+    After `try_kinds` the bound is on what anybody gains.
+    """
 
     kind: str
     owner: int
@@ -70,7 +74,10 @@ def try_kinds(stage: Stage, limits: Limits | None = None, effort: Effort | None 
     for kind in KINDS:
         if kind not in without:
             tried = [_TRY[kind](stage, owner, limits, effort) for owner in looked_at(stage, effort)]
-            found.append(max(tried, key=lambda one: one.gain))
+            best = max(tried, key=lambda one: one.gain)
+            # Nothing is proven of owners that nobody looked at.
+            bound = max(one.bound for one in tried) if len(tried) == stage.owners else np.inf
+            found.append(replace(best, bound=bound))
     return found
 
 
@@ -176,10 +183,11 @@ def _names(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
 
 def _merging(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
     """One name with another owner."""
-    pairs = [pair for pair in combinations(range(stage.owners), 2) if pair[0] == owner] or [(0, 1)]
     if stage.owners < 2:
         return Tried("merging", owner, 0.0, 0.0, 0.0, "nobody is there to merge with")
-    gain, loss, words = max((best_merger(stage, *pair) for pair in pairs[:8]), key=lambda one: one[0])
+    others = [other for other in range(stage.owners) if other != owner][:_PARTNERS]
+    pairs = [(min(owner, other), max(owner, other)) for other in others]
+    gain, loss, words = max((best_merger(stage, *pair) for pair in pairs), key=lambda one: one[0])
     return Tried("merging", owner, gain, loss, np.inf, words)
 
 

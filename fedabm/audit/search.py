@@ -109,8 +109,9 @@ def best_lie(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Findin
 
 def best_claim_alone(stage: Stage, owner: int, limits: Limits, effort: Effort | None = None) -> Finding:
     """The best lie about the contribution, if size, cost and eagerness are verified."""
-    if not on_curves(stage):
-        return searched(stage, owner, limits, effort or Effort(), only=("contribution", "claim"))
+    effort = effort or Effort()
+    if not on_curves(stage) or not faithful(stage, owner, limits, effort):
+        return searched(stage, owner, limits, effort, only=("contribution", "claim"))
     worth, offers = worth_of_access(stage, owner), own_row(stage.offers, owner)
     truth = Lies.of(stage, owner).one(0)
     claim = best_claim(stage, offers, worth, _top(stage, owner, limits, truth, reads(stage)))

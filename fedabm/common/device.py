@@ -79,8 +79,11 @@ def chosen() -> str:
 
 @contextlib.contextmanager
 def on_device(name: str) -> Iterator[None]:
-    """Engines that are made meanwhile, here and in processes that are started, use this device unless they say more."""
-    with _environment(_DEVICE, check_device(name)):
+    """Engines that are made meanwhile, here and in processes that are started, use this device unless they say more.
+
+    "auto" leaves it at what was asked for before.
+    """
+    with _environment(_DEVICE, chosen() if check_device(name) == "auto" else name):
         yield
 
 

@@ -13,6 +13,9 @@ from fedabm.views import Outcome, Reports, ServerView
 
 __all__ = ["MultiplicativeWeights"]
 
+#: the smallest weight
+_LEAST = 1e-100
+
 
 @dataclass(frozen=True)
 class MultiplicativeWeights(NoPayments):
@@ -56,7 +59,9 @@ class MultiplicativeWeights(NoPayments):
         weights = self._weights(view.reports)
         if view.evidence is not None:
             weights = weights * np.where(view.evidence.accuracy < self.goal, self.factor, 1.0)
-        grown = dict(zip(_numbers(view.reports), (weights / weights.sum()).tolist(), strict=True))
+        # In a long run the weight of an owner that is served well must not vanish: others may have no more to give.
+        weights = np.maximum(weights / weights.sum(), _LEAST)
+        grown = dict(zip(_numbers(view.reports), weights.tolist(), strict=True))
         return replace(super().settle(view), memory=grown)
 
     def _weights(self, reports: Reports) -> Array:

@@ -30,7 +30,7 @@ class Supervised(Mechanism):
         if not self.rule.promises:
             who = type(self.rule).__name__
             raise InputError(f"{type(self).__name__} needs a rule that promises payments, got {who}; give another one")
-        for asked in ("asks_cost", "asks_eagerness", "equal_treatment"):
+        for asked in ("asks_cost", "asks_eagerness", "asks_losses", "ignores_size", "equal_treatment"):
             object.__setattr__(self, asked, getattr(self.rule, asked))
 
     @abstractmethod
@@ -40,6 +40,10 @@ class Supervised(Mechanism):
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """Those of the rule."""
         return self.rule.offers(accuracy, reports)
+
+    def quotas(self, reports: Reports) -> Array | None:
+        """As much as the rule asks for."""
+        return self.rule.quotas(reports)
 
     def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
         """That of the rule."""

@@ -115,7 +115,8 @@ class Columns:
     def _put(self, name: str, members: Members | list[int], values: Any) -> None:
         """Overwrite some rows of a column, or all by a new one."""
         column = getattr(self, name)
-        if len(members) == len(self) and getattr(values, "dtype", None) == column.dtype:
+        whole = isinstance(values, np.ndarray) and values.shape == column.shape and values.dtype == column.dtype
+        if whole and len(members) == len(self):
             values.setflags(write=False)
             setattr(self, name, values)
             return

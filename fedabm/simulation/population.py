@@ -85,13 +85,22 @@ class Population(Columns):
             self.codes = self.codes.copy()
             self.codes[row] = self._code(strategy)
         if capacity is not None:
-            self.capacity = self.capacity.copy()
-            self.capacity[row] = capacity
-            self._put("contribution", [row], min(self.contribution[row], capacity))
+            self._resize(row, float(capacity))
         if cost is not None:
             self.cost = replaced(self.cost, np.array([row]), cost)
             self._candid[row] = False
         self._regroup = True
+
+    def _resize(self, row: int, capacity: float) -> None:
+        """Another amount of data; who said what it has and gives says so of the new amount."""
+        given = min(float(self.contribution[row]), capacity)
+        if self.claimed[row] == self.contribution[row]:
+            self._put("claimed", [row], given)
+        if self.claimed_size[row] == self.capacity[row]:
+            self._put("claimed_size", [row], capacity)
+        self._put("contribution", [row], given)
+        self.capacity = self.capacity.copy()
+        self.capacity[row] = capacity
 
     def arrive(self, step: int) -> None:
         """Let in who joins in this step; newcomers say what they have before anybody acts."""

@@ -64,7 +64,8 @@ def solve_many(
     for place, game in enumerate(every):
         if _stackable(game):
             linear = game.costs.linear and game.told.linear
-            kinds.setdefault((game.owners, linear, game.mechanism, game.accuracy), []).append(place)
+            kind = game.owners, linear, game.mechanism, game.accuracy, origins[place] is None
+            kinds.setdefault(kind, []).append(place)
     for places in kinds.values():
         room = max(2, _ENTRIES // every[places[0]].owners ** 2)
         for first in range(0, len(places), room):

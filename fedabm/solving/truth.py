@@ -37,6 +37,8 @@ __all__ = ["LIES", "Truth", "bayesian_truth", "truth_ex_post"]
 #: multiples of the true cost that liars state
 LIES: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0)
 After = Literal["settled", "standing"]
+#: owners of games with lies that are looked at together: few enough for memory
+_ROWS = 2**16
 #: draws everybody's costs, one rate or `Cost` per owner
 Draw = Callable[[np.random.Generator], Sequence[Any]]
 
@@ -119,17 +121,25 @@ def _gains(games: Sequence[Game], liars: Sequence[int], lies: Sequence[float], a
     if not games[0].mechanism.asks_cost:
         return gains
     honest = _settled(dict.fromkeys(games))
-    plays = [(game, owner, factor) for game, owner in zip(games, liars, strict=True) for factor in lies]
+    together = max(1, _ROWS // (games[0].owners * len(lies)))
+    for first in range(0, len(games), together):
+        some = slice(first, first + together)
+        plays = [(game, owner, lie) for game, owner in zip(games[some], liars[some], strict=True) for lie in lies]
+        truths = [honest[game] for game, _, _ in plays]
+        most = _after_lies(plays, truths, after)
+        before = [truth.utilities[owner] for truth, (_, owner, _) in zip(truths, plays, strict=True)]
+        gains[some] = np.reshape(np.array(most) - np.array(before), gains[some].shape)
+    return gains
+
+
+def _after_lies(plays: list[tuple[Game, int, float]], truths: list[Equilibrium], after: After) -> list[float]:
+    """What each liar has in the end."""
     told = [_lying(*play) for play in plays]
-    starts = [honest[game] for game, _, _ in plays]
     if after == "standing":
-        each = zip(told, starts, plays, strict=True)
-        most = [_best_beside(lying, truth, owner) for lying, truth, (_, owner, _) in each]
-    else:
-        found = _settled(told, [truth.profile for truth in starts])
-        most = [float(found[lying].utilities[owner]) for lying, (_, owner, _) in zip(told, plays, strict=True)]
-    before = [truth.utilities[owner] for truth, (_, owner, _) in zip(starts, plays, strict=True)]
-    return (np.array(most) - np.array(before)).reshape(gains.shape)
+        each = zip(told, truths, plays, strict=True)
+        return [_best_beside(lying, truth, owner) for lying, truth, (_, owner, _) in each]
+    found = _settled(told, [truth.profile for truth in truths])
+    return [float(found[lying].utilities[owner]) for lying, (_, owner, _) in zip(told, plays, strict=True)]
 
 
 def _lying(game: Game, owner: int, factor: float) -> Game:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -136,7 +135,7 @@ class Attacker(Wrapper):
     def act(self, view: OwnerView) -> Action:
         """The wrapped strategy's deed and story, with another model."""
         action = self.truth.act(view)
-        tamper: Tamper = self if action.tamper is None else partial(_both, action.tamper, self)
+        tamper: Tamper = self if action.tamper is None else _Both(action.tamper, self)
         contribution = action.contribution if self.trains else np.zeros_like(action.contribution)
         return replace(action, contribution=contribution, tamper=tamper, report=self._priced(action.report))
 
@@ -163,8 +162,20 @@ class Attacker(Wrapper):
         return replaced(update, received, scale, rng)
 
 
-def _both(first: Tamper, then: Tamper, update: Any, received: Any, rng: Streams) -> Any:
-    return then(first(update, received, rng), received, rng)
+@dataclass(frozen=True)
+class _Both:
+    """One attack upon what another one leaves."""
+
+    first: Tamper
+    then: Attacker
+
+    @property
+    def whole(self) -> bool:
+        """Whether either replaces full parameters."""
+        return self.then.whole or bool(getattr(self.first, "whole", False))
+
+    def __call__(self, update: Any, received: Any, rng: Streams) -> Any:
+        return self.then(self.first(update, received, rng), received, rng)
 
 
 def _normal(rows: Any, rng: Streams) -> Any:

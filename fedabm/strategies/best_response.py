@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from fedabm.common.errors import check_number, check_positive, check_range
+from fedabm.strategies.announced import announced
 from fedabm.strategies.base import Strategy
-from fedabm.views import Action, OwnerView, Payoff
+from fedabm.views import Action, OwnerView
 
 __all__ = ["BestResponse", "GradientResponse"]
 
@@ -32,7 +32,7 @@ class BestResponse(Strategy):
 
     def act(self, view: OwnerView) -> Action:
         """Towards the best response."""
-        best = _payoff(view).best().contribution
+        best = announced(view).best().contribution
         if self.rationality < 1:
             best = view.last.contribution + self.rationality * (best - view.last.contribution)
         return view.truthful(best, used="offer")
@@ -58,18 +58,7 @@ class GradientResponse(Strategy):
     def act(self, view: OwnerView) -> Action:
         """One step uphill."""
         now = view.last.contribution
-        wanted = np.clip(now + self.step * _payoff(view).slope(now), 0.0, view.capacity)
+        wanted = np.clip(now + self.step * announced(view).slope(now), 0.0, view.capacity)
         if self.unit is not None:
             wanted = self.unit * np.minimum(np.rint(wanted / self.unit), np.floor(view.capacity / self.unit))
         return view.truthful(wanted, used="offer")
-
-
-def _payoff(view: OwnerView) -> Payoff:
-    """What owners expect of a contribution; that they cannot expect anything of the model is said once."""
-    if not view.told:
-        warnings.warn(
-            "best responders are not told what their data do to the accuracy and weigh costs against payments only; "
-            "announce a curve, Learning(..., announced=curve), or take MeasuredResponse",
-            stacklevel=3,
-        )
-    return view.payoff

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 import pyarrow as pa
 
-from fedabm.common.device import chosen, on_device
+from fedabm.common.device import on_device
 from fedabm.common.files import clear_drafts, unwritable
 from fedabm.results import parts
 from fedabm.results.nested import Tables, nest, stack
@@ -100,7 +100,7 @@ def run_batch(settings: Settings, batch: Batch) -> Done:
     began = time.perf_counter()
     prepare(settings, batch)
     try:
-        with on_device(settings.device if settings.device != "auto" else chosen()):
+        with on_device(settings.device):
             rows, stacks, room = _run(settings, batch)
     except OSError as error:  # of the note; what goes wrong in a run is a row
         raise unwritable(settings.folder, error, "free some space and resume") from None

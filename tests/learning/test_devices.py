@@ -7,7 +7,7 @@ import torch
 
 from fedabm import load
 from fedabm.cli import main
-from fedabm.common.device import as_worker, on_device
+from fedabm.common.device import as_worker, chosen, on_device
 from fedabm.learning.engine import engine as engines
 from fedabm.learning.engine import host, sizing
 from fedabm.learning.engine.engine import Engine
@@ -61,3 +61,12 @@ def test_nothing_leaves_the_device_while_owners_train_in_bfloat16(path):
         trained.evaluate(models)
     assert count.times == 0
     assert models.dtype == torch.float32
+
+
+def test_auto_leaves_the_device_at_what_was_asked_for_before(monkeypatch):
+    monkeypatch.setenv("FEDABM_DEVICE", "cpu")
+    with on_device("auto"):
+        assert chosen() == "cpu"
+    with on_device("meta"):
+        assert chosen() == "meta"
+    assert chosen() == "cpu"

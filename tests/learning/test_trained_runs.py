@@ -32,6 +32,7 @@ from fedabm.strategies import (
     Liar,
     Quitter,
     Random,
+    RegretMatching,
     Strategy,
     Wrapper,
 )
@@ -129,6 +130,8 @@ def test_best_responses_reckon_with_the_announced_curve_and_receive_the_real_mod
 def test_without_an_announcement_nobody_sees_a_reason_to_contribute():
     with pytest.warns(UserWarning, match="not told what their data do to the accuracy"):
         made = run(scenario(BestResponse(), Learning(engine()), starts=40.0))
+    with pytest.warns(UserWarning, match="not told what their data do to the accuracy"):
+        run(scenario(RegretMatching(), Learning(engine()), starts=40.0))
     assert np.all(made.population.contribution == 0)
     assert made.converged
     assert made.gap == 0

@@ -5,8 +5,8 @@ import pytest
 
 from fedabm import Federation, Scenario, population
 from fedabm.games.accuracy import PowerLaw
-from fedabm.mechanisms import CostSharing, Deposit, ShapleyShare, Verification
-from fedabm.strategies import BestResponse, Honest
+from fedabm.mechanisms import CostSharing, Deposit, MultiplicativeWeights, ShapleyShare, Verification
+from fedabm.strategies import AsAsked, BestResponse, Honest
 from fedabm.views import SERVER
 from tests.conftest import Says
 
@@ -38,3 +38,11 @@ def test_it_asks_what_its_rule_asks_and_adds_to_what_that_one_takes():
     both = play(Deposit(Verification(ShapleyShare(), fine=0.0), 0.4), Says(5.0, claimed=np.nan))
     one = play(Deposit(ShapleyShare(), 0.4), Says(5.0, claimed=np.nan))
     np.testing.assert_allclose(both.population.utility, one.population.utility)
+
+
+def test_a_rule_beside_a_deposit_still_asks_for_data():
+    rule = MultiplicativeWeights(0.5, 8.0)
+    people = population([0.01, 0.01], 20.0, AsAsked())
+    for mechanism in (rule, Deposit(rule)):
+        run = Federation(Scenario(people, PowerLaw(), mechanism, steps=3)).run()
+        assert run.population.contribution == pytest.approx([4.0, 4.0])

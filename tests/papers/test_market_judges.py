@@ -143,6 +143,7 @@ def attacks(points: float, change: float, rival: float = -9.0, spread: float = 0
         (-0.7, -30.0, "reproduced", "reproduced"),
         (-0.8, -30.0, "not run here", "undecided"),
         (-1.3, -30.0, "not run here", "undecided"),
+        (-3.0, -20.0, "not run here", "undecided"),  # refuted by accuracies alone, which are of an early stage
         (0.0, -20.0, "not run here", "undecided"),
         (0.0, 20.0, "not run here", "undecided"),
         (0.0, 30.0, "not run here", "not reproducible"),
@@ -170,6 +171,8 @@ def test_figure_4_takes_the_rules_that_were_run_with_more_seeds_from_there() -> 
     assert attacked(few, evidence=LARGE, attack="shuffle").verdict == "undecided"
     found = attacked(few, many, evidence=LARGE, attack="shuffle")
     assert found.verdict == "reproduced"  # 10 * 2.262 / sqrt(10) = 7.15 on either side
+    other = {"summary": few["summary"].replace("Ditto", "CFL")}
+    assert "CFL, 3 seeds: benign" in attacked(few, other, evidence=LARGE, attack="shuffle").ours
     assert "iPFL, 10 seeds: benign" in found.ours
     assert "Ditto, 3 seeds: benign" in found.ours
 

@@ -28,7 +28,7 @@ from fedabm.simulation.treasury import net, within_budgets
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game
 from fedabm.solving.rates import full_contribution_steps
-from fedabm.strategies import FreeRider, Honest, Keep, Liar, Quitter, Random
+from fedabm.strategies import AsAsked, FreeRider, Honest, Keep, Liar, Quitter, Random
 from fedabm.views import INFORMATION, SERVER, Reports, Transfers
 from tests.conftest import assert_equal_frames, run
 
@@ -343,3 +343,14 @@ def test_the_server_hands_on_what_it_got_but_keeps_to_its_own_part():
 def test_budgets_cannot_be_negative():
     with pytest.raises(InputError, match="budget must"):
         OwnerProfile(Linear(0.1), 1.0, budget=-1.0)
+
+
+def test_weights_of_owners_that_are_served_do_not_vanish_in_a_long_run():
+    """Owner 0 is never served and has one sample; of owner 1, which is, seven are asked for after 700 steps as well."""
+    accuracy = GroupWeighted(((0.05, 0.0), (0.0, 1.0)), (0, 1))
+    people = population([0.01, 0.01], [1.0, 10.0], AsAsked())
+    run = Federation(Scenario(people, accuracy, MultiplicativeWeights(0.5, 8.0, factor=4.0), steps=700, record=None))
+    for _ in range(700):
+        run.step()
+    assert run.population.contribution == pytest.approx([1.0, 7.0])
+    assert not run.population.rejected.any()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedabm import Game, InputError, solve, solve_many
-from fedabm.games.accuracy import PowerLaw
+from fedabm.games.accuracy import GroupWeighted, PowerLaw
 from fedabm.games.costs import PowerCost
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, ShapleyShare, TullockContest
 from fedabm.solving import many
@@ -165,3 +165,14 @@ def test_from_where_games_are_solved_is_told_game_by_game():
     games = drawn(1, NoPayments(), games=3)
     with pytest.raises(InputError, match="2 starts but 3 games; give one per game"):
         solve_many(games, starts=[games[0].capacities] * 2)
+
+
+def test_every_game_is_solved_from_its_own_start_or_from_none():
+    """Two owners whose data are worth three times as much to the other: three equilibria, and the start says which."""
+    accuracy = GroupWeighted(((1.0, 3.0), (3.0, 1.0)), (0, 1), exponent=1.0, offset=1.0)
+    game = Game(accuracy, [0.05, 0.05], 10.0, NoPayments())
+    starts = [None, [3.4, 0.0], [0.0, 3.4], "here"]
+    found = solve_many([game] * 4, starts=starts)
+    for one, start in zip(found[:3], starts, strict=False):
+        np.testing.assert_allclose(one.profile, solve(game, start).profile, atol=1e-6)
+    assert isinstance(found[3], InputError)

@@ -317,3 +317,14 @@ def test_an_attacker_may_ask_a_price_for_what_costs_it_nothing():
     np.testing.assert_array_equal(free.report.cost.unit(ones), [0.0, 0.0])
     with pytest.raises(InputError, match="asks"):
         Attacker(Honest(), "gaussian", asks=-1.0)
+
+
+def test_an_attacker_around_another_replaces_whole_models_if_either_does():
+    inner = Attacker(Honest(), "sign_flip", full=True)
+    for outer in (Attacker(inner, "scaled"), Attacker(Attacker(Honest(), "scaled"), "sign_flip", full=True)):
+        tamper = outer.act(view_of(2)).tamper
+        assert Tampering(np.array([0, 1]), tamper, owner_streams(0, 2)).whole
+    plain = Attacker(Attacker(Honest(), "scaled"), "sign_flip").act(view_of(2)).tamper
+    assert not Tampering(np.array([0, 1]), plain, owner_streams(0, 2)).whole
+    np.testing.assert_array_equal(plain(UPDATE, RECEIVED, owner_streams(0, 2)), -10 * UPDATE)
+    assert pickle.loads(pickle.dumps(plain)) == plain

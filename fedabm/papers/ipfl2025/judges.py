@@ -106,7 +106,8 @@ def attacked(found: Tables, more: Tables | None = None, *, evidence: Evidence, a
     table = _under(found, attack)
     if more is not None:
         longer = _under(more, attack)
-        table = pd.concat([longer, table.drop(longer.index)]).loc[table.index]
+        order = [*table.index, *longer.index.difference(table.index)]
+        table = pd.concat([longer, table.drop(longer.index, errors="ignore")]).loc[order]
     own, others = table.loc["iPFL"], table.drop("iPFL")
     ours = f"{evidence.what}: " + "; ".join(f"{rule}, {seeds(one)}: {_harm(one)}" for rule, one in table.iterrows())
     does = {str(rule): _withstands(one) for rule, one in others.iterrows()}
@@ -121,7 +122,8 @@ def attacked(found: Tables, more: Tables | None = None, *, evidence: Evidence, a
     doubts = [_doubt(str(rule), one) for rule, one in table.iterrows() if _withstands(one) is None]
     within = "" if refuted else "; ".join(doubts)
     claim = bool(mine) and not any(holds is not False for holds in does.values())
-    by_accuracy = not alike and _above(-own["attacker change"], own["attacker change s.d."], own["seeds"]) is True
+    poorer = _above(-own["attacker change"], own["attacker change s.d."], own["seeds"])
+    by_accuracy = not alike and poorer is not False  # then accuracies alone refute it, which are of an early stage
     return evidence.verdict(ours, claim, criterion, moved=own.get("moved", 0.0), by_accuracy=by_accuracy, within=within)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedabm.common.random import Streams
+from fedabm.strategies.announced import announced
 from fedabm.strategies.base import Strategy
 from fedabm.strategies.learners.arms import check_levels, grid
 from fedabm.views import Action, Memory, OwnerView
@@ -40,7 +41,7 @@ class FictitiousPlay(Strategy):
         """The level that would have earned most so far."""
         table = grid(view, self.levels)
         count = view.memory["count"] + 1
-        earned = view.memory["earned"] + view.payoff.value(table)
+        earned = view.memory["earned"] + announced(view).value(table)
         contribution = table[np.arange(len(table)), np.argmax(earned, axis=1)]
         mean = view.memory["mean"] + (contribution - view.memory["mean"]) / count
         return view.truthful(contribution, used="offer", memory={"count": count, "earned": earned, "mean": mean})

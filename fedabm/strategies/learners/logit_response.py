@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedabm.common.errors import check_number
+from fedabm.strategies.announced import announced
 from fedabm.strategies.base import Strategy
 from fedabm.strategies.learners.arms import check_levels, grid, softmax
 from fedabm.views import Action, OwnerView
@@ -34,7 +35,7 @@ class LogitResponse(Strategy):
     def act(self, view: OwnerView) -> Action:
         """A level by its payoff."""
         table = grid(view, self.levels)
-        value = view.payoff.value(table)
+        value = announced(view).value(table)
         with np.errstate(over="ignore"):  # what is far below the best is never played
             chances = softmax((value - value.max(axis=1, keepdims=True)) / self.temperature)
         return view.truthful(table[np.arange(len(table)), view.rng.choice(chances)], used="offer")

@@ -8,6 +8,7 @@ import numpy as np
 
 from fedabm.common.random import Streams
 from fedabm.games.curves import Array
+from fedabm.strategies.announced import announced
 from fedabm.strategies.base import Strategy
 from fedabm.strategies.learners.arms import Arms, check_levels, grid, no_arm
 from fedabm.views import Action, Memory, OwnerView
@@ -49,7 +50,7 @@ class RegretMatching(Strategy):
         return view.truthful(contribution, used="offer", memory=memory)
 
     def _regretted(self, view: OwnerView, table: Array) -> Array:
-        value, arm = view.payoff.value(table), view.memory["arm"]
+        value, arm = announced(view).value(table), view.memory["arm"]
         more = value - value[np.arange(len(arm)), arm][:, None]
         return view.memory["regret"] + np.where(arm[:, None] >= 0, more, 0.0)
 
