@@ -38,7 +38,7 @@ UNITS = {
     "payment": "payment (units of utility; below 0: it pays)",
     "utility": "utility (gain - cost + payment)",
     "welfare": "welfare (sum of utilities)",
-    "transferred": "money moved (units of utility, per step)",
+    "transferred": "paid to owners (units of utility, per step)",
     "server_balance": "server's account (units of utility)",
     "present": "owners present (count)",
     "rejected": "unusable reports or updates (count)",

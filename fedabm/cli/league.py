@@ -14,15 +14,18 @@ from rich.table import Table
 from fedabm.audit.league import BEST, League, league
 from fedabm.audit.pictures import league_picture
 from fedabm.common.cores import cores
+from fedabm.common.errors import check_whole
 
 __all__ = ["run"]
 
 
 def run(options: argparse.Namespace) -> None:
     """Play the league, print its tables, and write them if a folder is given."""
-    seeds = options.seeds or (3 if options.quick else 10)
-    owners = options.owners or (4 if options.quick else 6)
-    workers = options.workers or cores()
+    seeds = (3 if options.quick else 10) if options.seeds is None else options.seeds
+    owners = (4 if options.quick else 6) if options.owners is None else options.owners
+    workers = cores() if options.workers is None else options.workers
+    for name, number, least in (("seeds", seeds, 1), ("owners", owners, 2), ("workers", workers, 1)):
+        check_whole(name, number, least)
     names = options.rules.split(",") if options.rules else None
     found = league(seeds, owners, names, questions=40 if options.quick else 200, workers=workers)
     console = _console(quiet=options.json)

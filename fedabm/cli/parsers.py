@@ -72,7 +72,9 @@ def _run(commands: Any) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: a new folder in results/)")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     parser.add_argument("--profile", action="store_true", help="print which share of the time training took")
-    parser.add_argument("--device", default="auto", help="where models train: auto, cpu, cuda, cuda:1, meta (shapes)")
+    parser.add_argument(
+        "--device", default="auto", help="where models train: auto, cpu, cuda, cuda:1, mps, meta (shapes)"
+    )
     parser.add_argument("--deterministic", action="store_true", help="the same bits in every run also on a GPU; slower")
     parser.add_argument(
         "--precision", default="float32", choices=PRECISIONS, help="in which gradients are found (default float32)"
@@ -96,7 +98,7 @@ def _json(parser: argparse.ArgumentParser, what: str = "the tables, and where al
 
 
 def _device(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", default="auto", help="where models train: auto, cpu, cuda, cuda:1")
+    parser.add_argument("--device", default="auto", help="where models train: auto, cpu, cuda, cuda:1, mps")
 
 
 def _watch(parser: argparse.ArgumentParser) -> None:

@@ -112,7 +112,7 @@ def _ends(frames: Frames) -> pd.DataFrame:
         "contribution": "data",
         "accuracy": "accuracy",
         "welfare": "welfare",
-        "transferred": "moved",
+        "transferred": "paid",
     }
     return runs.join(steps[list(shown)].rename(columns=shown)).reset_index(drop=True)
 

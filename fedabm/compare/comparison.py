@@ -11,9 +11,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ MEASURES = {
     "accuracy": "mean accuracy that owners receive",
     "welfare": "sum of all utilities",
     "worst": "utility of the owner that is worst off",
-    "moved": "money that changes hands in a step",
+    "paid": "money that owners receive in a step",
 }
 
 Owners = Sequence[OwnerProfile] | Callable[[np.random.Generator], Sequence[OwnerProfile]]
@@ -70,12 +71,12 @@ def compare(
     seeds       which, or how many
     options     further fields of `Scenario`, such as steps or network
     """
+    if isinstance(mechanisms, Mechanism):
+        mechanisms = [mechanisms]
     named = dict(mechanisms) if isinstance(mechanisms, Mapping) else labelled(mechanisms)
     if not named:
         raise InputError("nothing to compare, got no mechanism; give for instance [NoPayments(), ShapleyShare()]")
-    if isinstance(seeds, int):
-        check_whole("seeds", seeds)
-    numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    numbers = _numbers(seeds)
     run = simulate or (lambda scenario, label, seed: Federation(scenario, seed).run())
     parts = []
     for seed in numbers:
@@ -124,9 +125,21 @@ class Comparison:
             "accuracy": steps["accuracy"],
             "welfare": steps["welfare"],
             "worst": worst,
-            "moved": steps["transferred"],
+            "paid": steps["transferred"],
         }
         return runs.assign(**values).reset_index(drop=True)
+
+    def unsettled(self) -> list[str]:
+        """A line for each mechanism under which runs ended before owners were at rest."""
+        runs, lines = self.frames.runs, []
+        for label in self.labels:
+            mine = runs[runs["label"].astype(str) == label]
+            ended = mine[mine["status"].astype(str) == "stopped"]
+            if len(ended):
+                gap = float(ended["gap"].max())
+                left = f"; an owner could still gain {gap:.2g}" if np.isfinite(gap) and gap > 1e-9 else ""
+                lines.append(f"{label}: {len(ended)} of {len(mine)} runs ended before owners were at rest{left}")
+        return lines
 
     def table(self, measures: Sequence[str] = tuple(MEASURES)) -> pd.DataFrame:
         """Means over seeds and half the widths of their 95% intervals (Student's t), one row per mechanism."""
@@ -181,7 +194,7 @@ class Comparison:
 
     def latex(self, measures: Sequence[str] = tuple(MEASURES)) -> str:
         """The table for a paper, with booktabs."""
-        rows = [[_escaped(cell) for cell in row] for row in (self._head(measures), *self._cells(measures, r"$\pm$"))]
+        rows = [[_escaped(cell) for cell in row] for row in (self._head(measures), *self._cells(measures, "±"))]
         lines = [" & ".join(row) + r" \\" for row in rows]
         body = "\n".join([r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"])
         return f"\\begin{{tabular}}{{l{'r' * len(measures)}}}\n{body}\n\\end{{tabular}}\n"
@@ -243,10 +256,30 @@ def labelled(mechanisms: Sequence[Mechanism]) -> dict[str, Mechanism]:
     for one in mechanisms:
         check_kind("a mechanism", one, Mechanism)
     short = [short_label(one) for one in mechanisms]
-    labels = [label if short.count(label) == 1 else repr(one) for label, one in zip(short, mechanisms, strict=True)]
+    labels = [
+        label if short.count(label) == 1 else _long_label(one, f"{label} {1 + short[:place].count(label)}")
+        for place, (label, one) in enumerate(zip(short, mechanisms, strict=True))
+    ]
     if len(set(labels)) < len(labels):
         raise InputError(f"{len(labels)} mechanisms but some are the same: {', '.join(labels)}; give each once")
     return dict(zip(labels, mechanisms, strict=True))
+
+
+def _long_label(mechanism: Mechanism, instead: str) -> str:
+    """All that a mechanism is, unless that names a place in memory, which is another in every process."""
+    words = repr(mechanism)
+    return instead if " at 0x" in words else words
+
+
+def _numbers(seeds: Any) -> list[int]:
+    """Which seeds, or how many."""
+    if isinstance(seeds, Integral):
+        check_whole("seeds", seeds)
+        return list(range(int(seeds)))
+    numbers = list(seeds) if isinstance(seeds, Iterable) and not isinstance(seeds, str) else []
+    if not numbers or len(set(numbers)) < len(numbers) or not all(isinstance(one, Integral) for one in numbers):
+        raise InputError(f"seeds must be a number or a list of different ones, got {seeds!r}; give for instance 10")
+    return [int(one) for one in numbers]
 
 
 def _known(measures: Sequence[str]) -> None:
@@ -268,7 +301,17 @@ def _with_error(mean: float, half: float | None, sign: str) -> str:
     return f"{mean:.{decimals}f} {sign} {half:.{decimals}f}" if half > 1e-12 * abs(mean) else f"{mean:.4g}"
 
 
+#: what LaTeX would take for more than a sign
+_LATEX = str.maketrans(
+    {
+        **{sign: f"\\{sign}" for sign in "&%#_${}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "±": r"$\pm$",
+    }
+)
+
+
 def _escaped(text: str) -> str:
-    for sign in ("&", "%", "#", "_"):
-        text = text.replace(sign, f"\\{sign}")
-    return text
+    return text.translate(_LATEX)

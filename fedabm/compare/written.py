@@ -164,7 +164,9 @@ def show(found: Comparison, study: Study, figures: Sequence[Picture]) -> None:
     chance = found.seeds > 1 and found.random
     runs = f"{found.seeds} seeds, ± half the 95% interval" if chance else "at the end"
     study.table(found.table() if chance else found.table().filter(regex="[^±]$"), f"By mechanism, {runs}", "comparison")
-    study.note("worst: the owner that is worst off; moved: money that changes hands")
+    study.note("worst: the owner that is worst off; paid: money that owners receive in a step")
+    for line in found.unsettled():
+        study.note(line)
     if found.seeds > 1 and not chance:
         study.note(f"All {found.seeds} seeds give the same: nothing here is random.")
     if len(found.labels) > 1 and chance:
@@ -180,6 +182,8 @@ def show(found: Comparison, study: Study, figures: Sequence[Picture]) -> None:
 def read_study(path: str | Path) -> Written:
     """The study that a TOML file describes; files that it names are looked for beside it."""
     table = read_toml(path)
+    if "mechanism" in table and "mechanisms" not in table:
+        raise InputError(f"{path} is a game of one mechanism, not a study; fedabm solve {path} takes it")
     return Reader((Path(path).resolve().parent,)).make(Written, table, "the study")
 
 

@@ -145,7 +145,7 @@ class Moment:
                 "data": model.total_contribution,
                 "accuracy": model.mean_accuracy,
                 "welfare": model.welfare,
-                "moved": model.transferred,
+                "paid": model.transferred,
                 "present": model.present,
             },
         )

@@ -33,7 +33,7 @@ _MOST_EVENTS = 200
 #: seconds that a browser may take to draw a step
 _PATIENCE = 60.0
 #: what stands below the name of a side, and what a moment calls it
-_TOTALS = {"data": "data", "accuracy": "accuracy", "welfare": "welfare", "money moved": "moved", "present": "present"}
+_TOTALS = {"data": "data", "accuracy": "accuracy", "welfare": "welfare", "paid to owners": "paid", "present": "present"}
 
 
 class Page:

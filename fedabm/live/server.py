@@ -181,6 +181,8 @@ def _server(app: FastAPI) -> uvicorn.Server:
 
 def _listen(host: str, port: int) -> socket.socket:
     """A socket at the first free port from `port` on."""
+    if not 0 <= port <= 65535:
+        raise InputError(f"port must be from 0 to 65535, got {port}; give for instance --port 8080")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for number in [port] if port == 0 else range(port, min(port + 20, 65536)):
         listening = socket.socket(family)
@@ -191,6 +193,4 @@ def _listen(host: str, port: int) -> socket.socket:
         except OSError as error:
             listening.close()
             reason = error.strerror or str(error)
-        except OverflowError:
-            raise InputError(f"port must be from 0 to 65535, got {port}; give for instance --port 8080") from None
     raise InputError(f"nothing can be served at {host}:{port} ({reason}); give another --host or --port")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.errors import InputError
+from fedabm.common.errors import InputError, in_one_line
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Curve, Rows
 from fedabm.games.offers import Offers, full_access
@@ -85,7 +85,13 @@ class Asked(Curve):
     def _paid(self, owner: int, contribution: float) -> float:
         claimed = self.reports.contribution.copy()
         claimed[owner] = contribution
-        paid = np.asarray(self.function(self.accuracy, replace(self.reports, contribution=claimed)))
+        try:
+            paid = np.asarray(self.function(self.accuracy, replace(self.reports, contribution=claimed)))
+        except InputError:
+            raise
+        except Exception as error:
+            who = getattr(self.function, "__name__", "")
+            raise InputError(f"the payment rule {who} failed: {in_one_line(error)}") from error
         if paid.shape != claimed.shape or paid.dtype.kind not in "iuf" or not np.all(np.isfinite(paid)):
             wanted = f"one finite number for each of {len(claimed)} owners"
             raise InputError(f"the payment rule gave {reprlib.repr(paid.tolist())}; return {wanted}")

@@ -46,7 +46,7 @@ class Membership(mesa.Model):
         self._sample = scenario.keep.sample(self.seed, len(agents))
         self.ledger = Ledger(len(agents), self._sample)
         self.treasury = Treasury(self.population.money, scenario.pay_every)
-        self.sight = None if scenario.network is None else Sight(scenario.network)
+        self.sight = None if scenario.network is None else Sight(scenario.network, list(self.population.names))
         self.at_rest = False
         #: who has acted since anybody last moved
         self._quiet = np.zeros(len(agents), dtype=bool)

@@ -1,12 +1,14 @@
 """Who sees whom: a NetworkX graph of owners, and what those who are linked see of each other.
 
-Any graph with one node per owner will do, as NetworkX's generators make it; node k in the graph's own order is owner k.
-An edge lets both ends see each other; in a directed graph i -> j means that i sees j.
+Any graph with one node per owner will do, as NetworkX's generators make it.  Nodes 0 .. n - 1 are owners by number and
+nodes that bear the owners' names are owners by name; of any other graph node k in its own order is owner k.  An edge
+lets both ends see each other; in a directed graph i -> j means that i sees j.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -27,14 +29,23 @@ def check_network(network: object, owners: int) -> None:
         raise InputError(f"{owners} owners but a network of {len(network)} nodes; give one node per owner")
 
 
+def _in_order(network: nx.Graph, names: Sequence[str]) -> list[Any]:
+    """The nodes as owners 0, 1, 2, ..."""
+    for known in (range(len(network)), names):
+        if len(known) == len(network) and set(network) == set(known):
+            return list(known)
+    return list(network)
+
+
 class Sight:
     """Whom every owner sees, and what there was to see in the last step: deeds that are public, and of whom."""
 
-    def __init__(self, network: nx.Graph) -> None:
-        place = {node: row for row, node in enumerate(network)}
+    def __init__(self, network: nx.Graph, names: Sequence[str] = ()) -> None:
+        nodes = _in_order(network, names)
+        place = {node: row for row, node in enumerate(nodes)}
         self._seen = [
             np.array(sorted({place[other] for other in network[node]} - {row}), dtype=np.intp)
-            for node, row in place.items()
+            for row, node in enumerate(nodes)
         ]
         self._offsets = np.zeros(1, dtype=np.intp)
         self._entries = np.zeros(0, dtype=np.intp)

@@ -299,6 +299,8 @@ def _strategies(strategies: Any, codes: Any, n: int) -> Coded:
         for strategy in strategies:
             check_strategy(strategy)
         return Coded(tuple(strategies), numbers.astype(np.int32))
+    if isinstance(strategies, str):
+        check_strategy(strategies)
     if not isinstance(strategies, Sequence):
         return Coded.same(strategies or BestResponse(), n)
     if len(strategies) != n:

@@ -28,9 +28,9 @@ class Scenario:
     `valuation` is what a settled step is worth to owners: by default the accuracy they receive less their cost.
     A run ends after `steps`, or earlier by its `stopping` rule: by default when nobody moves by more than `tolerance`
     times its capacity any more.  It has converged only if the certified gap is then at most `gap_tolerance`.
-    `network` is a NetworkX graph of who sees whom (`fedabm.simulation.network`), `columns` are further columns of the
-    frames (`fedabm.results.columns.Column`).  `seats` is the number of owners that the accuracy knows where that is
-    more than there are at the beginning: room for those who are added while the run goes on.
+    `network` is a NetworkX graph of who sees whom, by number or name (`fedabm.simulation.network`), `columns` are
+    further columns of the frames (`fedabm.results.columns.Column`).  `seats` is the number of owners that the accuracy
+    knows where that is more than there are at the beginning: room for those who are added while the run goes on.
     `record` keeps every k-th step in the frames (None: the last step only), so that memory stays bounded; a
     `fedabm.results.keep.Keep` also a sample of the owners or sums by strategy.
     `pay_every` is the number of steps in a stage: payments are kept and settled at its end (see `Treasury`).

@@ -116,4 +116,8 @@ def _table(name: str, given: Any) -> Mapping[str, Any]:
 def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
     for key in table:
         if key not in known:
+            if {"mechanisms", "accuracy"} & set(table):
+                raise InputError(
+                    f"this is a study or a game, not a sweep (it has {key!r}); fedabm run or solve takes it"
+                )
             raise InputError(f"unknown key {key!r} of {what}; {nearest(key, known)}")

@@ -27,35 +27,45 @@ def fixation(game: EmpiricalGame, population: int = 50, intensity: float = 10.0)
 
     `intensity` is per range of payoffs.
     """
+    chances = np.exp(_log_fixation(game, population, intensity))
+    np.fill_diagonal(chances, np.nan)
+    return chances
+
+
+def _log_fixation(game: EmpiricalGame, population: int, intensity: float) -> Array:
+    """log rho (K, K), -inf on the diagonal: with strong selection rho itself may be too small for a number."""
     check_whole("population", population, game.owners)
     check_positive("intensity", intensity, zero=True)
     kinds = range(len(game.strategies))
-    chances = [[_takes_over(game, r, s, population, intensity) if r != s else np.nan for s in kinds] for r in kinds]
-    return np.array(chances)
+    return np.array(
+        [[_takes_over(game, r, s, population, intensity) if r != s else -np.inf for s in kinds] for r in kinds]
+    )
 
 
 def alpha_rank(game: EmpiricalGame, population: int = 50, intensity: float = 10.0) -> Array:
-    """The share of time (K,) that a population with rare mutants spends with each strategy."""
-    kinds = len(game.strategies)
-    if kinds == 1:
-        return np.ones(1)
-    moves = np.nan_to_num(fixation(game, population, intensity)) / (kinds - 1)
-    # Chances may be tiny; only their ratios matter for how long a population stays where it is.
-    moves /= max(float(moves.max()), 1e-300)
-    flow = moves - np.diag(moves.sum(axis=1))
-    equations = np.vstack([flow.T, np.ones(kinds)])
-    share = np.linalg.lstsq(equations, np.append(np.zeros(kinds), 1.0), rcond=None)[0]
-    share = np.maximum(share, 0.0)
+    """The share of time (K,) that a population with rare mutants spends with each strategy.
+
+    The stationary distribution by elimination without subtractions (Grassmann, Taksar and Heyman 1985), in logarithms:
+    chances of 1e-20 and 1e-120 decide by their ratio, however small they are.
+    """
+    rates = _log_fixation(game, population, intensity)
+    kinds = len(rates)
+    for last in range(kinds - 1, 0, -1):
+        rates[:last, last] -= np.logaddexp.reduce(rates[last, :last])
+        rates[:last, :last] = np.logaddexp(rates[:last, :last], rates[:last, last, None] + rates[last, :last])
+    time = np.zeros(kinds)
+    for one in range(1, kinds):
+        time[one] = np.logaddexp.reduce(time[:one] + rates[:one, one])
+    share = np.exp(time - time.max())
     return share / share.sum()
 
 
 def _takes_over(game: EmpiricalGame, resident: int, mutant: int, population: int, intensity: float) -> float:
-    """rho, summed in logarithms: with strong selection the products are astronomic."""
+    """log rho."""
     mutants = range(1, population)
     gain = np.array([_advantage(game, resident, mutant, population, count) for count in mutants])
     lost = -np.cumsum(intensity * gain / game.scale)
-    top = max(float(lost.max()), 0.0)
-    return float(np.exp(-top) / (np.exp(-top) + np.exp(lost - top).sum()))
+    return -float(np.logaddexp.reduce(np.append(lost, 0.0)))
 
 
 def _advantage(game: EmpiricalGame, resident: int, mutant: int, population: int, mutants: int) -> float:

@@ -427,3 +427,30 @@ def test_watched_and_audited_runs_train_where_they_are_told_to(command, monkeypa
         assert main([command, "free_riding", "--device", name]) == 2
         assert told in capsys.readouterr().err
     assert seen == ["cpu"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["league", "--seeds", "-1"], "seeds must be"),
+        (["league", "--seeds", "0", "--quick"], "seeds must be"),
+        (["league", "--owners", "1"], "owners must be"),
+        (["data", "get", "minilmm"], "did you mean 'minilm'"),
+        (["live", "free_riding", "--port", "99999999", "--no-browser"], "port must be from 0 to 65535, got 99999999"),
+    ],
+)
+def test_numbers_and_names_that_cannot_be_are_told(words, told, capsys):
+    assert main(words) == 2
+    found = capsys.readouterr()
+    assert told in found.err
+    assert (found.out, found.err.count("\n")) == ("", 1)
+
+
+def test_a_file_of_another_kind_is_told_apart(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["init"]) == main(["init", "--game"]) == 0
+    capsys.readouterr()
+    assert main(["sweep", "study.toml"]) == 2
+    assert "a study or a game, not a sweep (it has 'question'); fedabm run or solve takes it" in capsys.readouterr().err
+    assert main(["run", "game.toml"]) == 2
+    assert "a game of one mechanism, not a study; fedabm solve game.toml takes it" in capsys.readouterr().err

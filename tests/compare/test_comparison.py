@@ -11,7 +11,7 @@ from fedabm.common.random import generator
 from fedabm.compare import compare
 from fedabm.compare.comparison import MEASURES
 from fedabm.games.accuracy import PowerLaw
-from fedabm.mechanisms import ContributionSubsidy, NoPayments, ShapleyShare
+from fedabm.mechanisms import ContributionSubsidy, NoPayments, PaymentRule, ShapleyShare
 from fedabm.simulation.activation import Sequential
 
 
@@ -88,3 +88,44 @@ def test_mechanisms_of_one_kind_are_told_apart():
         "contribution subsidy 0.01",
         "contribution subsidy 0.02",
     ]
+
+
+@pytest.mark.parametrize("seeds", [[], [1, 1], "two", 1.5, [0, 1.5], None, 0])
+def test_seeds_are_a_number_or_different_ones(seeds):
+    with pytest.raises(InputError, match="seeds must be"):
+        compare(people, [NoPayments()], seeds=seeds, accuracy=PowerLaw())
+
+
+def test_a_number_of_numpy_and_a_single_mechanism_will_do():
+    found = compare(people, NoPayments(), seeds=np.int64(2), accuracy=PowerLaw(), steps=1)
+    assert (found.labels, found.seeds) == (["no payments"], 2)
+
+
+def test_labels_name_no_place_in_memory():
+    rules = [PaymentRule(lambda accuracy, reports: 0 * reports.contribution) for _ in range(2)]
+    found = compare(people, rules, seeds=1, accuracy=PowerLaw(), steps=1)
+    assert found.labels == ["payment rule 1", "payment rule 2"]
+
+
+def test_runs_that_ended_too_early_are_told():
+    found = compare(people, [NoPayments(), ShapleyShare()], seeds=1, accuracy=PowerLaw(), steps=1)
+    early = [line for line in found.unsettled() if line.startswith("Shapley share: 1 of 1 runs ended before")]
+    assert len(early) == 1
+    assert "an owner could still gain" in early[0]
+    done = compare(people, [NoPayments(), ShapleyShare()], seeds=1, accuracy=PowerLaw())
+    assert done.unsettled() == []
+
+
+def test_signs_mean_themselves_in_latex():
+    named = {r"fee $5 ~ ^ {x} \n 10% a_b & #1": NoPayments()}
+    table = compare(people, named, seeds=2, accuracy=PowerLaw(), steps=1).latex(["data"])
+    wanted = r"fee \$5 \textasciitilde{} \textasciicircum{} \{x\} \textbackslash{}n 10\% a\_b \& \#1 & "
+    assert wanted in table
+    assert r"$\pm$" in table
+
+
+def test_what_owners_receive_is_called_paid():
+    rule = PaymentRule(lambda accuracy, reports: np.array([0.3, -0.1, -0.1, -0.1]), equal_treatment=False)
+    found = compare(people, {"fee": rule}, seeds=1, accuracy=PowerLaw(), steps=1)
+    assert found.ends()["paid"].tolist() == pytest.approx([0.3])
+    assert MEASURES["paid"] == "money that owners receive in a step"

@@ -80,3 +80,13 @@ def test_it_hears_only_what_it_asks_for():
     for asks in (False, True):
         Game(PowerLaw(), [0.1, 0.25], 100, PaymentRule(curious, asks_size=asks, asks_cost=asks)).payments([1.0, 1.0])
         assert np.isnan(heard[-1].size[0]) == (heard[-1].cost is None) == (not asks)
+
+
+def test_a_function_that_fails_is_named_in_one_line():
+    def bad(accuracy, reports):
+        return 1 / 0
+
+    with pytest.raises(
+        InputError, match="the payment rule bad failed: ZeroDivisionError: division by zero; mend what raised it"
+    ):
+        solve(Game(PowerLaw(), [0.1, 0.2], 5.0, PaymentRule(bad)))

@@ -65,6 +65,16 @@ def test_a_folder_that_is_none_and_a_file_that_cannot_be_written(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_of_another_kind_is_never_overwritten(
+    tmp_path: Path, folders: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "study.toml"
+    mine.write_text("question = 'mine'")
+    assert main(["report", str(folders["market"]), "--html", str(mine)]) == 2
+    assert "is no report of ours and is left alone" in capsys.readouterr().err
+    assert mine.read_text() == "question = 'mine'"
+
+
 def test_the_command_says_where_the_page_is(
     tmp_path: Path, folders: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -163,3 +163,17 @@ def test_rows_of_neighbours_are_sliced_like_everything_else(seed):
         best = some.best(some.accuracy)[place]
         assert (best == -1) == (len(mine) == 0)
         assert best == -1 or some.accuracy[best] == mine.max()
+
+
+def test_nodes_that_are_numbers_or_names_of_owners_are_those_owners():
+    by_number = nx.Graph([(2, 0)])
+    by_number.add_node(1)
+    by_name = nx.Graph([("c", "b")])
+    by_name.add_node("a")
+    others = nx.Graph([("z", "y")])
+    others.add_node("x")
+    owners = population([0.01] * 3, 5.0, FixedShare(0.5), names=["a", "b", "c"])
+    linked = [(by_number, [[2], [], [0]]), (by_name, [[], [2], [1]]), (others, [[1], [0], []])]
+    for graph, seen in linked:
+        model = Federation(Scenario(owners, PowerLaw(), network=graph))
+        assert [model.sight.of(owner) for owner in range(3)] == seen

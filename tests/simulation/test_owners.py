@@ -104,3 +104,8 @@ def test_a_coded_column_is_what_it_holds():
     assert column == Coded(("c", "a", "b"), np.array([1, 2, 0, 1]))
     assert column != Coded.of("abcb")
     assert "".join(column.with_value(4, "z").take([4, 0])[k] for k in range(2)) == "za"
+
+
+def test_a_name_is_no_strategy():
+    with pytest.raises(InputError, match="got 'honest'"):
+        population([0.1, 0.2], 1.0, "honest")

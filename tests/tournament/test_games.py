@@ -1,5 +1,6 @@
 """Empirical games against known answers: hawks and doves, rock, paper, scissors, and the games that nashpy solves."""
 
+from fractions import Fraction
 from math import comb
 
 import nashpy
@@ -126,3 +127,47 @@ def test_trial_steps_far_outside_the_simplex_do_not_overflow(monkeypatch):
     monkeypatch.setattr(replicator, "solve_ivp", wild)
     path = trajectory(of_two([[0.0, 3.0], [1.0, 2.0]]), [0.1, 0.9])
     np.testing.assert_allclose(path[-1], [0.5, 0.5], atol=1e-6)
+
+
+def coordination(payoffs):
+    """A game of two owners: row plays, column is the partner."""
+    pairs = mixtures(2, len(payoffs))
+    table = np.full(pairs.shape, np.nan)
+    for place, counts in enumerate(pairs):
+        for one in np.flatnonzero(counts):
+            other = counts.copy()
+            other[one] -= 1
+            table[place, one] = payoffs[one][int(np.argmax(other))]
+    return EmpiricalGame(tuple("abc"[: len(payoffs)]), 2, table)
+
+
+def stationary(chances):
+    """The same by exact fractions."""
+    rates = [[Fraction(0) if np.isnan(one) else Fraction(float(one)) for one in row] for row in chances]
+    for last in range(len(rates) - 1, 0, -1):
+        leaving = sum(rates[last][:last])
+        for row in range(last):
+            rates[row][last] /= leaving
+            for column in range(last):
+                rates[row][column] += rates[row][last] * rates[last][column] if row != column else 0
+    time = [Fraction(1)]
+    for one in range(1, len(rates)):
+        time.append(sum(before * rates[place][one] for place, before in enumerate(time)))
+    return [float(one / sum(time)) for one in time]
+
+
+@pytest.mark.parametrize("intensity", [0.0, 1.0, 10.0, 40.0])
+@pytest.mark.parametrize("second", [0.6, 0.9, 1.0])
+def test_alpha_rank_is_exact_where_mutants_hardly_ever_take_over(intensity, second):
+    """Chances of 1e-20 and 1e-120: least squares took both for nothing and shared the time alike."""
+    game = coordination([[1.0, 0.0, 0.0], [0.0, second, 0.0], [-0.2, -0.2, -0.3]])
+    found = alpha_rank(game, 50, intensity)
+    np.testing.assert_allclose(found, stationary(fixation(game, 50, intensity)), rtol=1e-9, atol=1e-30)
+    if intensity >= 10 and second < 1:
+        assert found[0] == pytest.approx(1.0, abs=1e-6)
+
+
+def test_alpha_rank_with_selection_so_strong_that_no_chance_is_a_number():
+    game = coordination([[1.0, 0.0, 0.0], [0.0, 0.9, 0.0], [-0.2, -0.2, -0.3]])
+    assert np.nanmin(fixation(game, 50, 1000.0)) == 0.0
+    assert alpha_rank(game, 50, 1000.0) == pytest.approx([1.0, 0.0, 0.0])
