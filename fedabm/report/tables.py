@@ -77,7 +77,7 @@ def _of_runs(runs: pd.DataFrame, source: Source) -> Shown:
     table["mechanism"] = table["mechanism"].map(kind_of)
     table["least utility"] = runs["run"].map(least)
     return shown(
-        table.rename(columns={"label": "run", "transferred": "paid to owners"}), "Each run at its last step", _WORDS
+        table.rename(columns={"label": "run", "transferred": "paid"}), "Each run at its last step", _WORDS
     )
 
 
@@ -91,13 +91,13 @@ def _of_groups(runs: pd.DataFrame, by: str, what: str) -> Shown:
         row |= {"converged": f"{100 * good['converged'].astype(bool).mean():.0f}%" if len(good) else "–"}
         rows.append(row | {name: _spread(good[name]) for name in _MEASURES})
     names = [by, "mechanism", "runs", "failed", "converged", *_MEASURES]
-    table = pd.DataFrame(rows, columns=names).rename(columns={"transferred": "paid to owners"})
+    table = pd.DataFrame(rows, columns=names).rename(columns={"transferred": "paid"})
     title = f"{what}: mean ± standard deviation over runs, last step"
     return shown(table, title, _WORDS, figures=list(table)[4:])
 
 
 _WORDS = (
-    "Contribution, cost and what is paid to owners are sums, accuracy is their mean, welfare the sum of utilities; "
+    "Contribution, cost and what owners are paid are sums, accuracy is their mean, welfare the sum of utilities; "
     "the gap is the most any owner could still gain by changing its own contribution."
 )
 
