@@ -76,9 +76,7 @@ def _of_runs(runs: pd.DataFrame, source: Source) -> Shown:
     table = runs[["label", "mechanism", "owners", "steps", "status", "gap", *_MEASURES]].copy()
     table["mechanism"] = table["mechanism"].map(kind_of)
     table["least utility"] = runs["run"].map(least)
-    return shown(
-        table.rename(columns={"label": "run", "transferred": "paid"}), "Each run at its last step", _WORDS
-    )
+    return shown(table.rename(columns={"label": "run", "transferred": "paid"}), "Each run at its last step", _WORDS)
 
 
 def _of_groups(runs: pd.DataFrame, by: str, what: str) -> Shown:

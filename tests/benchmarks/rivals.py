@@ -49,22 +49,32 @@ def python_of(name: str, folder: Path) -> Path:
 class Rival:
     """A rival's process for one case; `seconds()` is the time of one round as the rival itself measures it."""
 
-    def __init__(self, name: str, folder: Path, network: Path, data: Path, threads: int) -> None:
+    def __init__(self, command: list[str], threads: int, modules: Path) -> None:
         self.log = tempfile.TemporaryFile()  # noqa: SIM115  (open as long as the process)
-        module = SCRIPTS[name]
-        command = [str(python_of(name, folder)), "-c", f"import {module}; {module}.main()", str(network), str(data)]
-        # Flower runs one process per core; more threads in each would only be in each other's way.
-        each = 1 if name == "Flower" else threads
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
-            env=os.environ | {"PYTHONPATH": str(Path(__file__).parent), "OMP_NUM_THREADS": str(each)},
+            env=os.environ | {"PYTHONPATH": str(modules), "OMP_NUM_THREADS": str(threads)},
             start_new_session=True,
         )
         self.unread = b""
         atexit.register(self.close)  # also when the benchmark is broken off
+
+    @classmethod
+    def of(cls, name: str, folder: Path, network: Path, data: Path, threads: int) -> Rival:
+        """Flower or pfl-research on a saved network and data."""
+        module = SCRIPTS[name]
+        command = [str(python_of(name, folder)), "-c", f"import {module}; {module}.main()", str(network), str(data)]
+        # Flower runs one process per core; more threads in each would only be in each other's way.
+        return cls(command, 1 if name == "Flower" else threads, Path(__file__).parent)
+
+    @classmethod
+    def before(cls, checkout: Path, case: str, threads: int) -> Rival:
+        """This engine as it was in another checkout, whose own benchmark makes the round."""
+        script = Path(__file__).with_name("round_before.py")
+        return cls([sys.executable, str(script), case], threads, checkout.resolve())
 
     def seconds(self, patience: float = 300.0) -> float:
         """Train one round."""

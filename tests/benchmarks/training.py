@@ -3,7 +3,8 @@
 This engine, a plain loop, Flower's simulation and pfl-research on the same work: 50 random samples per owner, batches
 of 10, one epoch, plain SGD.  They take turns in every repeat, so that whatever else the machine does hits them alike;
 medians are compared.  "limit" is the same number of samples through one model in large batches: what the machine itself
-allows.  Then the peak memory of two large rounds, each in a process of its own.  Exits with 1 if a target is missed.
+allows.  With `--before DIR` the engine of another checkout takes its turns, too.  Then the peak memory of two large
+rounds, each in a process of its own.  Exits with 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -56,6 +57,11 @@ CASES = {
 MEMORY = {"cifar_cnn": (100, 6.0), "mlp": (1000, 4.0)}
 
 
+def name_of(case: Case) -> str:
+    """What a case is called."""
+    return next(name for name, one in CASES.items() if one is case)
+
+
 def data_of(case: Case, owners: int, samples: int = SAMPLES) -> FederatedData:
     """Random samples of the right shape."""
     rng = np.random.default_rng(0)
@@ -106,13 +112,13 @@ def loop_round(case: Case, data: FederatedData, batch: int, restart: bool) -> Ca
 
 def rival_timers(case: Case, data: FederatedData, options: argparse.Namespace, place: Path) -> dict[str, Rival]:
     """The rivals' processes; one that cannot be had is told and left out."""
+    found = {} if options.before is None else {"before": Rival.before(options.before, name_of(case), options.threads)}
     torch.save(build(case.network, case.shape, case.classes), place / "network.pt")
     shape = (data.owners, SAMPLES)
     np.savez(place / "data.npz", x=data.x_train.reshape(*shape, *case.shape), y=data.y_train.reshape(shape))
-    found = {}
     for name in PACKAGES if options.rivals else ():
         try:
-            found[name] = Rival(name, options.folder, place / "network.pt", place / "data.npz", options.threads)
+            found[name] = Rival.of(name, options.folder, place / "network.pt", place / "data.npz", options.threads)
             found[name].seconds()
         except RuntimeError as reason:
             print(f"  {name} is left out: {reason}")
@@ -190,6 +196,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--folder", type=Path, default=default_folder(), help="where the rivals' environments are")
+    parser.add_argument("--before", type=Path, metavar="DIR", help="another checkout, to be compared with")
     parser.add_argument("--no-rivals", dest="rivals", action="store_false")
     parser.add_argument("--no-memory", dest="memory", action="store_false")
     parser.add_argument("--peak", choices=MEMORY, help=argparse.SUPPRESS)
