@@ -40,7 +40,7 @@ class Failure:
 def write_report(folder: str | Path, file: str | Path | None = None) -> Path:
     """Write the report of a folder (default: report.html in it) and return where it is."""
     target = Path(folder) / "report.html" if file is None else Path(file)
-    if target.is_file() and not _is_report(target):
+    if target.is_file() and not target.is_symlink() and not _is_report(target):
         raise InputError(f"{target} is no report of ours and is left alone; give another place with --html FILE")
     return write(target, page(folder, target.parent), "give another --html FILE")
 
