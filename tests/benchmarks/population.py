@@ -15,12 +15,16 @@ utilities are not concave; half as many beside them show whether anything grows 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+
+# Processor time is that of one thread: others would only wait, and their waiting would count.
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import mesa
 import numpy as np
