@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from fedabm.common.errors import InputError, nearest
+from fedabm.specs.games import is_study
 from fedabm.specs.toml import read_toml
 from fedabm.specs.values import Reader
 from fedabm.sweep.designs import Cells, Design, Grid, OneAtATime
@@ -57,6 +58,8 @@ def sweep_of(table: Mapping[str, Any], folders: tuple[Path, ...] = ()) -> Sweep:
     >>> len(sweep_of({"scenario": "free_riding", "seeds": 3, "design": {"rate": [0.1, 0.2]}}).jobs)
     6
     """
+    if is_study(table) or "accuracy" in table:
+        raise InputError("this is a study or a game, not a sweep: it says who plays; fedabm run or solve takes it")
     _check_keys(table, _KEYS, "the sweep")
     target = _target(table, folders)
     read = Parameters(target, folders)
@@ -116,8 +119,4 @@ def _table(name: str, given: Any) -> Mapping[str, Any]:
 def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
     for key in table:
         if key not in known:
-            if {"mechanisms", "accuracy"} & set(table):
-                raise InputError(
-                    f"this is a study or a game, not a sweep (it has {key!r}); fedabm run or solve takes it"
-                )
             raise InputError(f"unknown key {key!r} of {what}; {nearest(key, known)}")

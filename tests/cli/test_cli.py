@@ -451,6 +451,6 @@ def test_a_file_of_another_kind_is_told_apart(tmp_path, monkeypatch, capsys):
     assert main(["init"]) == main(["init", "--game"]) == 0
     capsys.readouterr()
     assert main(["sweep", "study.toml"]) == 2
-    assert "a study or a game, not a sweep (it has 'question'); fedabm run or solve takes it" in capsys.readouterr().err
+    assert "a study or a game, not a sweep: it says who plays; fedabm run or solve takes it" in capsys.readouterr().err
     assert main(["run", "game.toml"]) == 2
     assert "a game of one mechanism, not a study; fedabm solve game.toml takes it" in capsys.readouterr().err
