@@ -101,13 +101,12 @@ class Convolution(Layer):
 
     def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
         (x,) = run.tape.pop()
-        weight, bias = self._weights(run)
-        sizes, wanted = None if bias is None else bias.shape, [inputs, True, self.bias]
+        weight, _ = self._weights(run)
         geometry = (self.stride, self.padding, self.dilation, False, (0, 0), self.groups * run.owners)
-        below, dw, db = aten.convolution_backward(g, x, weight, sizes, *geometry, wanted)
+        below, dw, _ = aten.convolution_backward(g, x, weight, None, *geometry, [inputs, True, False])
         run.add(self.index, dw.view(run.blocks[self.index].shape))
         if self.bias:
-            run.add(self.index + 1, db.view(run.blocks[self.index + 1].shape))
+            run.add(self.index + 1, g.sum((0, 2, 3)).view(run.blocks[self.index + 1].shape))
         return below
 
 
@@ -144,8 +143,13 @@ def _dense(x: Tensor) -> Tensor:
 
 def _like(g: Tensor, x: Tensor) -> Tensor:
     """A gradient in the memory layout of what it belongs to."""
-    last = x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
-    return g.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
+    return g.contiguous(memory_format=_format(x))
+
+
+def _format(x: Tensor) -> torch.memory_format:
+    """Whether the channels of images are the last in memory."""
+    last = x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
+    return torch.channels_last if last else torch.contiguous_format
 
 
 @dataclass(frozen=True)
@@ -176,12 +180,13 @@ class MaxPool(Layer):
 
     def forward(self, run: Pass, x: Tensor) -> Tensor:
         y, places = aten.max_pool2d_with_indices(x, *self.geometry)
-        run.save(x, places)
+        run.save(x.shape, _format(x), places)  # not x, whose memory the gradient takes over
         return y
 
     def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
-        x, places = run.tape.pop()
-        return aten.max_pool2d_with_indices_backward(g, x, *self.geometry, places)
+        shape, form, places = run.tape.pop()
+        below = torch.empty(shape, dtype=g.dtype, device=g.device, memory_format=form)
+        return aten.max_pool2d_with_indices_backward.grad_input(g, below, *self.geometry, places, grad_input=below)
 
 
 @dataclass(frozen=True)
@@ -202,14 +207,19 @@ class Flatten(Layer):
     """Images become vectors; vectors stay."""
 
     def forward(self, run: Pass, x: Tensor) -> Tensor:
-        run.save(x.shape)
+        run.save(x.shape, _format(x))
         if x.dim() != 4:
             return x
         return x.reshape(len(x), run.owners, -1).transpose(0, 1)
 
     def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
-        (shape,) = run.tape.pop()
-        return g if len(shape) != 4 else g.transpose(0, 1).reshape(shape)
+        shape, form = run.tape.pop()
+        if len(shape) != 4:
+            return g
+        if form != torch.channels_last:
+            return g.transpose(0, 1).reshape(shape)
+        pixels = g.unflatten(2, (-1, *shape[2:])).permute(1, 3, 4, 0, 2).flatten(3)
+        return pixels.permute(0, 3, 1, 2)
 
 
 @dataclass(frozen=True)
