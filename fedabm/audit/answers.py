@@ -8,12 +8,9 @@ import numpy as np
 
 from fedabm.audit.deviations import Deviation, misstated, told
 from fedabm.audit.stage import Stage
-from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.best import best_response
 from fedabm.games.costs import Cost, single
-from fedabm.games.curves import Array
-from fedabm.games.offers import Offers
-from fedabm.mechanisms.base import Mechanism
+from fedabm.mechanisms.around import Around
 from fedabm.simulation.model import Federation
 from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.strategies import RegretMatching, Strategy
@@ -109,21 +106,7 @@ def _unbalanced(stage: Stage) -> Stage:
 
 
 @dataclass(frozen=True)
-class Unpromised(Mechanism):
+class Unpromised(Around):
     """A rule that promises nothing about its budget, but is otherwise the same."""
 
-    rule: Mechanism
     budget_balanced = False
-
-    def __post_init__(self) -> None:
-        for name in ("asks_cost", "asks_eagerness", "asks_losses", "ignores_size", "promises", "equal_treatment"):
-            object.__setattr__(self, name, getattr(self.rule, name))
-        object.__setattr__(self, "settle", self.rule.settle)
-
-    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
-        """As the rule itself."""
-        return self.rule.offers(accuracy, reports)
-
-    def quotas(self, reports: Reports) -> Array | None:
-        """As the rule itself."""
-        return self.rule.quotas(reports)

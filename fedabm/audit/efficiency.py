@@ -12,13 +12,11 @@ from fedabm.audit.kinds import Tried, best_statement
 from fedabm.audit.search import Effort, best_lies
 from fedabm.audit.stage import Stage
 from fedabm.common.errors import InputError
-from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import PowerCost
 from fedabm.games.curves import Array
-from fedabm.games.offers import Offers
 from fedabm.games.welfare import welfare_optimum
 from fedabm.mechanisms import NoPayments
-from fedabm.mechanisms.base import Mechanism
+from fedabm.mechanisms.around import Around
 from fedabm.shapley import shapley
 from fedabm.solving.equilibrium import Equilibrium, solve
 from fedabm.solving.game import Game
@@ -131,20 +129,19 @@ def about_information(stage: Stage, tried: list[Tried], limits: Limits, effort: 
 
 
 @dataclass(frozen=True, eq=False)
-class Misheard(Mechanism):
+class Misheard(Around):
     """A rule that hears every owner's cost times a factor; what owners do follows their true costs."""
 
-    rule: Mechanism
     factors: Array
     asks_cost = True
 
-    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
-        """What the rule offers on what it hears."""
+    def hears(self, reports: Reports) -> Reports:
+        """The costs, times what each owner lies by."""
         cost = reports.cost
         if not isinstance(cost, PowerCost):
             raise InputError(f"lies about costs need a closed family of costs, got {cost!r}; use Linear or PowerCost")
         stated = PowerCost(cost.rate * self.factors, cost.exponent, cost.fixed * self.factors)
-        return self.rule.offers(accuracy, replace(reports, cost=stated))
+        return replace(reports, cost=stated)
 
 
 def about_number(stage: Stage, limits: Limits, effort: Effort) -> Claim:
