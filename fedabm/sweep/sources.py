@@ -77,7 +77,7 @@ def _read(file: str) -> _Code:
     except (SyntaxError, ValueError):  # not for this version of Python, so that nothing runs it
         return _Code(hashlib.sha256(content).hexdigest(), frozenset())
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]
         elif isinstance(node, ast.Import):
@@ -87,6 +87,22 @@ def _read(file: str) -> _Code:
             inner = base if base.endswith(".") else f"{base}."
             names.update((base, *(inner + alias.name for alias in node.names)))
     return _Code(hashlib.sha256(ast.dump(tree).encode()).hexdigest(), frozenset(names))
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """The module and all statements in it, with the branches that hold some; no expressions, which are ten times more.
+
+    >>> code = "def f():\\n  try: import a\\n  except E: from b import c"
+    >>> [type(one).__name__ for one in _statements(ast.parse(code))]
+    ['Module', 'FunctionDef', 'Try', 'ExceptHandler', 'ImportFrom', 'Import']
+    """
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for branch in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inside = getattr(node, branch, ())
+            waiting += inside if isinstance(inside, list) else ()
 
 
 def _absolute(names: Iterable[str], package: str) -> Iterator[str]:
