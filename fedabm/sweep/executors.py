@@ -172,6 +172,8 @@ class _WorkerThread:
 
     def _retire(self) -> None:
         if self._pipe is not None:
+            with contextlib.suppress(OSError):  # the worker is gone
+                self._pipe.send(None)  # a worker that is a copy of this process would not notice the end of the pipe
             self._pipe.close()
         if self.process is not None:
             self.process.join(5)
@@ -206,7 +208,7 @@ def _without_ctrl_c() -> Iterator[None]:
 
 
 def _serve(pipe: Any) -> None:
-    """The life of a worker: do what comes, until the pipe is closed or the leader is gone."""
+    """The life of a worker: do what comes, until nothing does, the pipe is closed or the leader is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader gets Ctrl-C too, and decides
     threading.Thread(target=_end_with_leader, daemon=True).start()
     import fedabm.sweep.worker  # noqa: F401  before the first job, so that its time is not counted as the job's
@@ -214,9 +216,12 @@ def _serve(pipe: Any) -> None:
     pipe.send("ready")
     while True:
         try:
-            function, args, kwargs = pipe.recv()
+            work = pipe.recv()
         except EOFError:
             return
+        if work is None:
+            return
+        function, args, kwargs = work
         try:
             outcome = (True, function(*args, **kwargs))
         except Exception as error:

@@ -1,6 +1,7 @@
 """Running sweeps here and in processes; resuming, adding, failing."""
 
 import json
+import multiprocessing
 
 import pandas as pd
 import pytest
@@ -12,7 +13,7 @@ from fedabm.results import parts
 from fedabm.results.frames import COLUMNS
 from fedabm.strategies import BestResponse, FreeRider
 from fedabm.study.study import Study
-from fedabm.sweep import Cells, Grid, Seeds, Sweep, jobs, runner, split, watch
+from fedabm.sweep import Cells, Grid, Seeds, Sweep, executors, jobs, runner, split, watch
 from fedabm.sweep.executors import LocalExecutor, SerialExecutor
 from fedabm.sweep.folder import claim, lock, write_jobs
 from scenarios import free_riding
@@ -115,6 +116,15 @@ def test_a_stopped_worker_is_ended_by_the_time_limit_from_outside(tmp_path, pool
     runs = load(tmp_path).runs.set_index("kind")
     assert runs.loc["stop", "error"] == "TimeLimit: the run took longer than 4 s"
     assert runs.loc["none", "status"] == "stopped"
+
+
+def test_a_worker_that_is_a_copy_of_this_process_ends_by_itself(monkeypatch):
+    """It holds both ends of its pipe, so that it must be told."""
+    monkeypatch.setattr(executors, "_FRESH", multiprocessing.get_context("fork"))
+    with LocalExecutor(1) as executor:
+        assert executor.submit(len, "abc").result() == 3
+        worker = executor._threads[0].process
+    assert worker.exitcode == 0
 
 
 def test_failures_are_the_same_here_and_in_processes(tmp_path, pool):
