@@ -222,6 +222,10 @@ def main() -> int:
     if options.peak:
         print(peak(options.peak))
         return 0
+    if options.before and not (options.before / "tests/benchmarks/training.py").is_file():
+        parser.error(f"--before must be a checkout of this project, got {options.before}; git clone one")
+    if options.repeats < 1 or options.turn < 0:
+        parser.error(f"one repeat or more of 0 seconds or more, got {options.repeats} of {options.turn:g}; give more")
     torch.set_num_threads(options.threads)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("broken off"))
     turns = f"medians of {options.repeats} turns of {options.turn:g} s"
