@@ -102,12 +102,38 @@ class Convolution(Layer):
     def backward(self, run: Pass, g: Tensor, inputs: bool) -> Tensor:
         (x,) = run.tape.pop()
         weight, _ = self._weights(run)
-        geometry = (self.stride, self.padding, self.dilation, False, (0, 0), self.groups * run.owners)
-        below, dw, _ = aten.convolution_backward(g, x, weight, None, *geometry, [inputs, True, False])
+        groups = self.groups * run.owners
+        halved = inputs and _gains_by_halves(weight, groups)
+        below, dw, _ = self._gradients(g, x, weight, groups, [inputs and not halved, True, False])
+        if halved:
+            below = self._below_halves(g, x, weight, groups)
         run.add(self.index, dw.view(run.blocks[self.index].shape))
         if self.bias:
             run.add(self.index + 1, g.sum((0, 2, 3)).view(run.blocks[self.index + 1].shape))
         return below
+
+    def _gradients(self, g: Tensor, x: Tensor, weight: Tensor, groups: int, wanted: list[bool]) -> Any:
+        geometry = (self.stride, self.padding, self.dilation, False, (0, 0), groups)
+        return aten.convolution_backward(g, x, weight, None, *geometry, wanted)
+
+    def _below_halves(self, g: Tensor, x: Tensor, weight: Tensor, groups: int) -> Tensor:
+        """The gradient of the inputs, found for each half of the filters apart, as if these were groups, and added."""
+        shape = (len(x), 2 * x.shape[1], *x.shape[2:])
+        like = torch.empty(shape, dtype=x.dtype, device=x.device, memory_format=torch.channels_last)  # never read
+        both, _, _ = self._gradients(g, like, weight, 2 * groups, [True, False, False])
+        first, second = both.permute(0, 2, 3, 1).unflatten(3, (groups, 2, -1)).unbind(4)
+        return (first + second).flatten(3).permute(0, 3, 1, 2)
+
+
+def _gains_by_halves(weight: Tensor, groups: int) -> bool:
+    """Whether the inputs' gradient is faster that way, as measured: a quarter with 5x5 filters, 18 to 32 per group.
+
+    With vectors of 16 numbers PyTorch's convolutions sum over blocks of 16 filters, and a second block costs more than
+    its share.  With 3x3 filters, or shorter vectors, halves are slower.
+    """
+    filters = len(weight) // groups
+    fits = weight.device.type == "cpu" and weight.dtype == torch.float32 and weight.shape[2:] == (5, 5)
+    return fits and filters in range(18, 33, 2) and torch.backends.cpu.get_cpu_capability() == "AVX512"
 
 
 @dataclass(frozen=True)

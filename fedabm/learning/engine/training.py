@@ -21,7 +21,10 @@ __all__ = ["Chunk", "Proximal", "Samples", "train_chunk"]
 
 
 class Gradients(Protocol):
-    """A way to find the owners' gradients; one that has `descend` can also take plain steps itself."""
+    """A way to find the owners' gradients.
+
+    One that has `descend` can also take plain steps itself; one that has `settle` likes blocks in an order of its own.
+    """
 
     def gradients(self, blocks: list[Tensor], x: Tensor, y: Tensor, weights: Tensor, keys: Tensor | None) -> list:
         """The gradient of every block of each owner's weighted loss."""
@@ -101,10 +104,11 @@ def train_chunk(
     With a `low` precision gradients are found in that, and the weights change by them in their own.
     """
     batches, device = chunk.batches, samples.x.device
-    blocks = layout.gather(chunk.start, chunk.order)
+    settle = getattr(path, "settle", list)
+    blocks = settle(layout.gather(chunk.start, chunk.order))
     state = [[torch.zeros_like(block) for block in blocks] for _ in range(optimiser.slots)]
-    centre = None if chunk.centre is None else layout.gather(chunk.centre, chunk.order)
-    drift = None if chunk.drift is None else layout.gather(chunk.drift, chunk.order)
+    centre = None if chunk.centre is None else settle(layout.gather(chunk.centre, chunk.order))
+    drift = None if chunk.drift is None else settle(layout.gather(chunk.drift, chunk.order))
     plain = centre is None and drift is None and low is None and hasattr(path, "descend")
     fused = optimiser.fused_rate if plain else None
     rows = torch.from_numpy(np.ascontiguousarray(batches.samples)).to(device)
