@@ -6,7 +6,7 @@ import argparse
 
 from fedabm.common.errors import InputError, nearest
 from fedabm.papers.ledger.recording import make_record, replay
-from fedabm.papers.ledger.records import records
+from fedabm.papers.ledger.records import Record, records
 
 __all__ = ["record"]
 
@@ -24,10 +24,22 @@ def record(options: argparse.Namespace) -> None:
 
 
 def _check(name: str | None) -> None:
-    """Replay every record, or those of one name or scenario."""
+    """Replay every record, or those of one name or scenario; one that fails keeps no other from its replay."""
     known = records()
     chosen = [one for one in known if name in (None, one.name, one.manifest["scenario"])]
     if not chosen:
         raise InputError(f"no record {name!r}; {nearest(str(name), [one.name for one in known])}")
-    for one in chosen:
-        print(f"{one.name}: first rounds as recorded ({replay(one):.0f} s)", flush=True)
+    failed = [one.name for one in chosen if not _replayed(one)]
+    if failed:
+        names = ", ".join(failed)
+        raise InputError(f"{len(failed)} of {len(chosen)} records were not replayed: {names}; see why above")
+
+
+def _replayed(record: Record) -> bool:
+    """Whether the first rounds came as recorded; a line says so, or why not."""
+    try:
+        print(f"{record.name}: first rounds as recorded ({replay(record):.0f} s)", flush=True)
+    except InputError as reason:
+        print(f"{record.name}: {reason}", flush=True)
+        return False
+    return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 
 import pandas as pd
 import pytest
@@ -125,6 +126,18 @@ def test_a_replay_notices_code_that_has_changed(small) -> None:
     text.assign(label="other").to_csv(path, index=False)
     with pytest.raises(InputError, match="no run and step in common"):
         recording.replay(Record(small.folder))
+
+
+def test_a_record_that_cannot_be_replayed_keeps_no_other_from_it(small, tmp_path, monkeypatch, capsys) -> None:
+    """The broken one comes first in the alphabet."""
+    shutil.copytree(small.folder, tmp_path / "a_broken_one")
+    (tmp_path / "a_broken_one" / "rounds.csv").write_text("label,turn,seed,step\nother,0,3,1\n")
+    monkeypatch.setattr(records, "home", lambda: tmp_path)
+    assert main(["record", "--check"]) == 2
+    said = capsys.readouterr()
+    assert "a_broken_one: the replay of a_broken_one has no run and step in common" in said.out
+    assert f"{small.name}: first rounds as recorded" in said.out
+    assert said.err == "fedabm: 1 of 2 records were not replayed: a_broken_one; see why above\n"
 
 
 def test_what_cannot_be_repeated_is_not_recorded(tmp_path, monkeypatch) -> None:
