@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from fedabm.common.errors import InputError, nearest
-from fedabm.papers.ledger.recording import make_record, replay
+from fedabm.papers.ledger.recording import make_record
 from fedabm.papers.ledger.records import Record, records
+from fedabm.papers.ledger.replays import replay
 
 __all__ = ["record"]
 
@@ -38,8 +39,10 @@ def _check(name: str | None) -> None:
 def _replayed(record: Record) -> bool:
     """Whether the first rounds came as recorded; a line says so, or why not."""
     try:
-        print(f"{record.name}: first rounds as recorded ({replay(record):.0f} s)", flush=True)
+        found = replay(record)
     except InputError as reason:
         print(f"{record.name}: {reason}", flush=True)
         return False
+    but = f", but for rounding that training has magnified to {found.rounding:.1g}" if found.rounding else ""
+    print(f"{record.name}: first rounds as recorded{but} ({found.seconds:.0f} s)", flush=True)
     return True

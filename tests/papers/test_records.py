@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 from fedabm.cli import main
+from fedabm.cli import record as cli_record
 from fedabm.cli.parsers import command_line
 from fedabm.common.errors import InputError
 from fedabm.data.datasets import status
-from fedabm.papers.ledger import recording, records, training
+from fedabm.papers.ledger import recording, records, replays, training
 from fedabm.papers.ledger.records import Record
 from fedabm.papers.ledger.rows import Budget, Finding, Play
 from fedabm.papers.ledger.runner import ledger
@@ -53,7 +54,7 @@ def test_a_short_replay_gives_the_recorded_first_rounds(record: Record) -> None:
         pytest.skip(f"{', '.join(absent)} not here")
     if record.manifest["short"]["seconds"] > SECONDS:
         pytest.skip(f"takes longer: fedabm record --check {record.name}")
-    recording.replay(record)
+    replays.replay(record)
 
 
 @pytest.mark.parametrize("record", KNOWN, ids=NAMES)
@@ -83,7 +84,7 @@ def test_a_record_is_made_read_and_replayed(small, tmp_path, monkeypatch, capsys
     assert not records.records_of([play, Play.of("welfare_by_subsidy", data="digits")])
     with pytest.raises(InputError, match="is there already"):
         recording.make_record("welfare_by_subsidy", small.manifest["settings"], folder=tmp_path)
-    recording.replay(small, 1e-7)
+    assert replays.replay(small, 1e-7, exact=True).rounding == 0.0
     assert main(["record", "--check", small.name]) == 0
     assert "first rounds as recorded" in capsys.readouterr().out
 
@@ -122,10 +123,10 @@ def test_a_replay_notices_code_that_has_changed(small) -> None:
     text.loc[text["step"] == 2, "accuracy"] += 0.02
     text.to_csv(path, index=False)
     with pytest.raises(InputError, match=r"accuracy of welfare_by_subsidy.*step 2.*record it anew"):
-        recording.replay(Record(small.folder))
+        replays.replay(Record(small.folder))
     text.assign(label="other").to_csv(path, index=False)
     with pytest.raises(InputError, match="no run and step in common"):
-        recording.replay(Record(small.folder))
+        replays.replay(Record(small.folder))
 
 
 def test_a_record_that_cannot_be_replayed_keeps_no_other_from_it(small, tmp_path, monkeypatch, capsys) -> None:
@@ -138,6 +139,29 @@ def test_a_record_that_cannot_be_replayed_keeps_no_other_from_it(small, tmp_path
     assert "a_broken_one: the replay of a_broken_one has no run and step in common" in said.out
     assert f"{small.name}: first rounds as recorded" in said.out
     assert said.err == "fedabm: 1 of 2 records were not replayed: a_broken_one; see why above\n"
+
+
+@pytest.mark.parametrize("way", [1.0, 8.0])
+def test_rounding_that_training_has_magnified_is_told_from_a_change(way, small, monkeypatch, capsys) -> None:
+    """Recorded is what models that begin larger by a digit give, and a multiple of the difference that this makes."""
+    monkeypatch.setattr(replays, "_DIGITS", (1e-9, 1e-3))  # of a short and small training, which magnifies nothing
+    path, now = small.folder / "rounds.csv", replays._short(small)
+    with replays.nudged(1e-3):
+        other = replays._short(small)
+    step_2 = now["step"] == 2
+    now["accuracy"] += (way * (other["accuracy"] - now["accuracy"])).where(step_2, 0.0)
+    now.to_csv(path, index=False, float_format="%.9g")
+    with pytest.raises(InputError, match="record it anew"):
+        replays.replay(Record(small.folder), 1e-7, exact=True)
+    if way > replays._TIMES:
+        with pytest.raises(InputError, match=r"accuracy .*step 2.*record it anew"):
+            replays.replay(Record(small.folder), 1e-7)
+        return
+    assert 1e-7 < replays.replay(Record(small.folder), 1e-7).rounding < 0.1
+    monkeypatch.setattr(records, "home", lambda: small.folder.parent)
+    monkeypatch.setattr(cli_record, "replay", lambda record: replays.replay(record, 1e-7))
+    assert main(["record", "--check"]) == 0
+    assert "as recorded, but for rounding that training has magnified to" in capsys.readouterr().out
 
 
 def test_what_cannot_be_repeated_is_not_recorded(tmp_path, monkeypatch) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Layout", "initial_row"]
+__all__ = ["Layout", "initial_row", "nudged"]
+
+_NUDGE = ContextVar("nudge", default=0.0)
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,17 @@ def initial_row(network: nn.Module, seed: int) -> Tensor:
                 reset()
             else:
                 _begin_as(given, module)
-    return torch.cat([parameter.detach().flatten() for parameter in fresh.parameters()])
+    return torch.cat([parameter.detach().flatten() for parameter in fresh.parameters()]) * (1.0 + _NUDGE.get())
+
+
+@contextmanager
+def nudged(by: float) -> Iterator[None]:
+    """Fresh models are larger by this, relatively, inside: what that changes is how far training magnifies rounding."""
+    before = _NUDGE.set(by)
+    try:
+        yield
+    finally:
+        _NUDGE.reset(before)
 
 
 def _begin_as(given: nn.Module, fresh: nn.Module) -> None:

@@ -22,23 +22,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from fedabm.common.errors import InputError
 from fedabm.common.files import write
 from fedabm.papers.ledger.records import MANIFEST, ROUNDS, Record, home
+from fedabm.papers.ledger.replays import replay, rounds_of
 from fedabm.results.frames import versions
 from fedabm.study import resume
 from fedabm.study.library import find
 from fedabm.study.study import Study
 
-__all__ = ["make_record", "replay", "rounds_of"]
+__all__ = ["make_record"]
 
 #: steps of a replay, unless a record says otherwise
 _STEPS = 2
-_KEYS = ["label", "turn", "seed", "step"]
-_KEPT = ["contribution", "accuracy", "welfare"]
 _DIGITS = "%.9g"
 _REMEMBERED = "rounds that another study had left in FEDABM_TRAINED were not trained again and are not in the seconds"
 _WENT_ON = "it was broken off and went on from what it had saved; the seconds are those since then"
@@ -92,47 +88,13 @@ def make_record(
     _write(place, study, manifest)
     found = Record(place)
     try:
-        manifest["short"] |= {"seconds": round(replay(found, 1e-6), 1)}
+        manifest["short"] |= {"seconds": round(replay(found, 1e-6, exact=True).seconds, 1)}
     except BaseException as error:
         study.note(f"Not kept as a record: {error}. Its tables stay in {place}, without a manifest.")
         (place / MANIFEST).unlink()
         raise
     write(place / MANIFEST, _text(manifest))
     return Record(place)
-
-
-def replay(record: Record, tolerance: float = 1e-3) -> float:
-    """Run a record's scenario in short, compare the first rounds with the recorded ones; return the seconds it took.
-
-    Other processors round differently, and training magnifies it: numbers may differ by `tolerance`, relatively.
-    """
-    known, script = record.manifest, find(record.manifest["scenario"])
-    study = Study(script.name, known["seed"], known["short"]["steps"], quiet=True)
-    study.scratch = None  # what another study has trained would prove nothing
-    begun = time.perf_counter()
-    script.run(study, **script.parameters([*known["settings"], *known["short"]["settings"]]))
-    study.close()
-    both = record.rounds.merge(rounds_of(study), on=_KEYS, suffixes=("", " again"))
-    if both.empty:
-        raise InputError(f"the replay of {record.name} has no run and step in common with it; give other --short")
-    for name in (name for name in both.columns if f"{name} again" in both.columns):
-        first, second = both[name].to_numpy(float), both[f"{name} again"].to_numpy(float)
-        if not np.allclose(first, second, tolerance, tolerance * max(1e-6, np.nanmax(np.abs(first))), equal_nan=True):
-            worst = both.iloc[int(np.nanargmax(np.abs(first - second)))]
-            where = f"{worst['label']}, seed {worst['seed']:g}, step {worst['step']:g}"
-            got = f"{worst[name]:.6g} was recorded, {worst[f'{name} again']:.6g} came now"
-            raise InputError(f"{name} of {record.name} ({where}): {got}; the code has changed, record it anew")
-    return time.perf_counter() - begun
-
-
-def rounds_of(study: Study) -> pd.DataFrame:
-    """One row per run and step; `turn` counts runs of the same label and seed."""
-    if ROUNDS in study.tables:
-        table = study.tables[ROUNDS].copy()
-        return table if "turn" in table else table.assign(turn=0)
-    runs = study.frames.runs[["run", "label", "seed"]].copy()
-    runs["turn"] = runs.groupby(["label", "seed"]).cumcount()
-    return study.frames.steps.merge(runs, on="run")[[*_KEYS, *_KEPT]]
 
 
 def _write(place: Path, study: Study, manifest: dict[str, Any]) -> None:

@@ -13,8 +13,8 @@ import pandas as pd
 from fedabm.games.accuracy import GroupWeighted, PowerLaw
 from fedabm.games.costs import Power
 from fedabm.mechanisms import Mechanism
-from fedabm.papers.ledger.recording import rounds_of
 from fedabm.papers.ledger.records import ROUNDS
+from fedabm.papers.ledger.replays import rounds_of
 from fedabm.papers.ledger.rows import Budget
 from fedabm.solving.game import Game
 from fedabm.study.drawn import closing_pictures
