@@ -8,7 +8,7 @@ from tests.fuzz.trying import attempt, judged
 
 
 def test_whatever_is_wrong_gets_one_line_and_exit_code_2():
-    found = list(fuzz(150, seed=7, apart=75, run=15))
+    found = list(fuzz(100, seed=7, apart=50, run=15))
     assert [(one, verdict) for one, verdict in found if not verdict.good] == []
     kinds = {(one.words[0], verdict.kind) for one, verdict in found}
     assert {(word, kind) for word in ("solve", "sweep", "run") for kind in ("done", "refused")} <= kinds
