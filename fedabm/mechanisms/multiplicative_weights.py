@@ -44,11 +44,11 @@ class MultiplicativeWeights(NoPayments):
     def quotas(self, reports: Reports) -> Array:
         """The samples that each owner is asked for: min(size, level * weight), so that they add up to the data."""
         weights, size = self._weights(reports), reports.size
-        quotas = np.zeros(len(weights))
+        quotas, wanted = np.zeros(len(weights)), min(self.data, float(size.sum()))
         for _ in weights:  # each time somebody reaches its size, or it is done
             free = quotas < size
-            missing = min(self.data, float(size.sum())) - float(quotas.sum())
-            if not missing > 1e-9 * self.data or not np.any(free):
+            missing = wanted - float(quotas.sum())
+            if not missing > 1e-9 * wanted or not np.any(free):
                 break
             share = np.where(free, weights, 0.0)
             quotas = np.minimum(quotas + missing * share / share.sum(), size)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedabm.common.errors import InputError, check_positive, check_range
+from fedabm.common.errors import InputError, check_number, check_range
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import PowerCost
 from fedabm.games.curves import Array, Cap, Curve, Line
@@ -63,10 +63,10 @@ class Screening(Mechanism):
     slack: float = 0.0
 
     def __post_init__(self) -> None:
-        check_positive("low unit cost", self.low)
-        check_positive("high unit cost", self.high)
+        check_number("low unit cost", self.low)
+        check_number("high unit cost", self.high)
         check_range("probability of low cost", self.probability_low, 0.0, 1.0)
-        check_positive("slack", self.slack, zero=True)
+        check_number("slack", self.slack, zero=True)
         if not self.low < self.high:
             raise InputError(f"low unit cost {self.low:g} is not below the high one {self.high:g}; swap them")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.errors import InputError, check_positive
+from fedabm.common.errors import InputError, check_number, check_positive
 from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.costs import Cost, PowerCost
 from fedabm.games.curves import Array, Cap, Curve, Rows, beside
@@ -136,7 +136,7 @@ class ValueShaping(Mechanism):
     asks_cost = True
 
     def __post_init__(self) -> None:
-        check_positive("slack", self.slack, zero=True)
+        check_number("slack", self.slack, zero=True)
 
     def terms(self, accuracy: Accuracy, types: Reports) -> Ramp:
         """The ramp that starts at m_i*, by reported costs and sizes."""

@@ -155,3 +155,5 @@ def test_bad_input_is_refused():
     for terms in [(0.2, 0.1, 0.5), (0.1, 0.1, 0.5), (0.0, 0.1, 0.5), (0.1, 0.2, 1.5), (0.1, 0.2, np.nan)]:
         with pytest.raises(InputError):
             Screening(*terms)
+    with pytest.raises(InputError, match="high unit cost must be a single number up to 1e"):
+        Screening(0.1, 1.7e308, 0.5)  # whose products overflow

@@ -184,6 +184,7 @@ def test_what_an_owner_lacks_the_others_make_up_for_by_weight():
     np.testing.assert_allclose(rule.quotas(reports), [4.5, 4.5, 3.0])
     few = replace(reports, size=np.array([1.0, 2.0, 3.0]))
     np.testing.assert_allclose(rule.quotas(few), [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(replace(rule, data=1e300).quotas(few), [1.0, 2.0, 3.0])
 
 
 def test_fedbr_steps_on_the_raw_quotient_to_whole_multiples():
