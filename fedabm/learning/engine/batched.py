@@ -74,8 +74,9 @@ class Network:
         for layer in self.layers:
             x = layer.forward(run, x)
         signal = error_signal(x.float(), y, weights).to(x.dtype)
-        for place in range(len(self.layers) - 1, self.first - 1, -1):
-            signal = self.layers[place].backward(run, signal, inputs=place > self.first)
+        first = self.first
+        for place in range(len(self.layers) - 1, first - 1, -1):
+            signal = self.layers[place].backward(run, signal, inputs=place > first)
 
 
 def _channels_last(filters: Tensor) -> Tensor:
