@@ -99,7 +99,7 @@ def unfinished(folder: Path, command: str, study: Study, every: float) -> Iterat
 def worth(folder: Path) -> bool:
     """Whether anything was saved in this folder that a second attempt could use."""
     names = [entry.name for entry in (folder / _PLACE).iterdir()]
-    return any(name not in (_COMMAND, _LOCK) and not name.startswith(ROWS) for name in names)
+    return any(name not in (_COMMAND, _LOCK) and not name.endswith(ROWS) for name in names)
 
 
 def _command(place: Path) -> str | None:

@@ -35,8 +35,8 @@ from fedabm.study.tables import shown_table
 
 __all__ = ["ROWS", "Study"]
 
-#: how the folders begin in which runs stream their rows
-ROWS = "rows-"
+#: how the names of the folders end in which runs stream their rows; they begin with the names of their checkpoints
+ROWS = ".rows"
 
 Item = TypeVar("Item")
 
@@ -115,12 +115,15 @@ class Study:
         return model
 
     def _keeper(self) -> Keeper | None:
-        """Where the next run is kept while it goes on: beside `saved`, with a number of its own."""
+        """Where the next run and its rows are kept while it goes on: beside `saved`, with a number of its own.
+
+        Jobs of a sweep share the folder of `saved` but not its name, so that no two runs stream to the same place.
+        """
         if self.saved is None or self.save_every is None:
             return None
         path = self.saved.with_name(f"{self.saved.stem}-{self._begun}{self.saved.suffix}")
         identity = json.dumps([self.name, self.parameters, self.seed, self.steps, self._begun])
-        return Keeper(path, self.save_every, identity, rows=self.saved.with_name(f"{ROWS}{self._begun}"))
+        return Keeper(path, self.save_every, identity, rows=path.with_name(f"{path.name}{ROWS}"))
 
     def solve(self, game: Game, label: str = "", **options: Any) -> Any:
         """Solve a game (see `fedabm.solving.equilibrium.solve`) and keep the equilibrium's frames."""

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import sys
 import time
 from collections import Counter
@@ -45,7 +46,7 @@ __all__ = [
 Stacked = tuple[list[Job], pa.Table]
 
 #: notes and traces of batches, checkpoints of jobs
-_OURS = re.compile(r"([0-9a-f]{32})(-\d+)?\.(json|txt|checkpoint)")
+_OURS = re.compile(r"([0-9a-f]{32})(-\d+)?\.(json|txt|checkpoint|checkpoint\.rows)")
 
 
 class CodeChanged(Exception):
@@ -116,6 +117,7 @@ def _clear(settings: Settings, batch: Batch) -> None:
     saved = [path for path in (settings.folder / "running").glob("*.checkpoint") if path.stem.split("-")[0] in keys]
     for leftover in (_note(settings, batch), _trace(settings, batch), *saved):
         leftover.unlink(missing_ok=True)
+        shutil.rmtree(leftover.with_name(f"{leftover.name}.rows"), ignore_errors=True)
 
 
 def clear_leftovers(folder: Path, done: Collection[str]) -> None:
@@ -123,8 +125,11 @@ def clear_leftovers(folder: Path, done: Collection[str]) -> None:
     clear_drafts(folder / "running")
     for leftover in (folder / "running").iterdir():
         ours = _OURS.fullmatch(leftover.name)
-        if ours and not (leftover.suffix == ".checkpoint" and ours[1] not in done):
-            leftover.unlink(missing_ok=True)
+        if ours and not (ours[3].startswith("checkpoint") and ours[1] not in done):
+            if leftover.is_dir():
+                shutil.rmtree(leftover, ignore_errors=True)
+            else:
+                leftover.unlink(missing_ok=True)
 
 
 def _run(settings: Settings, batch: Batch) -> tuple[list[tuple[Job, Tables]], list[Stacked], int]:

@@ -234,7 +234,7 @@ def test_a_killed_run_leaves_rows_that_can_be_read_and_goes_on_to_the_same_frame
     command += ["--set", "owners=1000", "--set", "rows=2000"]
     slow = [*command, "--set", "wait=0.1", "--checkpoint", "0.01", "--out", "killed"]
     process = subprocess.Popen(slow, cwd=script)
-    rows = script / "killed" / ".running" / "rows-1"
+    rows = script / "killed" / ".running" / "run-1.checkpoint.rows"
     until = time.monotonic() + 120
     while len(list(rows.glob("owners-*.parquet"))) < 2 and time.monotonic() < until:
         time.sleep(0.01)
