@@ -190,6 +190,9 @@ def _state(model: Federation) -> dict[str, Any]:
 def _rebuilt(scenario: Scenario, state: dict[str, Any]) -> Federation:
     # With the accuracy that has its seed already, so that nothing is trained or judged anew.
     model = Federation(replace(scenario, accuracy=state["values"]["accuracy"]), state["seed"])
+    unknown = set(state["values"]) - (set(vars(model)) - _ANEW)
+    if unknown:
+        raise ValueError(f"a run keeps no {min(unknown)}")
     model.__dict__.update(state["values"])
     if not all(seat is None or issubclass(seat[0], Owner) for seat in state["agents"].values()):
         raise ValueError("somebody in it is no owner")

@@ -57,6 +57,7 @@ def find_class(name: str, given: Given, base: type = object) -> Any:
     found: Any = importlib.import_module(module) if is_ours(module) else sys.modules.get(module)
     for part in path.split("."):
         found = getattr(found, part, None)
-    if not isinstance(found, type) or not issubclass(found, base) or hasattr(found, "__del__"):
+    own = f"{getattr(found, '__module__', None)}:{getattr(found, '__qualname__', None)}"
+    if not isinstance(found, type) or own != name or not issubclass(found, base) or hasattr(found, "__del__"):
         raise ValueError(f"it names {name}, which is no class of plain data")
     return found

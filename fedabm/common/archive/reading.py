@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import enum
-import inspect
 import json
-import types
 from collections import OrderedDict
 from typing import Any
 
 import numpy as np
 
-from fedabm.common.archive.classes import FOREIGN, find_class, is_trusted
+from fedabm.common.archive.classes import FOREIGN, find_class
 from fedabm.common.archive.given import Given
 
 __all__ = ["unpack"]
@@ -129,13 +127,6 @@ class _Reader:
 
     def _read_named(self, name: str, items: list[Any]) -> Any:
         return tuple.__new__(find_class(name, self._given, tuple), self._values(items))
-
-    def _read_method(self, told: Any, name: str) -> Any:
-        owner = self.value(told)
-        function = inspect.getattr_static(type(owner), name)
-        if not is_trusted(type(owner).__module__, self._given) or not inspect.isfunction(function):
-            raise ValueError(f"{name} is no method of plain data")
-        return types.MethodType(function, owner)
 
 
 def _set_state(made: Any, state: Any) -> None:

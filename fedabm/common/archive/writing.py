@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import json
-import types
 from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -98,8 +97,6 @@ class _Writer:
         return ["array" if isinstance(value, np.ndarray) else "scalar", *told]
 
     def _object(self, value: Any) -> list[Any]:
-        if isinstance(value, types.MethodType):
-            return ["method", self.value(value.__self__), value.__func__.__name__]
         if isinstance(value, type):
             return ["class", class_name(value, self._given)]
         kind = type(value)
