@@ -11,7 +11,7 @@ import numpy as np
 
 from fedabm.common.errors import check_count, check_whole
 from fedabm.common.random import generator
-from fedabm.data.datasets import Dataset, load, status
+from fedabm.data.datasets import Dataset, load_dataset, status
 from fedabm.data.federated import from_partition
 from fedabm.data.partitions import IID, Natural, Partition
 from fedabm.games.curves import Array
@@ -28,10 +28,10 @@ Sizes = Literal["quick", "decisive", "paper"]
 def choose(name: str, note: Callable[[str], None], wanted: str = "mnist", spare: str = "digits") -> Dataset:
     """The named set; "auto" is the wanted one or, if its files are not there, the spare one, and then says so."""
     if name != "auto":
-        return load(name)
+        return load_dataset(name)
     if any(row.name == wanted and row.state == "present" for row in status()):
-        return load(wanted)
-    found = load(spare)
+        return load_dataset(wanted)
+    found = load_dataset(spare)
     note(
         f"Data: {wanted} is not there, so {spare} is used instead, with {len(found):,} samples in all; "
         "see `fedabm data list` (FEDABM_DATA sets the folder)"

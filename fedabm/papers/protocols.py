@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.accuracy.base import Oracle
 from fedabm.games.accuracy.phased import Schedule
 from fedabm.games.curves import Array
 from fedabm.mechanisms import Mechanism, MultiplicativeWeights, NoPayments
@@ -46,7 +46,7 @@ class Protocol:
 
     def scenario(
         self,
-        accuracy: Accuracy,
+        accuracy: Oracle,
         costs: Sequence[Any] | Array,
         capacities: Any,
         starts: Any = 0.0,

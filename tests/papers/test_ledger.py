@@ -34,7 +34,7 @@ from tests.papers.rows import IDS, NUMBERS, TINY, run, verdicts
 
 
 def test_every_artefact_has_its_rows_in_order() -> None:
-    assert (len(NUMBERS), len(IDS)) == (107, 110)
+    assert (len(NUMBERS), len(IDS)) == (118, 121)
     assert [one.id for one in ledger()] == IDS
     assert all(one.claim and one.kind in ("c", "t", "c,t") for one in ledger())
 
@@ -67,6 +67,7 @@ def test_an_id_cannot_be_taken_twice() -> None:
         ("M04", "reproduced", "4 of 4"),
         ("M06", "reproduced", "0.4330847293"),
         ("M09", "reproduced", "0.53125"),
+        ("M14", "reproduced", "u = sqrt(b S): (4, 5)"),
         ("R01", "reproduced after correction", "4 of 4"),
         ("R02", "reproduced", "(2.16227766, 0)"),
         ("R03", "reproduced", "(2.99839298, 1.16904814)"),
@@ -80,6 +81,17 @@ def test_an_id_cannot_be_taken_twice() -> None:
         ("K09", "reproduced", "91972.16 (k=1), 78735.42 (k=100)"),
         ("K11", "reproduced after correction", "48 (k=1), 1084 (k=100)"),
         ("K13", "reproduced after correction", "1.56"),
+        ("D21", "reproduced in part", "q = 1.95"),
+        ("R25", "reproduced after correction", "(0.003, 0.037, 0.168, 0.443)"),
+        ("R26", "reproduced", "M^Shap 4 of 4, M^BG 0"),
+        ("R27", "reproduced", "M^Shap (6.17, 1.318, 0)"),
+        ("K17", "reproduced in part", "n = 10,000, of value shaping: best p (1, 0, 0.995)"),
+        ("K23", "reproduced", "4 of 4"),
+        ("K24", "reproduced in part", "625.90"),
+        ("K25", "reproduced after correction", "5,837"),
+        ("K26", "reproduced", "4 of 4"),
+        ("K27", "reproduced after correction", "(10171)"),
+        ("P29", "reproduced after correction", "51.2 % higher"),
         ("P04", "not reproducible", "0.2358"),
         ("P06", "reproduced after correction", "violated for 0 of"),
         ("P17a", "reproduced after correction", "45.88"),
@@ -111,9 +123,14 @@ def generous(self: ContributionSubsidy, accuracy, reports):  # type: ignore[no-u
             lambda self, m: np.sqrt(self.complexity * (2 + np.log(m / self.complexity))),
             ("K01", "K09"),
         ),
-        (Ramp, "value", lambda self, x: 1.01 * self.curve.value(x), ("R04", "K12")),
-        (cost_sharing, "mean_of_others", lambda x: 0.9 * mean_of_others(x), ("M07",)),
-        (SquareRootGain, "added", lambda self, total, more, eagerness: np.sqrt(eagerness * more), ("P17a", "P18a")),
+        (Ramp, "value", lambda self, x: 1.01 * self.curve.value(x), ("R04", "K12", "K23")),
+        (cost_sharing, "mean_of_others", lambda x: 0.9 * mean_of_others(x), ("M07", "M14")),
+        (
+            SquareRootGain,
+            "added",
+            lambda self, total, more, eagerness: np.sqrt(eagerness * more),
+            ("P17a", "P18a", "P29"),
+        ),
     ],
 )
 def test_a_broken_formula_turns_its_rows_red(monkeypatch, target, name, broken, ids) -> None:  # type: ignore[no-untyped-def]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fedabm import Federation, InputError
-from fedabm.data.datasets import Dataset, load
+from fedabm.data.datasets import Dataset, load_dataset
 from fedabm.data.federated import FederatedData, from_partition, split_owner
 from fedabm.data.partitions import Clusters
 from fedabm.learning.engine.augment import CropAndFlip
@@ -23,7 +23,7 @@ from scenarios import inclusive_market, market_liars
 
 @cache
 def data() -> FederatedData:
-    return from_partition(load("digits"), Clusters(6, 2), seed=1, test_share=0.8, one_class="allow")
+    return from_partition(load_dataset("digits"), Clusters(6, 2), seed=1, test_share=0.8, one_class="allow")
 
 
 def test_an_owner_may_be_divided_into_accounts():
@@ -74,7 +74,7 @@ def test_cifar_is_normalised_by_mean_and_deviation_and_nothing_else_is(monkeypat
     rng = np.random.default_rng(0)
     images, labels = rng.integers(256, size=(600, 3, 8, 8), dtype=np.uint8), np.tile(np.arange(10), 60)
     held = np.arange(600) >= 500
-    monkeypatch.setattr(settings, "load", lambda name: Dataset(name, images, labels, classes=10, split=held))
+    monkeypatch.setattr(settings, "load_dataset", lambda name: Dataset(name, images, labels, classes=10, split=held))
     owned = market_setting("decisive", "cifar10", 3, "skew").federated(0)
     assert owned.scaling[0] == pytest.approx(images[~held].mean(axis=(0, 2, 3)))
     assert owned.scaling[1] == pytest.approx(images[~held].std(axis=(0, 2, 3)))
@@ -102,7 +102,7 @@ def test_clusters_have_equal_sizes():
 
 def writers(samples: int = 60) -> Dataset:
     """Five writers with little ink on much white paper; writer k has 10 k samples less than the first."""
-    known, rng = load("digits"), np.random.default_rng(0)
+    known, rng = load_dataset("digits"), np.random.default_rng(0)
     rows = rng.permutation(len(known.y))[: 5 * samples]
     ink = np.where(known.x[rows] > 0.7 * known.x.max(), 0, 255).astype(np.uint8)
     ink = np.pad(ink, ((0, 0), (0, 0), (10, 10), (10, 10)), constant_values=255)
@@ -112,7 +112,7 @@ def writers(samples: int = 60) -> Dataset:
 
 
 def test_natural_owners_are_the_largest_writers_and_learn(monkeypatch):
-    monkeypatch.setattr(settings, "load", lambda name: writers())
+    monkeypatch.setattr(settings, "load_dataset", lambda name: writers())
     setting = market_setting("quick", "auto", 3, "natural", rounds=3)
     owned = setting.federated(0)
     assert (owned.capacities + owned.test_sizes).tolist() == [60, 50, 40]
@@ -132,6 +132,6 @@ def test_averaging_is_shown_with_the_accuracy_of_the_averaged_model(split, avera
         owned = setting.federated(seed)
         accuracy = setting.accuracy(owned)
         made = Federation(setting.scenario(honest_owners(setting, owned), accuracy, FedAvg()), seed).run()
-        local = ClassMix().own(accuracy.engine, made.accuracy.last.models).mean()
+        local = ClassMix().own(accuracy.engine, made.state.last.models).mean()
         found.append((made.frames().steps["accuracy"].iloc[-1], local))
     assert 100 * np.mean(found, axis=0) == pytest.approx([averaged, trained], abs=0.1)

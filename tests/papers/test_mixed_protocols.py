@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fedabm import Federation
-from fedabm.data.datasets import load
+from fedabm.data.datasets import load_dataset
 from fedabm.games.accuracy import Announced
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.learning.engine.engine import Engine
@@ -29,7 +29,7 @@ OWNERS, STEPS = 4, 5
 
 @cache
 def engine() -> Engine:
-    return engine_for(load("digits"), Size(OWNERS, 40, 20, "logistic"), 0)
+    return engine_for(load_dataset("digits"), Size(OWNERS, 40, 20, "logistic"), 0)
 
 
 def learning() -> Accuracy:
@@ -99,7 +99,7 @@ def test_every_protocol_bears_every_kind_of_owner(rule, accuracy, kind):
     elif kind == "leaver":
         assert not made.population.stayed[0]
     elif kind == "broken":
-        trained = acted["rejected"][acted["step"] > getattr(made.accuracy, "waited", 0) + 1]
+        trained = acted["rejected"][acted["step"] > getattr(made.state, "waited", 0) + 1]
         assert len(trained)
         assert np.all(trained)
         assert not owners[owners["owner"] > 0]["rejected"].any()

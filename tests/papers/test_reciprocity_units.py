@@ -12,7 +12,7 @@ import pytest
 from fedabm import Federation, Scenario, population
 from fedabm.common.errors import InputError
 from fedabm.common.random import generator
-from fedabm.data.datasets import Dataset, load, status
+from fedabm.data.datasets import Dataset, load_dataset, status
 from fedabm.data.partitions import LabelMix
 from fedabm.games.accuracy import GroupWeighted
 from fedabm.learning.engine.engine import Engine
@@ -36,7 +36,7 @@ MIX = LabelMix(((0.3, 0.7), (0.7, 0.3)))
 
 
 def small(owners: int = 2) -> Engine:
-    return engine_for(load("digits"), Size(owners, 60, 30, "logistic"), 0)
+    return engine_for(load_dataset("digits"), Size(owners, 60, 30, "logistic"), 0)
 
 
 def test_one_unit_is_a_batch_and_the_last_one_may_be_small():
@@ -172,7 +172,7 @@ def test_owners_of_lumpy_skin_have_the_samples_that_were_asked_for(samples):
         pytest.skip("lumpy_skin not here")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        engine = engine_for(load("lumpy_skin"), Size(2, samples, 150, "logistic"), 0, MIX)
+        engine = engine_for(load_dataset("lumpy_skin"), Size(2, samples, 150, "logistic"), 0, MIX)
     assert engine.data.capacities.tolist() == [samples, samples]
 
 

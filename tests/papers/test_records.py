@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import shutil
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -32,7 +33,7 @@ KEYS = {"scenario", "settings", "seed", "command", "commit", "seconds", "machine
 @pytest.mark.parametrize("record", KNOWN, ids=NAMES)
 def test_a_record_says_how_it_was_made(record: Record) -> None:
     known = record.manifest
-    assert set(known) - {"remembered", "landed"} == KEYS
+    assert set(known) - {"remembered", "landed", "went_on"} == KEYS
     options = command_line().parse_args(shlex.split(known["command"])[1:])
     assert (options.name, options.set, options.seed) == (known["scenario"], known["settings"], known["seed"])
     script = find(options.name)
@@ -59,7 +60,7 @@ def test_a_short_replay_gives_the_recorded_first_rounds(record: Record) -> None:
 
 @pytest.mark.parametrize("record", KNOWN, ids=NAMES)
 def test_every_record_decides_a_row(record: Record) -> None:
-    assert any(record.answers(play) for one in ledger() for play in one.decisive)
+    assert any(record.answers(play) for one in ledger() for play in (*one.decisive, *one.planned))
 
 
 @pytest.fixture
@@ -71,19 +72,21 @@ def small(tmp_path, monkeypatch) -> Record:
 
 
 def test_a_record_is_made_read_and_replayed(small, tmp_path, monkeypatch, capsys) -> None:
-    assert small.name == "welfare_by_subsidy-digits-2-0,2"
+    assert small.name == "welfare_by_subsidy-digits-2-0,2-from3"
     assert (small.size, small.manifest["short"]["steps"]) == ("default", 2)
     assert small.rounds.columns.tolist() == ["label", "turn", "seed", "step", "contribution", "accuracy", "welfare"]
     assert sorted(small.rounds["seed"].unique()) == [3, 4]
     assert set(small.tables) == {"summary", "order", "rounds"}
     monkeypatch.setattr(records, "home", lambda: tmp_path)
-    play = Play.of("welfare_by_subsidy", data="digits", seeds=2, subsidies=(0.0, 2.0))
+    play = Play.of("welfare_by_subsidy", seed=3, data="digits", seeds=2, subsidies=(0.0, 2.0))
     found = records.record_of(play)
     assert found == small
     assert records.record_of(Play.of("welfare_by_subsidy", data="digits")) is None
+    assert records.record_of(replace(play, seed=0)) is None
+    assert play.command.endswith(" --seed 3")
     assert not records.records_of([play, Play.of("welfare_by_subsidy", data="digits")])
     with pytest.raises(InputError, match="is there already"):
-        recording.make_record("welfare_by_subsidy", small.manifest["settings"], folder=tmp_path)
+        recording.make_record("welfare_by_subsidy", small.manifest["settings"], 3, folder=tmp_path)
     assert replays.replay(small, 1e-7, exact=True).rounding == 0.0
     assert main(["record", "--check", small.name]) == 0
     assert "first rounds as recorded" in capsys.readouterr().out
@@ -175,7 +178,7 @@ def test_what_cannot_be_repeated_is_not_recorded(tmp_path, monkeypatch) -> None:
 
 
 def test_a_row_is_decided_by_its_record_and_trains_nothing(small, tmp_path, monkeypatch) -> None:
-    play = Play.of("welfare_by_subsidy", data="digits", seeds=2, subsidies=(0.0, 2.0))
+    play = Play.of("welfare_by_subsidy", seed=3, data="digits", seeds=2, subsidies=(0.0, 2.0))
     made = []
     monkeypatch.setattr(records, "home", lambda: tmp_path)
     monkeypatch.setattr(training, "row", lambda *words, **more: lambda check: made.append((more, check)))

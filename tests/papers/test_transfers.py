@@ -6,6 +6,8 @@ Proven without a GPU.  Tensors on the device "meta" have no values: whoever asks
 
 from __future__ import annotations
 
+from inspect import isabstract
+
 import numpy as np
 import pytest
 import torch
@@ -13,10 +15,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from fedabm import Federation, Scenario
+from fedabm import learning as room
 from fedabm.common.device import Worker
-from fedabm.games.accuracy.phased import Announced
+from fedabm.games.accuracy import Announced
 from fedabm.games.costs import Linear
-from fedabm.learning import SGD, Coalition, Curve, Engine, Learning, Personal, Recipe, Rounds, Trained, rules
+from fedabm.learning import SGD, Coalition, Curve, Engine, Learning, Personal, Recipe, Rounds, Rule, Trained
 from fedabm.learning.engine import host
 from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import ModelMarket
@@ -29,6 +32,13 @@ from fedabm.papers.protocols import fed_avg, mw_fed
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Honest
 from tests.learning.plain import random_data
+
+#: every rule of learning that has a public name and can be made
+RULES = [
+    name
+    for name in dir(room)
+    if isinstance(made := getattr(room, name), type) and issubclass(made, Rule) and not isabstract(made)
+]
 
 RECIPE = Recipe(steps=2, batch=3, optimiser=SGD(0.1, momentum=0.9))
 #: what may leave the device in a round: flags of sound updates, the scores of models, tables to decide by
@@ -89,9 +99,9 @@ def test_nothing_leaves_the_device_while_owners_train_or_models_are_judged(path)
     assert count.times == 0
 
 
-@pytest.mark.parametrize("name", [name for name in rules.__all__ if name != "Rule"])
+@pytest.mark.parametrize("name", RULES)
 def test_no_rule_of_learning_asks_for_values(name):
-    made = Recipe(rule=getattr(rules, name)(), steps=2, batch=3)
+    made = Recipe(rule=getattr(room, name)(), steps=2, batch=3)
     trained = engine()
     with OneDevice(), host.counted() as count:
         one_round(trained, trained.initial(0), np.array([7.0, 5.0, 9.0]), made, 0, 0)

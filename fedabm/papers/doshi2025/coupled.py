@@ -6,18 +6,21 @@ The rows on Theorem 1, Theorem 2 and Corollary 1 need them, the library does not
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
+from fedabm.common.state import Thing
 from fedabm.common.table import Table
 from fedabm.games.accuracy import Accuracy
+from fedabm.games.accuracy.training import Stepwise
 from fedabm.games.curves import Array, Line
 
 __all__ = ["Coupled", "draw"]
 
 
 @dataclass(frozen=True)
-class Coupled(Accuracy):
+class Coupled(Accuracy, Stepwise):
     """Quadratic accuracies of contributions and weights: an instance of the assumptions of Doshi et al. 2025.
 
         a_i(w, s) = s_i (b_i + sum_j B_ij s_j + M_i . w) - (w - target)' A_i (w - target) / 2
@@ -36,6 +39,7 @@ class Coupled(Accuracy):
     rate: float
     waits_for: tuple[float, ...] | None = None
     concave = True
+    changes: ClassVar = {"weights": Thing(Table)}
 
     @property
     def owners(self) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
-from fedabm.data.datasets import Dataset, load
+from fedabm.data.datasets import Dataset, load_dataset
 from fedabm.data.partitions import Natural, Partition
 from fedabm.learning.engine.optimisers import Adam
 from fedabm.papers.doshi2025.settings import PRESETS, Preset
@@ -40,9 +40,9 @@ def setting(preset: Sizes, data: Data, note: Callable[[str], None]) -> tuple[Pre
     if data in WRITERS:
         size = replace(chosen.size, network="femnist_cnn")
         chosen = chosen if preset == "quick" else replace(chosen, size=size, gamma=0.1)
-        return _costly(chosen, 5) if preset == "decisive" else chosen, replace(load(data), name=data)
+        return _costly(chosen, 5) if preset == "decisive" else chosen, replace(load_dataset(data), name=data)
     if data == "sent140":
-        return _tweets(chosen, preset), load(data)
+        return _tweets(chosen, preset), load_dataset(data)
     return chosen, choose(data, note, chosen.data)
 
 

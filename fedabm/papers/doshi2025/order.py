@@ -15,11 +15,23 @@ from fedabm.papers.doshi2025.settings import last_rows
 from fedabm.papers.presets import spread
 from fedabm.results.frames import Frames
 
-__all__ = ["PRINTED", "compared", "order_verdict", "welfare_by_seed"]
+__all__ = ["PRINTED", "TOTAL", "compared", "order_verdict", "welfare_by_seed", "without_costs"]
+
+#: how tables name the sum of accuracies, which the paper calls welfare; recorded ones name it as the paper does
+TOTAL = "total accuracy"
 
 PRINTED = {"FedAvg": 11.53, "2P-UPBReD": 11.50, "UPBReD": 11.48, "FedAvgStrategic as printed": 11.39}
 #: neighbours in that order, and what strategic owners make of FedAvg once they have settled
 _PAIRS = [*pairwise(PRINTED), ("2P-UPBReD", "FedAvgStrategic")]
+
+
+def without_costs(table: pd.DataFrame) -> pd.DataFrame:
+    """A table that names the sum of accuracies what it is, as welfare has costs.
+
+    >>> without_costs(pd.DataFrame({"welfare": [1.0]})).columns.tolist()
+    ['total accuracy']
+    """
+    return table.rename(columns={"welfare": TOTAL})
 
 
 def welfare_by_seed(frames: Frames) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.papers.doshi2025.coupled import Coupled, draw
 from fedabm.papers.ledger.rows import Budget, Finding, corrected, holds, refuted, row
 from fedabm.papers.ledger.trials import agree, convex, numbers, play, trials
-from fedabm.papers.murhekar2023.ring import ring
+from fedabm.papers.murhekar2023.rings import ring
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game
 from fedabm.solving.metrics import budget as budget_of

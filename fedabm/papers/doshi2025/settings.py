@@ -15,7 +15,7 @@ from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD, Adam
 from fedabm.learning.oracles.learning import Learning
-from fedabm.learning.oracles.memory import Memory
+from fedabm.learning.oracles.memory import AnswerCache
 from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.papers import presets
@@ -83,7 +83,7 @@ class Doshi:
     engine: Engine
     facts: Facts
     rounds: int
-    known: Memory
+    known: AnswerCache
 
     @classmethod
     def of(
@@ -94,13 +94,13 @@ class Doshi:
         steps: int | None = None,
         owners: int | None = None,
         partition: Partition | None = None,
-        known: Memory | None = None,
+        known: AnswerCache | None = None,
     ) -> Doshi:
         """Deal the data; `steps` shortens the training, `owners` changes their number, `known` remembers rounds."""
         size = preset.size if owners is None else replace(preset.size, owners=owners)
         engine = engine_for(dataset, size, seed, partition)
         facts = doshi_facts(engine.data.capacities, seed)
-        return cls(preset, engine, facts, preset.shortened(steps), Memory() if known is None else known)
+        return cls(preset, engine, facts, preset.shortened(steps), AnswerCache() if known is None else known)
 
     def learning(self) -> Learning:
         """The model in training, worth r_i - loss_i."""

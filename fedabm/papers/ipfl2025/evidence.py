@@ -1,10 +1,9 @@
 """What a run of the market can say about a claim of iPFL 2025, and what it leaves open.
 
 What a run can do for a claim: "nothing" (too small for what is claimed), "confirm" it, but not refute it (where the
-claim is about the rule of the market), or "decide" it, either way.  The recorded runs decide once trade has settled:
-if owners' utilities moved by at most 5% in the last round, which then counts for the rounds left out.  Their models
-have had 400 or 800 local steps of the paper's 10,000, so that an accuracy can confirm a claim and not refute it: what
-fails by accuracy alone stays open.
+claim is about the rule of the market), or "decide" it, either way.  The recorded runs decide once trade has settled, by
+the ledger's standard: the last round then counts for those left out.  Their models have had a few per cent of the
+paper's local steps: a claim that holds by accuracies of that stage holds in part, one that fails by them stays open.
 """
 
 from __future__ import annotations
@@ -15,20 +14,22 @@ from typing import Literal
 import pandas as pd
 
 from fedabm.papers.ledger.rows import Finding, undecided
+from fedabm.papers.ledger.standard import SETTLED, drift
 from fedabm.papers.ledger.training import on_a_gpu, too_small
 from fedabm.papers.presets import more_seeds, spread
 
-__all__ = ["SETTLED", "Evidence", "highest", "utilities"]
+__all__ = ["COMPARABLE", "SETTLED", "Evidence", "highest", "trade_moved", "utilities"]
 
-#: by which share utilities may move in the last round of a run that decides
-SETTLED = 0.05
+#: how many points of accuracy count as comparable
+COMPARABLE = 1.0
 
 
 @dataclass(frozen=True)
 class Evidence:
     """Which run speaks: on what, what it can do for a claim, the command for the paper's size, and what else to say.
 
-    `decisive` says that it is one of the runs at that size; `rounds` is how many it stands for, if more than it has.
+    `decisive` says that it is one of the runs at that size; `rounds` is how many it stands for, if more than it has;
+    `early` that its accuracies are of an early stage; `needs` is what would decide, if that is not a GPU.
     """
 
     what: str
@@ -37,6 +38,8 @@ class Evidence:
     note: str = ""
     decisive: bool = False
     rounds: int | None = None
+    early: bool = True
+    needs: str = ""
 
     def verdict(
         self,
@@ -47,11 +50,13 @@ class Evidence:
         moved: float = 0.0,
         by_accuracy: bool = False,
         within: str = "",
+        accuracy: bool = False,
     ) -> Finding:
         """What follows if the claim holds in the run, or does not.
 
-        `moved` says by which share utilities moved in the last round, `by_accuracy` that nothing else fails, and
-        `within` how many seeds it takes where what the claim turns on is within the spread over seeds.
+        `moved` says by which share utilities moved at last, `by_accuracy` that nothing else fails, `within` how many
+        seeds it takes where what the claim turns on is within the spread over seeds, `accuracy` that it is about
+        accuracies, too.
         """
         note = "; ".join(filter(None, (criterion, self.note)))
         if self.can == "nothing":
@@ -65,12 +70,15 @@ class Evidence:
             return self._open(ours, f"the claim does not hold in this run, which is too small to refute it ({note})")
         if not claim and by_accuracy:
             return self._open(ours, f"accuracies at this length cannot refute the claim ({note})")
+        if claim and accuracy and self.decisive and self.early:
+            parts = "utilities: reproduced; accuracies: reproduced in part (at an early stage, whose end was not run)"
+            return Finding(ours, "reproduced in part", f"{parts}; {note}")
         return Finding(ours, "reproduced" if claim else "not reproducible", note)
 
     def _open(self, ours: str, why: str) -> Finding:
         """What only a longer run can decide."""
         if self.decisive:
-            return undecided(ours, why, on_a_gpu(self.command))
+            return undecided(ours, why, self.needs or on_a_gpu(self.command))
         return too_small(ours, why, self.command)
 
 
@@ -94,6 +102,12 @@ def _lead(rounds: pd.DataFrame, length: int | None) -> pd.Series:
     """By how much the market's utility exceeds that of the best rival, by seed."""
     utility = utilities(rounds, length)
     return utility["iPFL"] - utility.drop(columns="iPFL").max(axis=1)
+
+
+def trade_moved(rounds: pd.DataFrame, *labels: str) -> float:
+    """By which share all owners' utility moved over the last quarter of the rounds: the largest of these rules."""
+    wide = rounds.pivot_table(index=["label", "seed"], columns="step", values="welfare")
+    return max(drift(wide.loc[label]) for label in labels)
 
 
 def utilities(rounds: pd.DataFrame, length: int | None) -> pd.DataFrame:

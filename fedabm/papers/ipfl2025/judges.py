@@ -1,8 +1,7 @@
 """iPFL 2025: what the figures and tables claim, as criteria on the tables of our studies.
 
 All accuracies are those of the last round.  A mean over seeds decides nothing where seeds disagree: "highest" means
-highest in every seed, "better" beyond the spread over seeds, a lie must not pay in any, and what an attack changes is
-told from 95% intervals.
+highest in every seed, "better" beyond the spread over seeds, and a lie must not pay in any.
 """
 
 from __future__ import annotations
@@ -12,15 +11,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from fedabm.papers.ipfl2025.evidence import SETTLED, Evidence, highest
+from fedabm.papers.ipfl2025.evidence import COMPARABLE, SETTLED, Evidence, highest, trade_moved
 from fedabm.papers.ledger.rows import Finding
 from fedabm.papers.ledger.training import Tables, seeds
 from fedabm.papers.presets import half_width, more_seeds
 
-__all__ = ["at_length", "attacked", "best_of_all", "improved", "inclusive", "languages", "lying", "rational"]
-
-#: how many points of accuracy count as comparable
-_COMPARABLE = 1.0
+__all__ = ["at_length", "best_of_all", "improved", "inclusive", "languages", "lying", "lying_anew", "rational"]
 
 
 def best_of_all(found: Tables, evidence: Evidence, part: str, owners: int) -> Finding:
@@ -39,17 +35,18 @@ def best_of_all(found: Tables, evidence: Evidence, part: str, owners: int) -> Fi
         points, utility = (own[name] - rows.loc["FedAMP", name] for name in ("accuracy", "utility"))
         ours += f"; ahead of FedAMP by {100 * points:+.2f} points and {utility:+.4g} in utility"
     richest = bool(own["utility"] > others.loc[first, "utility"])
-    close = bool(behind <= _COMPARABLE)
+    close = bool(behind <= COMPARABLE)
     criterion = (
         f"utility is {'' if richest else 'not '}highest, accuracy {behind:+.1f} points behind the best other "
-        f"(up to {_COMPARABLE:g} counts as comparable)"
+        f"(up to {COMPARABLE:g} counts as comparable)"
     )
-    within = ""
+    within, moved = "", 0.0
     if evidence.decisive:
         words, within = highest(found["rounds"], evidence.rounds, owners)
         criterion += f"; {words}{_unsettled(others)}"
-    chosen = {"moved": own.get("moved", 0.0), "by_accuracy": richest, "within": within}
-    return evidence.verdict(ours, richest and close, criterion, **chosen)
+        moved = trade_moved(found["rounds"], "iPFL", str(first))
+    claim = richest and close
+    return evidence.verdict(ours, claim, criterion, moved=moved, by_accuracy=richest, within=within, accuracy=True)
 
 
 def at_length(found: Tables, longer: Tables | None = None, *, evidence: Evidence, part: str, owners: int) -> Finding:
@@ -97,79 +94,6 @@ def rational(table: pd.DataFrame, evidence: Evidence) -> Finding:
     return evidence.verdict(ours, claim, criterion, moved=own.get("moved", 0.0))
 
 
-def attacked(found: Tables, more: Tables | None = None, *, evidence: Evidence, attack: str) -> Finding:
-    """Figure 4: benign owners keep their accuracy, and the attacker has less than it had as an honest owner.
-
-    "Only our iPFL succeeds" in both: one rival that does refutes it, and every rival must fail in one of them.  Each of
-    these is told from the 95% interval of the change over seeds; of rules that were run with `more` seeds, from those.
-    """
-    table = _under(found, attack)
-    if more is not None:
-        longer = _under(more, attack)
-        order = [*table.index, *longer.index.difference(table.index)]
-        table = pd.concat([longer, table.drop(longer.index, errors="ignore")]).loc[order]
-    own, others = table.loc["iPFL"], table.drop("iPFL")
-    ours = f"{evidence.what}: " + "; ".join(f"{rule}, {seeds(one)}: {_harm(one)}" for rule, one in table.iterrows())
-    does = {str(rule): _withstands(one) for rule, one in others.iterrows()}
-    alike = [rule for rule, holds in does.items() if holds]
-    also = f"so it is under {', '.join(alike)}: iPFL is not the only one" if alike else "under no rival are both so"
-    criterion = (
-        "criterion, by 95% intervals over seeds: the mean of benign owners falls by less than a point against the same "
-        f"run with an honest owner in the attacker's place, and the attacker's utility falls; {also}"
-    )
-    mine = _withstands(own)
-    refuted = bool(alike) or mine is False
-    doubts = [_doubt(str(rule), one) for rule, one in table.iterrows() if _withstands(one) is None]
-    within = "" if refuted else "; ".join(doubts)
-    claim = bool(mine) and not any(holds is not False for holds in does.values())
-    poorer = _above(-own["attacker change"], own["attacker change s.d."], own["seeds"])
-    by_accuracy = not alike and poorer is not False  # then accuracies alone refute it, which are of an early stage
-    return evidence.verdict(ours, claim, criterion, moved=own.get("moved", 0.0), by_accuracy=by_accuracy, within=within)
-
-
-def _under(found: Tables, attack: str) -> pd.DataFrame:
-    """The rules of a study under one attack."""
-    return found["summary"].set_index(["rule", "attack"]).xs(attack, level="attack")
-
-
-def _harm(case: pd.Series) -> str:
-    benign = _interval(case["points"], case["s.d."], case["seeds"], ".1f")
-    villain = _interval(case["attacker change"], case["attacker change s.d."], case["seeds"])
-    return f"benign {benign} points, attacker's utility {case['attacker utility before']:.3g} {villain}"
-
-
-def _interval(mean: float, deviation: float, count: float, form: str = ".3g") -> str:
-    """A change with half of its 95% interval, if there is more than one seed."""
-    width = half_width(deviation, count)
-    return f"{mean:+{form}}{f' +- {width:{form}}' if np.isfinite(width) else ''}"
-
-
-def _above(mean: float, deviation: float, count: float) -> bool | None:
-    """Whether a mean over seeds is above zero, beyond its 95% interval; None if that cannot be told."""
-    width = half_width(deviation, count)
-    return bool(mean > 0) if width == 0 or abs(mean) > width else None
-
-
-def _withstands(case: pd.Series) -> bool | None:
-    """Accuracy kept within a point, and less for the attacker than before; None if seeds do not tell."""
-    kept = _above(case["points"] + _COMPARABLE, case["s.d."], case["seeds"])
-    poorer = _above(-case["attacker change"], case["attacker change s.d."], case["seeds"])
-    if kept is False or poorer is False:
-        return False
-    return True if kept and poorer else None
-
-
-def _doubt(rule: str, case: pd.Series) -> str:
-    """What seeds do not tell about a rule, and how many would."""
-    count = int(case["seeds"])
-    changes = {
-        "accuracy": (case["points"] + _COMPARABLE, half_width(case["s.d."], count)),
-        "attacker": (case["attacker change"], half_width(case["attacker change s.d."], count)),
-    }
-    open_ones = {name: one for name, one in changes.items() if one[1] != 0 and not abs(one[0]) > one[1]}
-    return f"{rule} ({', '.join(f'{name}: {more_seeds(*one, count)}' for name, one in open_ones.items())})"
-
-
 def lying(found: Tables, evidence: Evidence, lie: str, factors: tuple[float, ...]) -> Finding:
     """Table 2: the liar's utility and accuracy, for the printed factors.
 
@@ -192,9 +116,20 @@ def lying(found: Tables, evidence: Evidence, lie: str, factors: tuple[float, ...
     criterion += f"; other factors that pay on average: {pays}" if pays else ""
     better = rows["points"].max()
     criterion += f"; the liar's accuracy changes by {rows['points'].min():+.1f} to {better:+.1f} points"
-    same = bool(better <= _COMPARABLE)
+    same = bool(better <= COMPARABLE)
     moved = float(rows["moved"].max()) if "moved" in rows else 0.0
     return evidence.verdict(ours, paid.empty and same, criterion, moved=moved, by_accuracy=paid.empty)
+
+
+def lying_anew(earlier: Tables, *fresh: Tables, evidence: Evidence, lie: str, factors: tuple[float, ...]) -> Finding:
+    """Table 2 by seeds that were planned beforehand; what earlier ones had stands beside it and decides nothing."""
+    before = lying(earlier, evidence, lie, factors)
+    if not fresh:
+        return before
+    finding = lying(fresh[0], evidence, lie, factors)
+    first, last = (fresh[0]["seeds"]["seed"].agg(end) for end in ("min", "max"))
+    ours = f"{finding.ours} (fresh seeds {first} to {last}); earlier, unsettled seeds: {before.ours}"
+    return replace(finding, ours=ours)
 
 
 def _pays(row: pd.Series) -> str:
@@ -235,7 +170,8 @@ def improved(found: Tables, evidence: Evidence) -> Finding:
     doubtful = [role for role, width in widths.items() if not buyers.loc[role, "points"] > width]
     within = "; ".join(f"{role}s: {more_seeds(buyers.loc[role, 'points'], widths[role], count)}" for role in doubtful)
     criterion = "criterion: buyers and traders get better on average, beyond the spread over seeds"
-    return evidence.verdict(ours, better, criterion, by_accuracy=True, within=within if better else "")
+    within = within if better else ""
+    return evidence.verdict(ours, better, criterion, by_accuracy=True, accuracy=True, within=within)
 
 
 def languages(found: Tables, evidence: Evidence) -> Finding:
@@ -259,7 +195,8 @@ def languages(found: Tables, evidence: Evidence) -> Finding:
     if evidence.decisive:
         words, within = highest(found["rounds"], evidence.rounds, found["owners"]["owner"].nunique())
         criterion += f"; {words}"
-    return evidence.verdict(ours, bool(richest and better), criterion, by_accuracy=bool(richest), within=within)
+    claim, early = bool(richest and better), bool(richest)
+    return evidence.verdict(ours, claim, criterion, by_accuracy=early, accuracy=True, within=within)
 
 
 def _yardsticks(table: pd.DataFrame) -> str:

@@ -25,7 +25,7 @@ import numpy as np
 
 from fedabm.common.errors import InputError, check_whole
 from fedabm.common.random import generator
-from fedabm.data.datasets import load
+from fedabm.data.datasets import load_dataset
 from fedabm.data.datasets.base import Dataset
 from fedabm.data.federated import FederatedData, from_partition, normalised
 from fedabm.data.partitions import ClassSkew, Clusters, Dirichlet, Natural, Partition
@@ -52,6 +52,7 @@ from fedabm.mechanisms import (
 from fedabm.mechanisms.market import ImportGain
 from fedabm.mechanisms.personalised.base import Personalised
 from fedabm.papers.ipfl2025.natural import NATURAL
+from fedabm.papers.presets import Sizes
 from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.strategies import Honest, Strategy
 
@@ -59,7 +60,6 @@ __all__ = [
     "RIVALS",
     "Data",
     "MarketSetting",
-    "Preset",
     "Split",
     "at_home",
     "honest_owners",
@@ -79,7 +79,6 @@ RIVALS: tuple[Personalised, ...] = (
     PFedGraph(),
 )
 
-Preset = Literal["quick", "decisive", "paper"]
 #: "auto": the preset's own, see `_AUTO`
 Data = Literal[
     "auto", "digits", "fashion_mnist", "cifar10", "femnist", "femnist_digits", "pacs", "shakespeare", "sent140"
@@ -119,7 +118,7 @@ class MarketSetting:
     `length` is how many rounds it stands for, if more than it has: the last one counts for those left out.
     """
 
-    preset: Preset
+    preset: Sizes
     data: Data
     owners: int
     split: Split
@@ -131,14 +130,22 @@ class MarketSetting:
     judged_every: int = 1
     length: int | None = None
 
+    def lasting(self, rounds: int | None) -> MarketSetting:
+        """With so many rounds (None: as it is); where they decide, models are judged after every quarter of them."""
+        if rounds is None:
+            return self
+        check_whole("rounds", rounds, 4)
+        every = -(-rounds // 4) if self.preset == "decisive" else self.judged_every
+        return replace(self, rounds=rounds, judged_every=every)
+
     def federated(self, seed: int) -> FederatedData:
         """Everybody's data."""
         part = _partition(self.split, self.owners, self.data)
         if self.data in NATURAL:
             own = NATURAL[self.data]
-            known = load(self.data, **own.options.get(self.preset, {}))
+            known = load_dataset(self.data, **own.options.get(self.preset, {}))
             return from_partition(known, part, seed, own.test_share.get(self.preset, 0.2), one_class="allow")
-        known = load(self.data)
+        known = load_dataset(self.data)
         if self.preset != "quick":
             owned = from_partition(known, part, seed, None if known.split is not None else 0.2, one_class="allow")
             return normalised(owned) if self.data == "cifar10" else owned
@@ -161,7 +168,7 @@ class MarketSetting:
         return Scenario(tuple(owners), accuracy, rule, steps=self.rounds, valuation=ImportGain(self.rule.gain))
 
 
-def market_setting(preset: Preset, data: Data, owners: int, split: Split, rounds: int | None = None) -> MarketSetting:
+def market_setting(preset: Sizes, data: Data, owners: int, split: Split, rounds: int | None = None) -> MarketSetting:
     """The preset's setting for this data; `rounds` are the paper's number, cut to 12 in the quick one.
 
     Where there are clusters, three groups of equal size: one owner or two more than that are left out.
@@ -191,7 +198,7 @@ def market_setting(preset: Preset, data: Data, owners: int, split: Split, rounds
     )
 
 
-def _natural_setting(preset: Preset, data: Data, owners: int, split: Split, rounds: int | None) -> MarketSetting:
+def _natural_setting(preset: Sizes, data: Data, owners: int, split: Split, rounds: int | None) -> MarketSetting:
     """The same for sets whose owners are given; the preset that decides has smaller batches, too."""
     own = NATURAL[data]
     quick = Recipe(steps=10, batch=16, optimiser=SGD(0.01, momentum=0.9))

@@ -12,19 +12,23 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from fedabm.papers.ipfl2025.attacks import attacked
 from fedabm.papers.ipfl2025.evidence import Evidence
 from fedabm.papers.ipfl2025.judges import (
     at_length,
-    attacked,
     best_of_all,
     improved,
     inclusive,
     languages,
     lying,
+    lying_anew,
     rational,
 )
+from fedabm.papers.ipfl2025.longer import at_full, at_half
 from fedabm.papers.ipfl2025.natural import NATURAL
+from fedabm.papers.ipfl2025.planned import Plan, attacked_anew
 from fedabm.papers.ledger.rows import Finding, Play, not_run
+from fedabm.papers.ledger.standard import Length
 from fedabm.papers.ledger.training import Tables, paper, trained
 
 _SEEDS = 3
@@ -44,6 +48,16 @@ _SHORT = (
 )
 
 
+_LONG = _SHORT.replace("8 rounds of 50 local steps", "24 rounds of 50 local steps (earlier seeds: 8)")
+_MORE_ROUNDS = "more rounds, up to the paper's"
+_BY_CONSTRUCTION = (
+    "under pFedGraph the attacker falls by construction: it wants no model, and nobody is paid, so that it has 0"
+)
+_SEEN = "seed 10 was seen before the plan was committed and is left out; rivals are those of the earlier seeds"
+_LETTERS = (
+    "the letters of FEMNIST, which are not here (`fedabm data list` says what to put where), then fedabm record "
+    "market_comparison --set preset=paper --set data=femnist --set splits=natural --set owners=20"
+)
 _WRITERS = _SHORT.replace("50 of 200", "50 rounds of as many")
 _FIGURE_5 = _SHORT.replace("50 local", "100 local").replace("50 of 200", "20 of 500")
 
@@ -57,6 +71,15 @@ def _one_split(data: str, part: str) -> Play:
     return _deciding("market_comparison", data, splits=(part.lower(),), seeds=3)
 
 
+def _planned(data: str, part: str) -> tuple[Play, ...]:
+    """The market and its nearest rivals on CIFAR-10 at that length, a seed each, planned beforehand."""
+    if data != "cifar10":
+        return ()
+    rules = ("iPFL", "pFedGraph", "FedAMP")
+    chosen: dict[str, Any] = {"splits": (part.lower(),), "rules": rules, "rounds": 25, "seeds": 1}
+    return tuple(Play.of("market_comparison", preset="paper", data=data, **chosen, seed=seed) for seed in (1, 2, 3))
+
+
 def _longer(data: str, part: str) -> tuple[Play, ...]:
     """The market and training alone on CIFAR-10 with the paper's local steps, for half of its rounds."""
     if data != "cifar10":  # on Fashion-MNIST accuracies are comparable after a few short rounds
@@ -65,9 +88,14 @@ def _longer(data: str, part: str) -> tuple[Play, ...]:
     return (Play.of("market_comparison", preset="paper", data=data, **chosen),)
 
 
+def _length(owners: int) -> Length:
+    """Of the recorded runs: 50 local steps of 200."""
+    return Length(50, (owners, owners), steps=(50, 200))
+
+
 def _recorded(what: str, command: str, note: str = _SHORT, rounds: int = 50) -> Evidence:
     """What a run at the size that decides can say: trade has settled, so that it stands for so many rounds."""
-    return Evidence(what, "decide", command, note, decisive=True, rounds=rounds)
+    return Evidence(what, "decide", command, note, decisive=True, rounds=rounds, needs=_MORE_ROUNDS)
 
 
 def _row(
@@ -78,8 +106,15 @@ def _row(
     recorded: tuple[Play, Evidence],
     judge: Callable[..., Finding],
     beside: tuple[Play, ...] = (),
+    *,
+    length: Length,
+    planned: tuple[Play, ...] = (),
+    decide: Callable[..., Finding] | None = None,
 ) -> None:
-    """A row with a quick run and one that decides, judged alike; the judge reads `beside` with the latter."""
+    """A row with a quick run and one that decides, judged alike unless `decide` is given.
+
+    That reads also what was run `beside` it and what was `planned`.
+    """
     (play, small), (full, large) = quick, recorded
     trained(
         id,
@@ -89,7 +124,9 @@ def _row(
         partial(judge, evidence=small),
         small.command,
         decisive=(full, *beside),
-        decide=partial(judge, evidence=large),
+        planned=planned,
+        decide=partial(decide or judge, evidence=large),
+        length=length,
     )
 
 
@@ -107,6 +144,9 @@ def _figure_2() -> None:
                 (_one_split(data, part), _recorded(_NAMES[data], command)),
                 partial(at_length, part=part, owners=owners),
                 _longer(data, part),
+                length=_length(owners),
+                planned=_planned(data, part),
+                decide=partial(at_half if data == "cifar10" else at_length, part=part, owners=owners),
             )
 
 
@@ -126,6 +166,7 @@ def _figure_3() -> None:
             (_QUICK[data], small),
             (full, _recorded(name, command)),
             partial(_rational, part=part),
+            length=_length(_PARTS[part]),
         )
 
 
@@ -139,16 +180,34 @@ def _figure_4() -> None:
     names = {"shuffle": "shuffle", "sign_flip": "sign-flip", "constant": "same-value", "gaussian": "Gaussian"}
     command = paper("market_attacks", data="cifar10")
     small = Evidence(f"{_DIGITS}, 9 owners in 3 groups", "confirm", command)
+    earlier = (_deciding("market_attacks"), _deciding("market_attacks", rules=("iPFL", "pFedGraph"), seeds=10))
     for place, (attack, name) in enumerate(names.items()):
-        _row(
+        fresh, plan, note = _fresh(attack)
+        trained(
             f"P{22 + place}",
             f"Fig. 4: {name} attack",
             "only under iPFL benign accuracy is kept and the attacker's utility falls",
-            (Play.of("market_attacks", seeds=_SEEDS), small),
-            (_deciding("market_attacks"), _recorded("CIFAR-10 Cluster, 9 owners", command)),
-            partial(attacked, attack=attack),
-            (_deciding("market_attacks", rules=("iPFL", "pFedGraph"), seeds=10),),  # the two that are hard to tell
+            (Play.of("market_attacks", seeds=_SEEDS),),
+            partial(attacked, evidence=small, attack=attack),
+            command,
+            decisive=earlier,
+            planned=fresh,
+            decide=partial(attacked_anew, evidence=_recorded("CIFAR-10 Cluster, 9 owners", command, note), plan=plan),
+            length=_length(9),
         )
+
+
+def _fresh(attack: str) -> tuple[tuple[Play, ...], Plan, str]:
+    """The planned runs of an attack, how they decide, and how long they are."""
+    if attack in ("shuffle", "sign_flip"):
+        chosen: dict[str, Any] = {"attacks": ("sign_flip", "shuffle")}
+        long: dict[str, Any] = {"rounds": 24, "seeds": 10, "seed": 10}
+        pair = tuple(_deciding("market_attacks", **chosen, rules=(rule,), **long) for rule in ("iPFL", "pFedGraph"))
+        return pair, Plan(attack, 10, _BY_CONSTRUCTION), _LONG
+    first = _deciding("market_attacks", attacks=("gaussian", "constant"), rules=("iPFL",), seeds=21, seed=10)
+    chosen = {"attacks": ("constant",), "rules": ("iPFL",), "seeds": 36}
+    later = (_deciding("market_attacks", **chosen, seed=seed) for seed in (31, 67)) if attack == "constant" else ()
+    return (first, *later), Plan(attack, 11, _SEEN), _SHORT
 
 
 def _table_2() -> None:
@@ -161,13 +220,19 @@ def _table_2() -> None:
     command = paper("market_liars", data="cifar10")
     small = Evidence(f"{_DIGITS}, NIID, 10 owners", "confirm", command)
     for id, lie, name, factors, printed in cases:
-        _row(
+        trained(
             id,
             f"Table 2: lying about {name}",
             f"{honest}; {printed}",
-            (play, small),
-            (_deciding("market_liars", seeds=2), _recorded("CIFAR-10 NIID, 10 owners", command)),
-            partial(lying, lie=lie, factors=factors),
+            (play,),
+            partial(lying, evidence=small, lie=lie, factors=factors),
+            command,
+            decisive=(_deciding("market_liars", seeds=2),),
+            planned=(_deciding("market_liars", rounds=24, seeds=3, seed=2),),
+            length=_length(10),
+            decide=partial(
+                lying_anew, evidence=_recorded("CIFAR-10 NIID, 10 owners", command, _LONG), lie=lie, factors=factors
+            ),
         )
 
 
@@ -182,8 +247,13 @@ def _figure_5() -> None:
     open_one = (quick[0], replace(quick[1], can="nothing", note=earlier))
     isolated = "buyers pay, sellers earn, attacker isolated"
     better = "buyers and traders get better models than alone"
-    _row("P28a", f"{_ROLES} roles and isolation of the attacker", isolated, quick, recorded, inclusive)
-    _row("P28b", f"{_ROLES} accuracies", better, open_one, recorded, improved)
+    length = Length(20, (12, 12), steps=(100, 500))
+    chosen: dict[str, Any] = {"preset": "paper", "data": "cifar10", "attack": "gaussian", "seeds": 1}
+    planned = tuple(Play.of("inclusive_market", **chosen, seed=seed) for seed in (3, 4, 5))
+    claim = f"{_ROLES} roles and isolation of the attacker"
+    _row("P28a", claim, isolated, quick, recorded, inclusive, length=length)
+    claim = f"{_ROLES} accuracies"
+    _row("P28b", claim, better, open_one, recorded, improved, length=length, planned=planned, decide=at_full)
 
 
 def _natural() -> None:
@@ -198,16 +268,30 @@ def _natural() -> None:
         (natural, Evidence("FEMNIST digits", "nothing", writers)),
         (
             _deciding("market_comparison", "femnist_digits", splits=("natural",), owners=12, seeds=2),
-            replace(_recorded("FEMNIST digits", writers, f"{stand_in}; {_WRITERS}"), can="confirm"),
+            replace(_recorded("FEMNIST digits", writers, f"{stand_in}; {_WRITERS}"), can="confirm", needs=_LETTERS),
         ),
         partial(best_of_all, part="Natural", owners=12),
+        length=Length(50, (12, 20)),
     )
     pacs, plays = _given("pacs", "PACS", 8, "pictures of 32 pixels"), _given("shakespeare", "Shakespeare", 10)
     figure_2 = "Fig. 2, {}: utility and accuracy"
-    _row("P14", figure_2.format("PACS"), _HIGHEST, *pacs, partial(best_of_all, part="Natural", owners=8))
-    _row("P16", figure_2.format("Shakespeare"), _HIGHEST, *plays, partial(best_of_all, part="Natural", owners=10))
+    best = partial(best_of_all, part="Natural")
+    eight, ten = (Length(50, (owners, owners), steps=(20, 200)) for owners in (8, 10))
+    _row("P14", figure_2.format("PACS"), _HIGHEST, *pacs, partial(best, owners=8), length=eight)
+    _row("P16", figure_2.format("Shakespeare"), _HIGHEST, *plays, partial(best, owners=10), length=ten)
     positive = "positive for every client"
-    _row("P20", "Fig. 3: utility distributions on PACS", positive, *pacs, partial(_rational, part="Natural"))
+    any_models = "not about accuracies: P01 proves it for any models, and P19 and P21 have the same criterion"
+    (quick, small), (full, large) = pacs
+    proven = replace(large, can="confirm", note=f"{any_models}; {large.note}")
+    _row(
+        "P20",
+        "Fig. 3: utility distributions on PACS",
+        positive,
+        (quick, small),
+        (full, proven),
+        partial(_rational, part="Natural"),
+        length=eight,
+    )
 
 
 def _given(data: str, name: str, owners: int, note: str = "") -> tuple[tuple[Play, Evidence], tuple[Play, Evidence]]:
@@ -233,6 +317,7 @@ def _table_1() -> None:
             "finance",
             "FIQA, TFNS, NWGI: Local 84.02, 80.58, 43.17; FedAvg 78.19, 81.25, 52.25; iPFL 85.47, 83.38, 56.25",
             "5 rounds of 20 steps",
+            ((6, 6), (20, 10)),
         ),
         (
             "P18b",
@@ -240,9 +325,10 @@ def _table_1() -> None:
             "finance and code",
             "NWGI, code: Local 50.61, 13.54; FedAvg 49.94, 15.00; iPFL 53.11, 15.85",
             "half the examples, 5 rounds of 10 steps and the likelihood of the first 24 tokens of held-out code",
+            ((8, 8), (10, 10)),
         ),
     )
-    for id, sets, name, published, less in cases:
+    for id, sets, name, published, less, (owners, steps) in cases:
         command = paper("language_market", sets=sets)
         instead = "50 rounds of 10" if sets == "finance" else "all examples, 50 rounds and a pass rate"
         small = (
@@ -258,6 +344,7 @@ def _table_1() -> None:
             command,
             decisive=(Play.of("language_market", preset="decisive", sets=sets, seeds=2),),
             decide=partial(languages, evidence=Evidence("SmolLM2-135M", "confirm", command, small, decisive=True)),
+            length=Length(50, owners, steps=steps),
         )
 
 

@@ -2,12 +2,13 @@
 
     fedabm record welfare_by_subsidy --set preset=decisive --set data=cifar10
 
-writes `analysis/recorded/welfare_by_subsidy-decisive-cifar10/` (see `records`).  A record names the commit that made
+writes `analysis/recorded/welfare_by_subsidy-decisive-cifar10/` (see `records`; with `--seed 10` the name ends in
+-from10, so that parts of a long study are records of their own).  A record names the commit that made
 it, so that uncommitted changes are refused, and so is data=auto, which may be another set tomorrow.  When the run is
-done it is replayed in short (two steps of one seed, or as `short` says), and the record is kept only if the replay
-gives its first rounds.  Rounds are those of the study's frames; a scenario without frames may keep a table named
-"rounds" with the columns label, seed, step and numbers.  A recording that was killed goes on by the same command, on
-the same commit.
+done it is replayed in short (two steps of one seed, or as `short` says), and it becomes a record, by its manifest, only
+if the replay gives its first rounds; until then all that was saved on the way stays.  Rounds are those of the study's
+frames; a scenario without frames may keep a table named "rounds" with the columns label, seed, step and numbers.  A
+recording that was killed goes on by the same command, on the same commit.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from fedabm.common.errors import InputError
-from fedabm.common.files import write
+from fedabm.common.errors import FedabmError, InputError
+from fedabm.common.files import clear_drafts, new_folder, write
 from fedabm.papers.ledger.records import MANIFEST, ROUNDS, Record, home
 from fedabm.papers.ledger.replays import replay, rounds_of
 from fedabm.results.frames import versions
@@ -57,18 +58,16 @@ def make_record(
     parameters = script.parameters(settings)
     if "auto" in parameters.values():
         raise InputError(f"a record names its data, got auto; add --set data=... to the settings of {scenario}")
-    place = (folder or home()) / "-".join([script.name, *(text.split("=", 1)[1] for text in settings)])
+    place = (folder or home()) / _name(script.name, settings, seed)
+    command = _command("record", script.name, settings, seed)
+    at_work = f"{command} (commit {commit[:7]})"
+    if resume.tidied(place, at_work):  # killed when all was there
+        return Record(place)
     begun_before = resume.left(place) is not None
-    if place.exists() and not begun_before:
+    if place.exists() and not begun_before and not resume.is_begun(place):
         raise InputError(f"{place} is there already; remove it if it is to be made anew")
     study = Study(script.name, seed, None, quiet=quiet)
     remembers = study.scratch is not None
-    command = _command("record", script.name, settings, seed)
-    with resume.unfinished(place, f"{command} (commit {commit[:7]})", study, _SAVE_EVERY):
-        begun = time.perf_counter()
-        script.run(study, **parameters)
-        seconds = time.perf_counter() - begun
-    study.close()
     given = [*short, *(["seeds=1"] if "seeds" in parameters and not _sets("seeds", short) else [])]
     manifest: dict[str, Any] = {
         "scenario": script.name,
@@ -76,7 +75,7 @@ def make_record(
         "seed": seed,
         "command": command,
         "commit": commit,
-        "seconds": round(seconds, 1),
+        "seconds": 0.0,
         "machine": _machine(),
         "versions": {**versions(), "torch": version("torch")},
         "short": {"settings": given, "steps": steps},
@@ -85,28 +84,48 @@ def make_record(
         manifest["remembered"] = _REMEMBERED
     if begun_before:
         manifest["went_on"] = _WENT_ON
-    _write(place, study, manifest)
-    found = Record(place)
-    try:
-        manifest["short"] |= {"seconds": round(replay(found, 1e-6, exact=True).seconds, 1)}
-    except BaseException as error:
-        study.note(f"Not kept as a record: {error}. Its tables stay in {place}, without a manifest.")
-        (place / MANIFEST).unlink()
-        raise
-    write(place / MANIFEST, _text(manifest))
+    with new_folder(place), resume.unfinished(place, at_work, study, _SAVE_EVERY) as running:
+        begun = time.perf_counter()
+        script.run(study, **parameters)
+        manifest["seconds"] = round(time.perf_counter() - begun, 1)
+        study.close()
+        trouble = _keep(place, running / place.name, study, manifest)
+    if trouble is not None:
+        study.note(f"Not kept as a record: {trouble}. Its tables stay in {place}, without a manifest.")
+        raise trouble
     return Record(place)
 
 
-def _write(place: Path, study: Study, manifest: dict[str, Any]) -> None:
-    """Tables and rounds first, the manifest last: a folder with a manifest is complete."""
-    place.mkdir(parents=True, exist_ok=True)
-    for name, table in {**study.tables, ROUNDS: rounds_of(study)}.items():
-        write(place / f"{name}.csv", table.to_csv(index=False, float_format=_DIGITS))
+def _keep(place: Path, draft: Path, study: Study, manifest: dict[str, Any]) -> FedabmError | None:
+    """Replay what was found and put it in place, the manifest last; without one, and with the reason, if that fails."""
+    tables = {**study.tables, ROUNDS: rounds_of(study)}
+    _write(draft, tables)
+    write(draft / MANIFEST, _text(manifest))
+    try:
+        manifest["short"] |= {"seconds": round(replay(Record(draft), 1e-6, exact=True).seconds, 1)}
+    except FedabmError as error:
+        _write(place, tables)
+        return error
+    _write(place, tables)
     write(place / MANIFEST, _text(manifest))
+    return None
+
+
+def _write(place: Path, tables: dict[str, Any]) -> None:
+    place.mkdir(parents=True, exist_ok=True)
+    clear_drafts(place)
+    for name, table in tables.items():
+        write(place / f"{name}.csv", table.to_csv(index=False, float_format=_DIGITS))
 
 
 def _text(manifest: dict[str, Any]) -> str:
     return json.dumps(manifest, indent=2) + "\n"
+
+
+def _name(scenario: str, settings: Sequence[str], seed: int) -> str:
+    """The folder of a record: scenario, what was set, and the first seed if it is not 0."""
+    words = [scenario, *(text.split("=", 1)[1] for text in settings)]
+    return "-".join([*words, f"from{seed}"] if seed else words)
 
 
 def _command(word: str, name: str, settings: Sequence[str], seed: int) -> str:

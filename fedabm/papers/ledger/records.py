@@ -12,7 +12,6 @@ of them are recorded, its verdict is computed from their tables, without trainin
 from __future__ import annotations
 
 import importlib.util
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +21,7 @@ from typing import Any
 import pandas as pd
 
 from fedabm.common.errors import InputError
+from fedabm.common.files import read_json
 from fedabm.papers.ledger.rows import Play
 
 __all__ = ["MANIFEST", "ROUNDS", "Record", "home", "record_of", "records", "records_of"]
@@ -48,7 +48,7 @@ class Record:
     def manifest(self) -> dict[str, Any]:
         """What made it."""
         try:
-            return json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
+            return read_json(self.folder / MANIFEST)
         except (OSError, ValueError) as error:
             raise InputError(
                 f"cannot read the record {self.folder}: {error}; make it anew with fedabm record"
@@ -91,7 +91,8 @@ class Record:
 
     def answers(self, play: Play) -> bool:
         """Whether this is a run of that play."""
-        return self.manifest["scenario"] == play.scenario and self.settings == play.settings
+        known = self.manifest
+        return (known["scenario"], self.settings, known["seed"]) == (play.scenario, play.settings, play.seed)
 
 
 def records(folder: Path | None = None) -> list[Record]:

@@ -11,12 +11,14 @@ from rich.table import Table
 
 import fedabm
 from fedabm.papers.ledger.rows import PAPERS, VERDICTS, Budget, Paper, Result
+from fedabm.papers.ledger.standard import RULES
 
 __all__ = ["counts", "markdown", "show", "show_recorded"]
 
 _STYLES = {
     "reproduced": "green",
     "reproduced after correction": "cyan",
+    "reproduced in part": "blue",
     "not reproducible": "yellow",
     "undecided": "magenta",
     "not run here": "dim",
@@ -108,16 +110,22 @@ def markdown(results: list[Result], budget: Budget, kinds: Mapping[str, str]) ->
         "",
         *_RULES,
         "",
-        "| verdict | rows |",
-        "|---|---|",
-        *(f"| {verdict} | {number} |" for verdict, number in counts(results).items()),
-        f"| all | {len(results)} |",
+        *RULES,
+        "",
+        "| verdict | rows | which |",
+        "|---|---|---|",
+        *(f"| {verdict} | {number} | {_which(results, verdict)} |" for verdict, number in counts(results).items()),
+        f"| all | {len(results)} | |",
     ]
     for paper, rows in _by_paper(results):
         lines += ["", f"## {paper.title}", ""]
         lines += ["| id | claim | published | ours | verdict | reason | shown by | budget |", "|---" * 8 + "|"]
         lines += [f"{_line(one)} {_NEEDS[kinds[one.id]]} |" for one in rows]
     return "\n".join(lines) + "\n"
+
+
+def _which(results: list[Result], verdict: str) -> str:
+    return ", ".join(one.id for one in results if one.verdict == verdict)
 
 
 def _line(one: Result) -> str:

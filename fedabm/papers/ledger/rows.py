@@ -5,6 +5,8 @@ statement as printed holds, and, where the paper is wrong, whether the correct s
 
     reproduced                     the statement holds as printed
     reproduced after correction    it does not, but a corrected form of it does
+    reproduced in part             some parts of it hold; about the others it is refuted, or what was run says nothing
+                                   about them or about this stage only, see `standard`; the row says which
     not reproducible               it does not, and what holds instead is a different statement
     undecided                      it was run at the size `decisive`, and what it turns on is within the spread over
                                    seeds or out of that size's reach; the row says what would decide it
@@ -21,7 +23,13 @@ from typing import Any, Literal, get_args
 from fedabm.common.errors import InputError, nearest
 
 Verdict = Literal[
-    "reproduced", "reproduced after correction", "not reproducible", "undecided", "not run here", "FAILED"
+    "reproduced",
+    "reproduced after correction",
+    "reproduced in part",
+    "not reproducible",
+    "undecided",
+    "not run here",
+    "FAILED",
 ]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -61,17 +69,19 @@ class Budget:
 
 @dataclass(frozen=True)
 class Play:
-    """A scenario with its parameters, and the data sets whose files it needs."""
+    """A scenario with its parameters, the data sets whose files it needs, and the first of its seeds."""
 
     scenario: str
     parameters: tuple[tuple[str, Any], ...] = ()
     data: tuple[str, ...] = ()
+    seed: int = 0
 
     @classmethod
-    def of(cls, scenario: str, needs: tuple[str, ...] = (), **parameters: Any) -> Play:
+    def of(cls, scenario: str, needs: tuple[str, ...] = (), seed: int = 0, **parameters: Any) -> Play:
         """With the parameters by name; what `data` names is needed, too."""
         named = parameters.get("data", "auto")
-        return cls(scenario, tuple(parameters.items()), needs if named in ("auto", "all") else (named, *needs))
+        needed = needs if named in ("auto", "all") else (named, *needs)
+        return cls(scenario, tuple(parameters.items()), needed, seed)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -82,14 +92,16 @@ class Play:
     def command(self) -> str:
         """How to play it from the command line."""
         shown = (f" --set {name}={text}" for name, text in self.settings.items())
-        return f"fedabm run {self.scenario}{''.join(shown)}"
+        return f"fedabm run {self.scenario}{''.join(shown)}" + (f" --seed {self.seed}" if self.seed else "")
 
 
 def _text(value: Any) -> str:
     """A parameter as `--set` takes it."""
-    return (
-        ",".join(map(_text, value)) if isinstance(value, tuple) else value if isinstance(value, str) else f"{value:g}"
-    )
+    if isinstance(value, tuple):
+        return ",".join(map(_text, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 @dataclass(frozen=True)
@@ -135,7 +147,9 @@ class Row:
     """One artefact of a paper: its id, what is claimed, what is printed, and the function that checks it.
 
     `kind` is "c" (closed form), "t" (needs training) or "c,t"; `preset` is the command that shows it at work; `plays`
-    are the scenarios that its check trains, and `decisive` those that decide it, trained or recorded.
+    are the scenarios that its check trains, `decisive` those that decide it, trained or recorded, and `planned` runs
+    whose number was fixed before they were looked at and which decide once all of them are recorded; `judged_by` names
+    the function that reads these, if it is not the check.
     """
 
     id: str
@@ -146,6 +160,8 @@ class Row:
     check: Callable[[Budget], Finding]
     plays: tuple[Play, ...] = ()
     decisive: tuple[Play, ...] = ()
+    planned: tuple[Play, ...] = ()
+    judged_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -191,13 +207,15 @@ def row(
     kind: str = "c",
     plays: tuple[Play, ...] = (),
     decisive: tuple[Play, ...] = (),
+    planned: tuple[Play, ...] = (),
+    judged_by: str = "",
 ) -> Callable[[Callable[[Budget], Finding]], Callable[[Budget], Finding]]:
     """Register the function below as the check of row `id`."""
 
     def register(check: Callable[[Budget], Finding]) -> Callable[[Budget], Finding]:
         if id in _ROWS:
             raise InputError(f"row {id} is registered twice, got {claim!r}; give each row its own id")
-        _ROWS[id] = Row(id, kind, claim, published, preset, check, plays, decisive)
+        _ROWS[id] = Row(id, kind, claim, published, preset, check, plays, decisive, planned, judged_by)
         return check
 
     return register

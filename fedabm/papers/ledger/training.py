@@ -32,8 +32,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from fedabm.papers.ledger.records import Record, records_of
+from fedabm.papers.ledger.explain import function_name
+from fedabm.papers.ledger.records import Record, record_of, records_of
 from fedabm.papers.ledger.rows import Budget, Finding, Play, Row, not_run, row
+from fedabm.papers.ledger.standard import Length, Tables
 from fedabm.papers.ledger.trials import play
 
 __all__ = [
@@ -49,9 +51,9 @@ __all__ = [
     "tables",
     "too_small",
     "trained",
+    "waiting",
 ]
 
-Tables = dict[str, pd.DataFrame]
 Judge = Callable[..., Finding]
 
 #: what is being played by other processes
@@ -97,38 +99,71 @@ def trained(
     command: str,
     *,
     decisive: tuple[Play, ...] = (),
+    planned: tuple[Play, ...] = (),
     decide: Judge | None = None,
+    length: Length | None = None,
 ) -> None:
     """Register a row whose verdict `judge` reads from the tables of these plays; `command` is the paper's size.
 
-    `decide` (default: `judge`) reads those of the `decisive` plays: recorded ones, or trained with `--budget decisive`.
+    `decide` (default: `judge`) reads those of the `decisive` plays: recorded ones, or trained with `--budget decisive`;
+    then those `planned` plays that are recorded.  Until all of them are, the row is undecided.  `length` says how long
+    that is beside the paper's.
     """
     shown = (decisive if records_of(decisive) else plays) or decisive
 
     def check(budget: Budget) -> Finding:
         known = [] if budget.decisive else records_of(decisive)
         if known:
-            return from_record((decide or judge)(*(one.tables for one in known)), known)
+            fresh = [one for one in map(record_of, planned) if one is not None]
+            runs = (*known, *fresh)
+            found = waiting((decide or judge)(*(one.tables for one in runs)), planned, len(fresh))
+            return from_record(_with_length(found, length, runs), runs)
         if not budget.trains:
             return not_run(f"needs training, which was left out; run it with: {command}")
-        chosen = decisive if budget.decisive and decisive else plays
+        anew = (*decisive, *planned) if budget.decisive else ()
+        chosen = anew or plays
         absent = missing(chosen)
         if absent:
             where = "`fedabm data list` says what to put where (FEDABM_DATA sets the folder)"
             return not_run(f"needs training on {', '.join(absent)}, not here: {where}, then: {command}")
-        if chosen is decisive:
+        if anew:
             return (decide or judge)(*(tables(one) for one in chosen))
         return _with_need(judge(*(tables(one) for one in chosen)), decisive)
 
     preset = shown[0].command if shown else command
-    row(id, claim, published=published, preset=preset, kind="t", plays=plays, decisive=decisive)(check)
+    runs = {"plays": plays, "decisive": decisive, "planned": planned}
+    judged_by = function_name(decide or judge)
+    row(id, claim, published=published, preset=preset, kind="t", judged_by=judged_by, **runs)(check)
+
+
+def _with_length(finding: Finding, length: Length | None, runs: Iterable[Record]) -> Finding:
+    """The same, saying how long its runs are beside the paper's."""
+    if length is None:
+        return finding
+    words = length.words([(one.tables, one.size == "paper") for one in runs])
+    return replace(finding, reason="; ".join(filter(None, (finding.reason, words))))
+
+
+def waiting(finding: Finding, planned: tuple[Play, ...], there: int) -> Finding:
+    """A finding while `there` of the planned runs are recorded: a part of them decides nothing, whatever it says."""
+    if there == len(planned):
+        return finding
+    absent = ", ".join(_record_command(one) for one in planned if record_of(one) is None)
+    if there:
+        so_far = f"{there} of {len(planned)} planned runs are there; so far: {finding.verdict}"
+        return Finding(finding.ours, "undecided", f"{so_far}; {finding.reason}; what would decide: {absent}")
+    return replace(finding, reason=f"{finding.reason}; planned: {absent}")
+
+
+def _record_command(one: Play) -> str:
+    return one.command.replace("fedabm run", "fedabm record", 1)
 
 
 def _with_need(finding: Finding, decisive: tuple[Play, ...]) -> Finding:
     """What such a row needs besides a GPU: a processor and an hour or two, if a decisive size is defined."""
     if finding.verdict != "not run here" or not decisive:
         return finding
-    commands = ", ".join(one.command.replace("fedabm run", "fedabm record", 1) for one in decisive)
+    commands = ", ".join(map(_record_command, decisive))
     return replace(finding, reason=f"{finding.reason}; or an hour or two of one core: {commands}")
 
 
@@ -141,7 +176,7 @@ def needed(one: Row, budget: Budget) -> tuple[Play, ...]:
     """What must be trained for a row: nothing if what decides is recorded or its data are not there."""
     if not budget.trains or (not budget.decisive and records_of(one.decisive)):
         return ()
-    chosen = one.decisive if budget.decisive and one.decisive else one.plays
+    chosen = ((*one.decisive, *one.planned) if budget.decisive else ()) or one.plays
     return () if missing(chosen) else chosen
 
 
@@ -161,7 +196,7 @@ def tables(one: Play) -> Tables:
 
 
 def _played(one: Play) -> Tables:
-    return play(one.scenario, **dict(one.parameters))
+    return play(one.scenario, one.seed, **dict(one.parameters))
 
 
 @contextmanager

@@ -90,9 +90,16 @@ def numbers(values: Any, digits: int = 6) -> str:
 
     >>> numbers([0.5, 2.0])
     '(0.5, 2)'
+    >>> numbers(100.0, 0)
+    '(100)'
     """
-    shown = (f"{value:.{digits}f}".rstrip("0").rstrip(".") for value in np.atleast_1d(values))
+    shown = (_shortest(f"{value:.{digits}f}") for value in np.atleast_1d(values))
     return f"({', '.join('0' if text in ('-0', '') else text for text in shown)})"
+
+
+def _shortest(text: str) -> str:
+    """A number without zeros at the end of its decimals."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def agree(values: Any, expected: Any, digits: int) -> bool:

@@ -23,7 +23,7 @@ from fedabm.mechanisms import CostSharing, NoPayments
 from fedabm.mechanisms.cost_sharing import optimal_rate
 from fedabm.papers.ledger.rows import Budget, Finding, corrected, holds, row
 from fedabm.papers.ledger.trials import agree, close, convex, numbers, play, trials
-from fedabm.papers.murhekar2023.ring import ring
+from fedabm.papers.murhekar2023.rings import ring
 from fedabm.papers.murhekar2025.coupled import draw
 from fedabm.solving.dynamics import curvature, direction, iteration_bound, projected_gradient, step_size
 from fedabm.solving.equilibrium import solve
@@ -107,7 +107,7 @@ def _utilities(s: Array, costs: Array, budgets: Array, weights: Array) -> Array:
     return np.maximum(CostSharing().budget_left(told, budgets), 0.0) ** (1 - weights) * np.sum(np.abs(s)) ** weights
 
 
-def _instance(rng: np.random.Generator, equal: bool) -> tuple[Array, Array, Array, Array]:
+def positive_equilibrium(rng: np.random.Generator, *, equal: bool) -> tuple[Array, Array, Array, Array]:
     """A positive equilibrium of M_beta*: budgets follow from (1-w)(1-beta) c / b = w / S at random contributions."""
     n = int(rng.integers(2, 5))
     s, weights = rng.uniform(0.5, 5.0, n), rng.uniform(0.2, 0.8, n)
@@ -134,7 +134,7 @@ def theorem_4_1(budget: Budget) -> Finding:
     powers = (1.0, 0.3, -2.0)
 
     def missed(rng: np.random.Generator, *, equal: bool) -> float:
-        return _gain(*_instance(rng, equal), p=powers[int(rng.integers(3))])
+        return _gain(*positive_equilibrium(rng, equal=equal), p=powers[int(rng.integers(3))])
 
     equal = trials(budget, lambda rng: missed(rng, equal=True), 1e-7, share=0.25)
     unequal = trials(budget, lambda rng: missed(rng, equal=False), 1e-7, share=0.25)
@@ -256,7 +256,7 @@ def lemma_2(budget: Budget) -> Finding:
     """Midpoints of segments between feasible profiles: budgets left are linear, p-means of utilities concave."""
 
     def violation(rng: np.random.Generator) -> float:
-        s, *game = _instance(rng, equal=False)
+        s, *game = positive_equilibrium(rng, equal=False)
         p = (1.0, 0.5, 0.0, -3.0)[int(rng.integers(4))]
         ends = [s * rng.uniform(0.8, 1.2, len(s)) for _ in range(2)]
         first, second, middle = (p_mean_welfare(_utilities(x, *game), p) for x in (*ends, 0.5 * (ends[0] + ends[1])))

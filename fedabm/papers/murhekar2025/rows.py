@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedabm.common.errors import InputError
+from fedabm.common.errors import FedabmError
 from fedabm.games.accuracy import Accuracy, GroupWeighted, PowerLaw, RandomCoverage
 from fedabm.games.costs import Affine, Linear
 from fedabm.mechanisms import CostSharing, NoPayments, ShapleyShare, ValueShaping
@@ -146,7 +146,7 @@ def _single(active: int) -> bool:
     """Whether Theorem 4.4 has a step size for so few owners at a time."""
     try:
         return step_size(0.5, 1.0, 3, active) > 0
-    except InputError:
+    except FedabmError:
         return False
 
 

@@ -1,0 +1,96 @@
+"""iPFL 2025, Figures 2 and 5 by longer runs that were planned before they were looked at.
+
+Each record is one seed; `analysis/recorded/PLAN.md` has the rules, written before any of them was run.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from fedabm.papers.ipfl2025.evidence import COMPARABLE, SETTLED, Evidence, trade_moved, utilities
+from fedabm.papers.ipfl2025.judges import at_length, improved
+from fedabm.papers.ledger.rows import Finding
+from fedabm.papers.ledger.standard import Course, Part, Proof, joined
+from fedabm.papers.ledger.training import Tables
+from fedabm.papers.presets import more_seeds, spread
+
+__all__ = ["at_full", "at_half"]
+
+_MORE_ROUNDS = "more rounds, up to the paper's"
+
+
+def at_half(found: Tables, longer: Tables, *fresh: Tables, evidence: Evidence, part: str, owners: int) -> Finding:
+    """Figure 2 with the paper's local steps for half of its rounds, by fresh seeds; earlier records stand beside it."""
+    before = at_length(found, longer, evidence=evidence, part=part, owners=owners)
+    if not fresh:
+        return before
+    rounds = pd.concat([one["rounds"] for one in fresh])
+    utility = utilities(rounds, evidence.rounds) / owners
+    accuracy = rounds[rounds["step"] == rounds["step"].max()].pivot(index="seed", columns="label", values="accuracy")
+    shown = ", ".join(
+        f"{label} {utility[label].mean():.4g} ({100 * accuracy[label].mean():.2f} %)" for label in utility.columns
+    )
+    seeds, many = f"fresh seeds {rounds['seed'].min()} to {rounds['seed'].max()}", int(rounds["step"].max())
+    ours = f"{evidence.what}, {part}, {owners} owners, {seeds}, {many} rounds: utility (accuracy) {shown}"
+    parts = (_richest(rounds, utility), _comparable(rounds, accuracy))
+    return joined(f"{ours}; earlier: {before.ours}", parts, "planned beforehand", every=True)
+
+
+def _richest(rounds: pd.DataFrame, utility: pd.DataFrame) -> Part:
+    """Highest utility in every seed, if trade has settled for the market and its best rival.
+
+    It must be so in the rounds that were run as well as in all that they stand for.
+    """
+    others = utility.drop(columns="iPFL")
+    lead, run = _lead(utility), _lead(utilities(rounds, None))
+    gap, width = spread(lead.to_numpy())
+    moved = trade_moved(rounds, "iPFL", str(others.mean().idxmax()))
+    why = f"highest in {int((lead > 0).sum())} of {len(lead)} seeds, by {gap:+.4g} +- {width:.2g}; moved by {moved:.0%}"
+    if moved > SETTLED:
+        return Part("highest utility", "undecided", f"{why} over the last quarter", _MORE_ROUNDS)
+    if not ((lead > 0) == (run > 0)).all():
+        return Part("highest utility", "undecided", f"{why}; not in the rounds that were run", _MORE_ROUNDS)
+    if 0 < (lead > 0).sum() < len(lead):
+        return Part("highest utility", "undecided", why, more_seeds(gap, width, len(lead)))
+    return Part("highest utility", "reproduced" if gap > 0 else "not reproducible", why)
+
+
+def _lead(utility: pd.DataFrame) -> pd.Series:
+    """By how much the market's utility exceeds that of the best other, by seed."""
+    return utility["iPFL"] - utility.drop(columns="iPFL").max(axis=1)
+
+
+def _comparable(rounds: pd.DataFrame, accuracy: pd.DataFrame) -> Part:
+    """Within a point of the best other on average; refuted beyond its interval, if the distance has not shrunk."""
+    best = str(accuracy.drop(columns="iPFL").mean().idxmax())
+    wide = rounds.pivot(index=["label", "seed"], columns="step", values="accuracy")
+    course = Course(100 * (wide.loc["iPFL"] - wide.loc[best]) + COMPARABLE)
+    (room, width), name = course.end, "accuracy comparable or better"
+    why = f"{room - COMPARABLE:+.2f} +- {width:.2g} points against {best}, with {COMPARABLE:g} to spare: {course.words}"
+    proof: Proof = "reproduced" if room >= 0 else "not reproducible"
+    if room < 0 and not -room > width:
+        return Part(name, "undecided", why, more_seeds(room, width, len(course.by_round)))
+    if room < 0 and course.closer:
+        return Part(name, "undecided", f"{why}; the distance has shrunk", _MORE_ROUNDS)
+    return Part(name, proof, why)
+
+
+def at_full(found: Tables, *fresh: Tables, evidence: Evidence) -> Finding:
+    """Figure 5 at the paper's length: buyers and traders better than alone, each beyond its interval over seeds."""
+    before = improved(found, evidence)
+    if not fresh:
+        return before
+    points = pd.DataFrame([one["summary"].set_index("role")["points"] for one in fresh])
+    parts = [_better(role, points[role].to_numpy()) for role in ("buyer", "trader")]
+    told = ", ".join(f"{role} {points[role].mean():+.3g}" for role in ("buyer", "trader", "seller"))
+    ours = f"{evidence.what}, 12 owners, {len(points)} fresh seeds at the paper's length: points above alone: {told}"
+    return joined(f"{ours}; earlier, shorter: {before.ours}", parts, "planned beforehand", every=True)
+
+
+def _better(role: str, points: np.ndarray) -> Part:
+    gap, width = spread(points)
+    why = f"{gap:+.3g} +- {width:.2g} points"
+    if not abs(gap) > width:
+        return Part(f"{role}s", "undecided", why, more_seeds(gap, width, len(points)))
+    return Part(f"{role}s", "reproduced" if gap > 0 else "not reproducible", why)
