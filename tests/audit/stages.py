@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedabm import Game
-from fedabm.audit.stage import Stage
+from fedabm.auditing.stage import Stage
 from fedabm.games.accuracy import Accuracy, PowerLaw
 from fedabm.games.curves import Line
 from fedabm.games.offers import Offers, full_access

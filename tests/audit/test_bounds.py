@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fedabm.audit.deviations import Lies, Limits
-from fedabm.audit.evaluate import reads, utilities
-from fedabm.audit.search import Effort, best_claim_alone, best_lie
-from fedabm.audit.stage import Stage
+from fedabm.auditing.deviations import LieLimits, Lies
+from fedabm.auditing.evaluate import reads, utilities
+from fedabm.auditing.search import Effort, best_claim_alone, best_lie
+from fedabm.auditing.stage import Stage
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, ShapleyShare
 from fedabm.solving.game import Game
@@ -35,7 +35,7 @@ def test_a_bound_that_is_too_small_is_noticed(monkeypatch):
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
 def test_the_best_lie_is_as_good_as_the_best_of_a_grid(rule):
     """Brute force over true contribution, claim, size and cost for few owners; found to a thousandth of the stake."""
-    limits = Limits()
+    limits = LieLimits()
     stage = three(rule)
     found = best_lie(stage, 2, limits, Effort(questions=400))
     given, claim = np.linspace(0.0, 12.0, 13), np.linspace(0.0, 24.0, 25)
@@ -56,7 +56,7 @@ def test_the_best_lie_is_as_good_as_the_best_of_a_grid(rule):
 def test_the_subsidy_pays_its_rate_for_every_unit_of_a_lie():
     """rate * (2 * capacity - contribution), by hand; and no more."""
     stage = Stage.of(Game(PowerLaw(), [0.1, 0.2], 10.0, ContributionSubsidy(0.05)))
-    found = best_lie(stage, 1, Limits(), Effort())
+    found = best_lie(stage, 1, LieLimits(), Effort())
     assert found.deviation.claim == pytest.approx(20.0)
     honest, given = stage.profile[1], found.deviation.contribution
     assert given == pytest.approx(0.0, abs=1e-9)
@@ -72,7 +72,7 @@ def test_without_payments_no_lie_pays_and_that_is_proven():
     for seed in range(5):
         stage = random_stage(np.random.default_rng(seed), "NoPayments")
         for owner in range(stage.owners):
-            found = best_lie(stage, owner, Limits(), Effort())
+            found = best_lie(stage, owner, LieLimits(), Effort())
             assert found.gain == 0
             bounds.append(found.bound)
     proven = [bound for bound in bounds if np.isfinite(bound)]
@@ -83,6 +83,6 @@ def test_without_payments_no_lie_pays_and_that_is_proven():
 def test_a_shapley_share_is_bounded_by_a_claim_without_end():
     """The larger the limit, the larger the gain, but never more than all accuracies together."""
     stage = three(ShapleyShare())
-    gains = [best_claim_alone(stage, 2, Limits(claim=most)) for most in (1.0, 2.0, 10.0)]
+    gains = [best_claim_alone(stage, 2, LieLimits(claim=most)) for most in (1.0, 2.0, 10.0)]
     assert gains[0].gain < gains[1].gain < gains[2].gain < 3.0
     assert all(one.certified for one in gains)

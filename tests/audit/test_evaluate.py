@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from fedabm import Federation
-from fedabm.audit.answers import after_answers, as_scenario
-from fedabm.audit.deviations import Lies, Limits
-from fedabm.audit.evaluate import on_curves, one_by_one, reads, utilities
-from fedabm.audit.search import best_lies
-from fedabm.audit.stage import Stage
+from fedabm.auditing.answers import after_answers, as_scenario
+from fedabm.auditing.deviations import LieLimits, Lies
+from fedabm.auditing.evaluate import on_curves, one_by_one, reads, utilities
+from fedabm.auditing.search import best_lies
+from fedabm.auditing.stage import Stage
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
 from fedabm.mechanisms import ContributionSubsidy, ModelMarket, NoPayments, ShapleyShare, ValueShaping
@@ -75,7 +75,7 @@ def test_a_market_is_judged_by_imports():
 
 def test_limits_enclose_the_truth():
     with pytest.raises(ValueError, match="must enclose 1"):
-        Limits(cost=(2.0, 4.0))
+        LieLimits(cost=(2.0, 4.0))
 
 
 def test_an_owner_that_is_alone_has_nobody_who_answers():

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from fedabm.audit.card import Thoroughness, audit
-from fedabm.audit.deviations import Lies, Limits
-from fedabm.audit.evaluate import one_by_one, utilities
-from fedabm.audit.fairness import about_budget, about_rationality
-from fedabm.audit.kinds import best_statement, skipped, try_kinds
-from fedabm.audit.names import best_merger, best_split, person_utility, split_play
-from fedabm.audit.search import Effort, best_claim_alone, best_lies
-from fedabm.audit.stage import Stage
+from fedabm.auditing.card import Thoroughness, audit
+from fedabm.auditing.deviations import LieLimits, Lies
+from fedabm.auditing.evaluate import one_by_one, utilities
+from fedabm.auditing.fairness import about_budget, about_rationality
+from fedabm.auditing.kinds import best_statement, skipped, try_kinds
+from fedabm.auditing.names import best_merger, best_split, person_utility, split_play
+from fedabm.auditing.search import Effort, best_claim_alone, best_lies
+from fedabm.auditing.stage import Stage
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
 from fedabm.mechanisms import (
@@ -63,7 +63,7 @@ def test_under_stating_the_cost_can_pay_in_the_market():
     for seed in range(6):
         stage = market(seed)
         for owner in range(stage.owners):
-            value, deviation = best_statement(stage, owner, "cost", Limits())
+            value, deviation = best_statement(stage, owner, "cost", LieLimits())
             gains.append(value - stage.settled.utility[owner])
             factors.append(deviation.cost)
     paying = np.array(gains) > 1e-6
@@ -90,7 +90,7 @@ def test_screening_is_truthful_for_two_types(cost):
 def test_clarke_is_truthful_in_costs_and_not_balanced():
     stage = stage_of(Clarke())
     for owner in range(stage.owners):
-        value, deviation = best_statement(stage, owner, "cost", Limits())
+        value, deviation = best_statement(stage, owner, "cost", LieLimits())
         assert value <= stage.honest.utility[owner] + 1e-9, deviation
     budget = about_budget(stage, 8, seed=0)
     assert not budget.holds
@@ -186,5 +186,5 @@ def test_what_the_claims_make_worthless_is_not_rationed_by_worth_and_the_audit_f
     stage = Stage.of(game, profile=[0.5, 0.2])
     lies = Lies.of(stage, 1, 1, claim=np.array([0.0]), contribution=np.array([0.9]))
     assert utilities(stage, 1, lies)[0] == pytest.approx(1 / 6 - 0.009)
-    found = best_claim_alone(stage, 1, Limits())
+    found = best_claim_alone(stage, 1, LieLimits())
     assert found.honest + found.gain >= utilities(stage, 1, lies)[0] - 1e-9

@@ -5,11 +5,11 @@ import json
 import pandas as pd
 import pytest
 
-from fedabm.audit.card import Card, Thoroughness, audit
-from fedabm.audit.claims import STATUSES
-from fedabm.audit.deviations import KINDS
-from fedabm.audit.page import page, write_card
-from fedabm.audit.pictures import card_picture
+from fedabm.auditing.card import Card, Thoroughness, audit
+from fedabm.auditing.claims import STATUSES
+from fedabm.auditing.deviations import KINDS
+from fedabm.auditing.page import page, write_card
+from fedabm.auditing.pictures import card_picture
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy
 from fedabm.solving.game import Game

@@ -3,8 +3,8 @@
 import pytest
 
 from fedabm import InputError
-from fedabm.audit.source import read_audit
-from fedabm.audit.stage import Stage
+from fedabm.auditing.source import read_audit
+from fedabm.auditing.stage import Stage
 from fedabm.cli import main
 from fedabm.mechanisms import Clarke, ContributionSubsidy, ShapleyShare
 

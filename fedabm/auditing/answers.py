@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedabm.audit.deviations import Deviation, misstated, told
-from fedabm.audit.stage import Stage
+from fedabm.auditing.deviations import Deviation, misstated, told
+from fedabm.auditing.stage import Stage
 from fedabm.games.best import best_response
 from fedabm.games.costs import Cost, single
 from fedabm.mechanisms.around import Around
@@ -27,6 +27,7 @@ class Deviant(Strategy):
     """One owner that does and says the same in every step, whatever happens."""
 
     deviation: Deviation
+    stacks = True
 
     def act(self, view: OwnerView) -> Action:
         """The deviation."""

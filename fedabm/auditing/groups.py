@@ -6,24 +6,26 @@ is no lie: what a lie gains is counted over the best that the same group can do 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
 
 import numpy as np
 from scipy.optimize import minimize
 
-from fedabm.audit.deviations import Deviation, Lies, Limits, in_words, told
-from fedabm.audit.evaluate import reads
-from fedabm.audit.search import NOTHING, Effort, Finding, evolved
-from fedabm.audit.stage import Stage
+from fedabm.auditing.deviations import Deviation, LieLimits, Lies, in_words, told
+from fedabm.auditing.evaluate import reads
+from fedabm.auditing.search import NOTHING, Effort, Finding, climbed, evolved
+from fedabm.auditing.stage import Stage
 from fedabm.games.curves import Array
 
 __all__ = ["Joint", "best_joint_lie", "groups_of"]
 
 #: gains below this share of what a group has are what a search leaves
 _PRECISION = 1e-4
+#: how many combinations of roles are tried first, at most
+_COMBINED = 100
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def groups_of(stage: Stage, size: int, most: int, seed: int) -> tuple[list[tuple
 
 
 def best_joint_lie(
-    stage: Stage, members: Sequence[int], limits: Limits, effort: Effort, alone: Sequence[Finding]
+    stage: Stage, members: Sequence[int], limits: LieLimits, effort: Effort, alone: Sequence[Finding]
 ) -> Joint:
     """The best joint lie that is found; the search starts from what each member would do `alone`."""
     truth = [Lies.of(stage, owner).one(0) for owner in members]
@@ -67,10 +69,13 @@ def best_joint_lie(
     def loss(point: Array) -> float:
         return -_sum(stage, members, lies(point))
 
-    first = [float(getattr(one, name)) for one in start for name in names]
-    best, least = evolved(loss, bounds, first, effort, *members)
-    found = max([lies(best), start], key=lambda one: _sum(stage, members, one))
-    most = max(-least, _sum(stage, members, start))
+    trials = [start, *_first(stage, truth, names, limits, effort.seed)]
+    points = np.array([[float(getattr(one, name)) for one in trial for name in names] for trial in trials])
+    points = np.unique(points, axis=0)
+    near = _near(stage, members, names, bounds)
+    best, least = climbed(loss, bounds, points, effort, *members, near=near)
+    found = lies(best)
+    most = -least
     honest, asked = _honest(stage, members, effort, truth, [one.contribution for one in found])
     gain, better = most - max(honest, stand), max(honest - stand, 0.0)
     if gain <= max(NOTHING, _PRECISION * abs(most)):
@@ -82,7 +87,61 @@ def best_joint_lie(
     return Joint(tuple(members), gain, better, harm, 2 * asked, words)
 
 
-def _axes(stage: Stage, members: Sequence[int], limits: Limits) -> tuple[list[str], list[tuple[float, ...]]]:
+def _first(
+    stage: Stage, truth: Sequence[Deviation], names: Sequence[str], limits: LieLimits, seed: int
+) -> Iterator[list[Deviation]]:
+    """What is tried first: the same misstatement by all at contributions that stand, and different roles for each."""
+    yield list(truth)
+    for name in names:
+        if name in ("size", "cost", "eagerness"):
+            low, high = getattr(limits, name)
+            for factor in sorted({low, 0.5, 0.75, 1.5, high} - {1.0}):
+                if low <= factor <= high:
+                    yield [replace(one, **{name: factor * (one.size if name == "size" else 1.0)}) for one in truth]
+    if stage.plays_a_game:
+        menus = [_roles(one, limits) for one in truth]
+        combined = list(product(*menus))
+        if len(combined) > _COMBINED:
+            drawn = np.random.default_rng([seed, len(truth)]).permutation(len(combined))[:_COMBINED]
+            combined = [combined[place] for place in sorted(drawn)]
+        yield from map(list, combined)
+
+
+def _roles(truth: Deviation, limits: LieLimits) -> list[Deviation]:
+    """What one member may do for the others: stand, over-claim for nothing, claim nothing, or state extreme costs."""
+    top = limits.claim * truth.size
+    low, high = limits.cost
+    return [
+        truth,
+        replace(truth, claim=0.0),
+        replace(truth, claim=0.0, cost=high),
+        replace(truth, contribution=0.0, claim=0.0, cost=high),
+        replace(truth, contribution=0.0, cost=low),
+        replace(truth, contribution=0.0, claim=truth.size, cost=low),
+        replace(truth, claim=top, size=top),
+        replace(truth, contribution=0.0, claim=top, size=top, cost=low),
+    ]
+
+
+def _near(
+    stage: Stage, members: Sequence[int], names: Sequence[str], bounds: Sequence[tuple[float, ...]]
+) -> list[tuple[float, ...]]:
+    """The ends between which a search is worthwhile: contributions and claims up to some times what they are.
+
+    Where owners have far more data than they contribute, a search between all that is possible sees only folly.
+    """
+    most = {
+        name: [max(4.0 * float(stage.profile[owner]), 0.05 * float(stage.capacities[owner])) for owner in members]
+        for name in ("contribution", "claim")
+    }
+    ends = [(name, place) for place in range(len(members)) for name in names]
+    return [
+        (low, min(high, most[name][place])) if name in most else (low, high)
+        for (name, place), (low, high) in zip(ends, bounds, strict=True)
+    ]
+
+
+def _axes(stage: Stage, members: Sequence[int], limits: LieLimits) -> tuple[list[str], list[tuple[float, ...]]]:
     """What each member chooses, and between which numbers, member by member."""
     seen = reads(stage) if stage.plays_a_game else _asked(stage)
     names = (["contribution", "claim"] if stage.plays_a_game else []) + [

@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.audit.deviations import Deviation, Lies, told
-from fedabm.audit.stage import Stage
+from fedabm.auditing.deviations import Deviation, Lies, told
+from fedabm.auditing.stage import Stage
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers
 from fedabm.mechanisms.base import Mechanism
+from fedabm.mechanisms.supervised import Supervised
 from fedabm.views import Reports
 
-__all__ = ["Deal", "deals", "on_curves", "one_by_one", "own_row", "reads", "utilities"]
+__all__ = ["Deal", "deals", "on_curves", "one_by_one", "own_row", "reads", "utilities", "without_fines"]
 
 #: what can be stated beside the claim, in the order of the columns of `Lies`
 _STATED = ("size", "cost", "fixed", "eagerness")
@@ -54,9 +55,24 @@ def one_by_one(stage: Stage, owner: int, lies: Lies) -> Array:
 
 def on_curves(stage: Stage) -> bool:
     """Whether settling is evaluating the offers at the claims, and nothing else."""
-    rule = type(stage.mechanism)
-    plain = rule.settle is Mechanism.settle and rule.forfeits is Mechanism.forfeits
-    return stage.plays_a_game and plain
+    return stage.plays_a_game and _plain(stage.mechanism)
+
+
+def _plain(rule: Mechanism) -> bool:
+    return type(rule).settle is Mechanism.settle and type(rule).forfeits is Mechanism.forfeits
+
+
+def without_fines(stage: Stage) -> Stage | None:
+    """The stage of the rule beneath fines, which are never negative, if that settles by its offers; else None.
+
+    What a lie brings there is the most that it can bring here.
+    """
+    rule = stage.mechanism
+    while isinstance(rule, Supervised):
+        rule = rule.rule
+    return (
+        replace(stage, mechanism=rule) if stage.plays_a_game and rule is not stage.mechanism and _plain(rule) else None
+    )
 
 
 def deals(stage: Stage, owner: int, lies: Lies) -> Deal:

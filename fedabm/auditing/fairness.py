@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from fedabm.audit.claims import Claim, Status, stake, theorem
-from fedabm.audit.stage import Play, Stage
+from fedabm.auditing.claims import Claim, Status, stake, theorem
+from fedabm.auditing.stage import Play, Stage
 from fedabm.games.best import best_response
 from fedabm.games.costs import replaced
 from fedabm.games.curves import Array
 from fedabm.games.valuation import Received
-from fedabm.shapley.groups import is_total
 
 __all__ = ["about_budget", "about_equals", "about_rationality", "about_reward"]
 
@@ -103,7 +102,7 @@ def _account(total: float) -> str:
 def about_equals(stage: Stage, count: int, seed: int) -> Claim:
     """Whether two owners that are equal in everything are handed the same."""
     name = "equal treatment"
-    if not (isinstance(stage.valuation, Received) and stage.plays_a_game and is_total(stage.accuracy)):
+    if not (isinstance(stage.valuation, Received) and stage.plays_a_game and stage.accuracy.traits.of_total):
         return Claim(name, None, "unknown", np.nan, "no two owners can be made equal on this stage")
     if stage.owners < 2:
         return Claim(name, None, "unknown", np.nan, "there is only one owner")
@@ -141,7 +140,8 @@ def about_reward(stage: Stage) -> Claim:
     worst = float(fall.max())
     unit = stake(stage)
     holds = worst <= 1e-9 * max(unit, 1.0)
-    status: Status = "certified" if holds and offers.shape == "monotone" else "found"
+    proven = offers.shape == "monotone" and not offers.benefit.sampled
+    status: Status = "certified" if holds and proven else "found"
     words = "the reward never falls with the own data (129 points for each owner)"
     if not holds:
         words = f"the reward of {stage.who(owner)} falls by up to {worst:.4g} as it contributes more"

@@ -7,12 +7,21 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-from scipy.optimize import differential_evolution
+from scipy.optimize import differential_evolution, minimize
 
-from fedabm.audit.bounds import BestClaim, Worth, best_claim, worth_of_access
-from fedabm.audit.deviations import Deviation, Lies, Limits, in_words
-from fedabm.audit.evaluate import at_claims, on_curves, one_by_one, own_row, reads, statement_offers, utilities
-from fedabm.audit.stage import Stage
+from fedabm.auditing.bounds import BestClaim, Worth, best_claim, worth_of_access
+from fedabm.auditing.deviations import Deviation, LieLimits, Lies, in_words
+from fedabm.auditing.evaluate import (
+    at_claims,
+    on_curves,
+    one_by_one,
+    own_row,
+    reads,
+    statement_offers,
+    utilities,
+    without_fines,
+)
+from fedabm.auditing.stage import Stage
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers
 
@@ -23,6 +32,7 @@ __all__ = [
     "best_claim_alone",
     "best_lie",
     "best_lies",
+    "climbed",
     "evolved",
     "looked_at",
     "searched",
@@ -76,9 +86,9 @@ class Finding:
         return bool(np.isfinite(self.bound))
 
 
-def best_lies(stage: Stage, limits: Limits | None = None, effort: Effort | None = None) -> list[Finding]:
+def best_lies(stage: Stage, limits: LieLimits | None = None, effort: Effort | None = None) -> list[Finding]:
     """The best lie of every owner that is looked at, the largest gain first."""
-    limits, effort = limits or Limits(), effort or Effort()
+    limits, effort = limits or LieLimits(), effort or Effort()
     found = [best_lie(stage, owner, limits, effort) for owner in looked_at(stage, effort)]
     return sorted(found, key=lambda one: -one.gain)
 
@@ -90,10 +100,12 @@ def looked_at(stage: Stage, effort: Effort) -> list[int]:
     return sorted(order[places].tolist())
 
 
-def best_lie(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Finding:
+def best_lie(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Finding:
     """The best lie of one owner while the others tell the truth and stand still."""
     if not on_curves(stage) or not faithful(stage, owner, limits, effort):
-        return searched(stage, owner, limits, effort)
+        found = searched(stage, owner, limits, effort)
+        alone = stage.plays_a_game and not reads(stage)
+        return _bounded(stage, found, limits, effort) if alone else found
     worth, seen = worth_of_access(stage, owner), reads(stage)
     top = limits.claim * float(stage.capacities[owner])
     honest = float(stage.honest.utility[owner])
@@ -107,11 +119,12 @@ def best_lie(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Findin
     return _finding(stage, owner, deviation, honest, bound=np.inf, questions=questions + more)
 
 
-def best_claim_alone(stage: Stage, owner: int, limits: Limits, effort: Effort | None = None) -> Finding:
+def best_claim_alone(stage: Stage, owner: int, limits: LieLimits, effort: Effort | None = None) -> Finding:
     """The best lie about the contribution, if size, cost and eagerness are verified."""
     effort = effort or Effort()
     if not on_curves(stage) or not faithful(stage, owner, limits, effort):
-        return searched(stage, owner, limits, effort, only=("contribution", "claim"))
+        found = searched(stage, owner, limits, effort, only=("contribution", "claim"))
+        return _bounded(stage, found, limits, effort)
     worth, offers = worth_of_access(stage, owner), own_row(stage.offers, owner)
     truth = Lies.of(stage, owner).one(0)
     claim = best_claim(stage, offers, worth, _top(stage, owner, limits, truth, reads(stage)))
@@ -120,7 +133,20 @@ def best_claim_alone(stage: Stage, owner: int, limits: Limits, effort: Effort | 
     return _finding(stage, owner, deviation, honest, bound=claim.bound - honest, questions=1)
 
 
-def by_offers(stage: Stage, owner: int, limits: Limits) -> Deviation:
+def _bounded(stage: Stage, found: Finding, limits: LieLimits, effort: Effort) -> Finding:
+    """What was found, with the bound of the rule beneath fines if there is one: fines only take."""
+    beneath, owner = without_fines(stage), found.owner
+    if beneath is None or not faithful(beneath, owner, limits, effort):
+        return found
+    lies = _some_lies(stage, owner, limits, effort)
+    if np.any(one_by_one(stage, owner, lies) > one_by_one(beneath, owner, lies) + NOTHING):
+        return found  # what is called a fine pays
+    top = _top(stage, owner, limits, Lies.of(stage, owner).one(0), reads(stage))
+    best = best_claim(beneath, own_row(beneath.offers, owner), worth_of_access(beneath, owner), top)
+    return replace(found, bound=max(best.bound - found.honest, found.gain))
+
+
+def by_offers(stage: Stage, owner: int, limits: LieLimits) -> Deviation:
     """The claim that would be best if the rule settled on its offers alone."""
     worth = worth_of_access(stage, owner)
     offers = own_row(stage.offers, owner)
@@ -129,19 +155,23 @@ def by_offers(stage: Stage, owner: int, limits: Limits) -> Deviation:
     return _with_claim(worth, offers, truth, claim)
 
 
-def faithful(stage: Stage, owner: int, limits: Limits, effort: Effort) -> bool:
+def faithful(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> bool:
     """Whether settling some lies brings what the offers say: a rule could make offers depend on one's own claim."""
+    lies = _some_lies(stage, owner, limits, effort)
+    curve, settled = utilities(stage, owner, lies), one_by_one(stage, owner, lies)
+    return bool(np.allclose(curve, settled, rtol=1e-7, atol=1e-9))
+
+
+def _some_lies(stage: Stage, owner: int, limits: LieLimits, effort: Effort, count: int = 6) -> Lies:
     rng = np.random.default_rng([effort.seed, owner])
-    capacity, count = float(stage.capacities[owner]), 6
+    capacity = float(stage.capacities[owner])
     columns: dict[str, Array | float] = {
         "claim": capacity * np.append(rng.uniform(0.0, limits.claim, count - 1), 0.0),
         "contribution": capacity * rng.uniform(0.0, 1.0, count),
     }
     if "cost" in reads(stage):
         columns["cost"] = rng.uniform(*limits.cost, count)
-    lies = Lies.of(stage, owner, count, **columns)
-    curve, settled = utilities(stage, owner, lies), one_by_one(stage, owner, lies)
-    return bool(np.allclose(curve, settled, rtol=1e-7, atol=1e-9))
+    return Lies.of(stage, owner, count, **columns)
 
 
 def _finding(stage: Stage, owner: int, deviation: Deviation, honest: float, bound: float, questions: int) -> Finding:
@@ -159,7 +189,7 @@ def _with_claim(worth: Worth, offers: Offers, said: Deviation, claim: BestClaim)
     return replace(said, contribution=contribution, claim=claim.claim, size=max(said.size, claim.claim))
 
 
-def _statements(stage: Stage, owner: int, limits: Limits, seen: frozenset[str]) -> list[Deviation]:
+def _statements(stage: Stage, owner: int, limits: LieLimits, seen: frozenset[str]) -> list[Deviation]:
     """The truth and the first grid of statements."""
     truth = Lies.of(stage, owner).one(0)
     axes = []
@@ -173,14 +203,14 @@ def _statements(stage: Stage, owner: int, limits: Limits, seen: frozenset[str]) 
     ]
 
 
-def _top(stage: Stage, owner: int, limits: Limits, said: Deviation, seen: frozenset[str]) -> float:
+def _top(stage: Stage, owner: int, limits: LieLimits, said: Deviation, seen: frozenset[str]) -> float:
     """The largest claim that goes with a statement."""
     most = limits.claim * float(stage.capacities[owner])
     return min(most, said.size) if "size" in seen else most
 
 
 def _best_statement(
-    stage: Stage, owner: int, limits: Limits, worth: Worth, seen: frozenset[str]
+    stage: Stage, owner: int, limits: LieLimits, worth: Worth, seen: frozenset[str]
 ) -> tuple[Deviation, int]:
     """The best of the first grid of statements, each with its best claim."""
     trials = _statements(stage, owner, limits, seen)
@@ -188,15 +218,15 @@ def _best_statement(
     return _claiming(stage, owner, limits, worth, seen, trials[int(np.argmax(hopes))]), len(trials)
 
 
-def _hope(stage: Stage, owner: int, limits: Limits, worth: Worth, seen: frozenset[str], said: Deviation) -> float:
+def _hope(stage: Stage, owner: int, limits: LieLimits, worth: Worth, seen: frozenset[str], said: Deviation) -> float:
     """What a statement is worth with the best claim of a grid."""
     offers = statement_offers(stage, owner, said)
     deal = at_claims(offers, _top(stage, owner, limits, said, seen) * _CLAIMS)
-    return float(np.max(worth.most(deal.access) + deal.payment))
+    return float(np.max(worth.likely(deal.access) + deal.payment))
 
 
 def _claiming(
-    stage: Stage, owner: int, limits: Limits, worth: Worth, seen: frozenset[str], said: Deviation
+    stage: Stage, owner: int, limits: LieLimits, worth: Worth, seen: frozenset[str], said: Deviation
 ) -> Deviation:
     """A statement together with its best claim."""
     offers = statement_offers(stage, owner, said)
@@ -205,7 +235,7 @@ def _claiming(
 
 
 def _refined(
-    stage: Stage, owner: int, limits: Limits, worth: Worth, seen: frozenset[str], start: Deviation, effort: Effort
+    stage: Stage, owner: int, limits: LieLimits, worth: Worth, seen: frozenset[str], start: Deviation, effort: Effort
 ) -> tuple[Deviation, int]:
     """What SciPy's differential evolution makes of the best statement; each trial is given its best claim on a grid."""
     names = [name for name in ("size", "cost", "fixed", "eagerness") if name in seen]
@@ -253,7 +283,9 @@ def evolved(
     return found.x, float(found.fun)
 
 
-def searched(stage: Stage, owner: int, limits: Limits, effort: Effort, only: tuple[str, ...] | None = None) -> Finding:
+def searched(
+    stage: Stage, owner: int, limits: LieLimits, effort: Effort, only: tuple[str, ...] | None = None
+) -> Finding:
     """The best lie where only settling tells what it brings: differential evolution over all that can be said.
 
     `only` names what may be lied about.  Where the rule makes offers, the best claim by these is where it starts.
@@ -281,11 +313,46 @@ def searched(stage: Stage, owner: int, limits: Limits, effort: Effort, only: tup
         asked += 1
         return -float(one_by_one(stage, owner, lie(point).as_lies())[0])
 
-    start = by_offers(stage, owner, limits) if stage.plays_a_game else truth
-    first = np.array([getattr(start, name) for name in names])
-    best, least = evolved(loss, list(bounds.values()), first.tolist(), effort, owner)
-    best, least = min(((best, least), (first, loss(first))), key=lambda one: one[1])
+    starts = np.array([[getattr(start, name) for name in names] for start in _starts(stage, owner, limits, truth)])
+    best, least = climbed(loss, list(bounds.values()), starts, effort, owner)
     honest = float(stage.honest.utility[owner]) if stage.plays_a_game else float(stage.settled.utility[owner])
     gain = max(-least - honest, 0.0)
     deviation = lie(best) if gain > NOTHING else truth
     return Finding(owner, deviation, gain, np.inf, honest, asked, in_words(stage, owner, deviation))
+
+
+def _starts(stage: Stage, owner: int, limits: LieLimits, truth: Deviation) -> list[Deviation]:
+    """Where searches start: the truth, what is best by the offers alone, and a grid of contributions and claims."""
+    if not stage.plays_a_game:
+        return [truth]
+    capacity, here = float(stage.capacities[owner]), float(stage.profile[owner])
+    given = {
+        0.0,
+        here,
+        float(stage.honest.contribution[owner]),
+        *(capacity * np.array([0.25, 0.5, 0.75, 1.0])).tolist(),
+    }
+    claims = {0.0, here, *(capacity * limits.claim * np.linspace(0.125, 1.0, 8)).tolist()}
+    grid = [replace(truth, contribution=x, claim=z, size=max(truth.size, z)) for x in given for z in (*claims, x)]
+    return [truth, by_offers(stage, owner, limits), *grid]
+
+
+def climbed(
+    loss: Callable[[Array], float],
+    bounds: Sequence[tuple[float, ...]],
+    starts: Array,
+    effort: Effort,
+    *stream: int,
+    near: Sequence[tuple[float, ...]] | None = None,
+) -> tuple[Array, float]:
+    """The least loss, and where: best of some starts, what evolves `near` them, and where Powell climbs from these."""
+    low, high = np.transpose(bounds)
+    values = np.array([loss(start) for start in starts])
+    order = np.argsort(values, kind="stable")
+    found = [(starts[place], float(values[place])) for place in order[:2]]
+    found.append(evolved(loss, bounds if near is None else near, found[0][0].tolist(), effort, *stream))
+    for start, _ in sorted(found, key=lambda one: one[1])[:2]:
+        inside = np.clip(start, low, high)
+        climb = minimize(loss, inside, method="Powell", bounds=bounds, options={"maxfev": effort.questions})
+        found.append((climb.x, float(climb.fun)))
+    return min(found, key=lambda one: one[1])

@@ -3,41 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from fedabm.audit.answers import after_answers, after_learning
-from fedabm.audit.claims import Claim, Status, stake, theorem
-from fedabm.audit.deviations import KINDS, Limits
-from fedabm.audit.groups import Joint, best_joint_lie, groups_of
-from fedabm.audit.kinds import Tried
-from fedabm.audit.search import NOTHING, Effort, Finding
-from fedabm.audit.stage import Stage
+from fedabm.auditing.answers import after_answers, after_learning
+from fedabm.auditing.claims import Claim, Status, stake, theorem
+from fedabm.auditing.deviations import KINDS, LieLimits
+from fedabm.auditing.evaluate import reads
+from fedabm.auditing.groups import Joint, best_joint_lie, groups_of
+from fedabm.auditing.kinds import Tried
+from fedabm.auditing.search import NOTHING, Effort, Finding
+from fedabm.auditing.stage import Stage
 
 __all__ = ["about_answers", "about_groups", "about_kinds", "about_lies"]
 
 #: gains below this share of what an owner has count as nothing
 SMALL = 1e-6
 
+#: kinds of lies that are told in reports
+_SAID = ("claim", "size", "cost", "fixed", "eagerness")
 _FLAWS = {"names": "rewards splitting", "merging": "rewards merging"}
 
 
-def about_lies(stage: Stage, found: Sequence[Finding], limits: Limits) -> Claim:
-    """Truthfulness: the best lie of any owner, in everything that it can say."""
-    best, unit = found[0], stake(stage)
+def about_lies(stage: Stage, found: Sequence[Finding], limits: LieLimits, tried: Sequence[Tried] = ()) -> Claim:
+    """Truthfulness: the best lie of any owner, in everything that it can say, also if only one kind was `tried`."""
+    best, unit = _best(found, tried), stake(stage)
     proven = all(one.certified for one in found)
-    bound = max(one.bound for one in found)
+    bound = max(best.bound, *(one.bound for one in found))
     status: Status = "certified" if proven and len(found) == stage.owners else "found"
     holds = best.gain <= SMALL * unit
     asked = sum(one.questions for one in found)
-    most = f"at most {bound:.3g}" if status == "certified" else f"found with {asked} questions"
+    most = f"at most {bound:.3g}" if status == "certified" else f"searched with {asked} questions"
     if holds:
-        words = f"no lie gains more than {bound:.2g}" if status == "certified" else f"no lie gains anything; {most}"
+        words = f"no lie gains more than {bound:.2g}" if status == "certified" else f"no lie was found to gain; {most}"
     else:
-        words = f"{best.words}: gains {best.gain:.4g} ({best.percent:.0f}%), {most}"
+        share = f" ({best.percent:.0f}%)" if np.isfinite(best.percent) else ""
+        words = f"{best.words}: gains {best.gain:.4g}{share}, {most}"
     words += f" (claims up to {limits.claim:g} times the data)"
     flaw = "" if holds else "rewards lying"
     return Claim("truthfulness", holds, status, best.gain, words, bound, "", flaw, best.gain / unit)
+
+
+def _best(found: Sequence[Finding], tried: Sequence[Tried]) -> Finding:
+    """The best lie of all searches."""
+    best = found[0]
+    single = max((one for one in tried if one.kind in _SAID), key=lambda one: one.gain, default=None)
+    if single is None or single.gain <= best.gain:
+        return best
+    honest = next((one.honest for one in found if one.owner == single.owner), np.nan)
+    bound = max(best.bound, single.gain)
+    return replace(best, owner=single.owner, gain=single.gain, words=single.words, honest=honest, bound=bound)
 
 
 def about_kinds(stage: Stage, tried: Sequence[Tried]) -> list[Claim]:
@@ -54,13 +70,15 @@ def _about_kind(stage: Stage, one: Tried) -> Claim:
     words = f"nobody gains who {KINDS[one.kind]}{most}"
     if not holds:
         words = f"{one.words}: gains {one.gain:.4g}, the others lose {one.loss:.4g}"
+    if one.kind == "claim" and stage.plays_a_game and "size" in reads(stage):
+        words += " (sizes verified: claims up to the owner's data)"
     flaw = "" if holds else _FLAWS.get(one.kind, "")
     severity = one.gain / unit / (2.0 if one.kind == "merging" else 1.0)
     return Claim(f"lies: {one.kind}", holds, status, one.gain, words, one.bound, reference, flaw, severity)
 
 
 def about_groups(
-    stage: Stage, sizes: Sequence[int], limits: Limits, effort: Effort, alone: Sequence[Finding], most: int
+    stage: Stage, sizes: Sequence[int], limits: LieLimits, effort: Effort, alone: Sequence[Finding], most: int
 ) -> tuple[list[Claim], list[Joint]]:
     """Joint lies of two, three, ... owners with payments inside the group."""
     claims, found = [], []
@@ -79,7 +97,7 @@ def _about_group(stage: Stage, size: int, best: Joint, groups: int, *, everyone:
     unit = stake(stage)
     holds = best.gain <= SMALL * unit * size
     looked = f"{'all ' if everyone else ''}{groups} groups, {best.questions} questions each"
-    words = f"no joint lie of {size} gains anything ({looked})"
+    words = f"no joint lie of {size} was found to gain ({looked})"
     if not holds:
         words = f"{best.words}: together they gain {best.gain:.4g}, the others lose {best.loss:.4g} ({looked})"
     if best.honest_gain > SMALL * unit:

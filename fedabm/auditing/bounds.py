@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.audit.evaluate import at_claims
-from fedabm.audit.stage import Stage
-from fedabm.common.errors import InputError
+from fedabm.auditing.evaluate import at_claims
+from fedabm.auditing.stage import Stage
+from fedabm.common.errors import FedabmError
 from fedabm.games.best import best_response
 from fedabm.games.chords import concave_bound
 from fedabm.games.costs import Cost
@@ -39,6 +39,9 @@ __all__ = ["BestClaim", "Worth", "best_claim", "worth_of_access"]
 
 _PARTS = 8
 _GRID = np.linspace(0.0, 1.0, 65)
+#: points on the whole range, and peaks among them, that are looked at where no shape is promised
+_DENSE = 513
+_PEAKS = 4
 
 
 @dataclass(frozen=True)
@@ -65,12 +68,17 @@ class Rationed(Curve):
 
 @dataclass(frozen=True)
 class Worth:
-    """V of one owner: what it found at some shares of the full model, and a bound that holds at every share."""
+    """V of one owner: what was found at some shares of the full model, and a bound that holds at every share."""
 
     stage: Stage
     owner: int
     share: Array
+    found: Array
     bound: Array
+
+    def likely(self, access: Array) -> Array:
+        """V as far as it was found, between known points by the chord: to choose what to look at."""
+        return np.interp(access, self.share, self.found)
 
     def most(self, access: Array) -> Array:
         """An upper bound on V: by the chord between two known points."""
@@ -89,9 +97,10 @@ def worth_of_access(stage: Stage, owner: int, shares: Array | None = None) -> Wo
     problem = _problem(stage, owner, share)
     try:
         check_promises(problem[0].take([-1]), problem[2][-1:])
-    except InputError:  # the accuracy is not what it promises to be
-        return Worth(stage, owner, share, np.full(len(share), np.inf))
-    return Worth(stage, owner, share, best_response(*problem, certify=Limits(1e-9, 2**18)).bound)
+    except FedabmError:  # the accuracy is not what it promises to be
+        return Worth(stage, owner, share, best_response(*problem).utility, np.full(len(share), np.inf))
+    best = best_response(*problem, certify=Limits(1e-9, 2**18))
+    return Worth(stage, owner, share, best.utility, best.bound)
 
 
 def _problem(stage: Stage, owner: int, access: Array) -> tuple[Offers, Cost, Array]:
@@ -119,11 +128,13 @@ def best_claim(
     """The best claim in [0, top] under the offers of one owner (one row), and how good any could be."""
     low, high = _pieces(offers, top)
     points = np.unique(np.concatenate([(low[:, None] + (high - low)[:, None] * _GRID).ravel(), low, high]))
-    claim, utility = _best_of(offers, worth, points)
-    claim, utility = _closing_in(offers, worth, points, claim, utility)
     kind = _provable(stage, offers, worth, top)
     if not kind:
-        return BestClaim(claim, utility, np.inf)
+        # Nothing is known between two points, so there are more of them, and all peaks are looked at.
+        points = np.union1d(points, np.linspace(0.0, top, _DENSE))
+        return BestClaim(*_best_peak(offers, worth, points), np.inf)
+    claim, utility = _best_of(offers, worth, points)
+    claim, utility = _closing_in(offers, worth, points, claim, utility)
     ends = np.unique(np.concatenate([low, high]))
     at_ends = float(np.max(_upper_at(offers, worth, ends)))
     a, b = just_inside(low, high)
@@ -152,11 +163,11 @@ def best_claim(
 def _provable(stage: Stage, offers: Offers, worth: Worth, top: float) -> str:
     """Which of the two proofs holds, if any; a shape that is promised and does not hold proves nothing."""
     known = stage.accuracy.public.monotone and np.all(np.isfinite(worth.bound))
-    if offers.shape == "unknown" or not known:
+    if offers.shape == "unknown" or not known or offers.benefit.sampled:
         return ""
     try:
         check_promises(offers, np.array([top]))
-    except InputError:
+    except FedabmError:
         return ""
     if offers.received is offers.accuracy:
         return "full access"
@@ -216,10 +227,21 @@ def _upper_at(offers: Offers, worth: Worth, claims: Array) -> Array:
     return worth.most(deal.access) + deal.payment
 
 
+def _best_peak(offers: Offers, worth: Worth, points: Array) -> tuple[float, float]:
+    """The best claim around the highest of all peaks on a grid, looked at more closely."""
+    deal = at_claims(offers, points)
+    height = worth.likely(deal.access) + deal.payment
+    beside = np.concatenate([[-np.inf], height, [-np.inf]])
+    peaks = np.flatnonzero((height >= beside[:-2]) & (height >= beside[2:]))
+    highest = peaks[np.argsort(-height[peaks], kind="stable")][:_PEAKS]
+    found = [_closing_in(offers, worth, points, *_best_of(offers, worth, points[[peak]])) for peak in highest]
+    return max(found, key=lambda one: one[1])
+
+
 def _best_of(offers: Offers, worth: Worth, claims: Array) -> tuple[float, float]:
-    """The best of some claims; whichever looks best by the bound is looked at exactly."""
+    """The best of some claims; whichever look best are looked at exactly."""
     deal = at_claims(offers, claims)
-    hopeful = np.argsort(-(worth.most(deal.access) + deal.payment), kind="stable")[:3]
+    hopeful = np.argsort(-(worth.likely(deal.access) + deal.payment), kind="stable")[:3]
     value = worth.best(deal.access[hopeful])[1] + deal.payment[hopeful]
     pick = int(np.argmax(value))
     return float(claims[hopeful[pick]]), float(value[pick])

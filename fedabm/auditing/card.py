@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from fedabm.audit.claims import Claim
-from fedabm.audit.deviations import KINDS, Limits
-from fedabm.audit.efficiency import about_equilibria, about_harm, about_information, about_number, about_outcome
-from fedabm.audit.fairness import about_budget, about_equals, about_rationality, about_reward
-from fedabm.audit.kinds import Tried, skipped, try_kinds
-from fedabm.audit.search import Effort, best_lies
-from fedabm.audit.stage import Stage
-from fedabm.audit.truthfulness import about_answers, about_groups, about_kinds, about_lies
+from fedabm.auditing.claims import Claim
+from fedabm.auditing.deviations import KINDS, LieLimits
+from fedabm.auditing.efficiency import (
+    about_equilibria,
+    about_harm,
+    about_information,
+    about_number,
+    about_outcome,
+    about_sampling,
+)
+from fedabm.auditing.fairness import about_budget, about_equals, about_rationality, about_reward
+from fedabm.auditing.kinds import Tried, skipped, try_kinds
+from fedabm.auditing.plans import Plans
+from fedabm.auditing.runs import Runs
+from fedabm.auditing.search import Effort, best_lies
+from fedabm.auditing.stage import Stage
+from fedabm.auditing.trained_card import TrainedAudit
+from fedabm.auditing.truthfulness import about_answers, about_groups, about_kinds, about_lies
 from fedabm.common.names import brief
+from fedabm.common.notebooks import as_html
 from fedabm.mechanisms.base import Mechanism
 from fedabm.results.frames import shorten
 from fedabm.simulation.scenario import Scenario
@@ -29,7 +42,8 @@ class Thoroughness:
     """How much an audit does: search for lies, sizes of groups and how many of each, profiles, starts of the solver.
 
     `others_move` also asks what becomes of the best lie when the others answer it or learn, `fewer` how all changes
-    with the number of owners.
+    with the number of owners.  Where models train, runs have at most so many `rounds`, and what was chosen with one
+    seed is measured with so many other `seeds`.
     """
 
     effort: Effort = field(default_factory=Effort)
@@ -39,15 +53,17 @@ class Thoroughness:
     starts: int | None = 4
     others_move: bool = True
     fewer: bool = True
+    rounds: int = 50
+    seeds: int = 8
 
     @classmethod
     def quick(cls, seed: int = 0) -> Thoroughness:
         """Seconds for each rule, as in a league."""
         effort = Effort(questions=60, owners=4, seed=seed)
-        return cls(effort, (2,), groups=2, profiles=8, starts=None, others_move=False, fewer=False)
+        return cls(effort, (2,), groups=2, profiles=8, starts=None, others_move=False, fewer=False, rounds=10, seeds=5)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Card:
     """What an audit found: claims, the best deviation of each kind, and which kinds mean nothing here."""
 
@@ -58,13 +74,21 @@ class Card:
     claims: tuple[Claim, ...]
     tried: tuple[Tried, ...]
     skipped: dict[str, str]
-    limits: Limits
+    limits: LieLimits
 
     @property
     def flaws(self) -> list[Claim]:
         """What is wrong, the worst first: no equilibrium and broken promises, then by what an owner has at stake."""
         wrong = [claim for claim in self.claims if claim.flaw and claim.holds is False]
         return sorted(wrong, key=lambda claim: (not claim.broken, -claim.severity))
+
+    def __repr__(self) -> str:
+        wrong = ", ".join(str(claim.flaw) for claim in self.flaws) or "no flaw found"
+        return f"Card({self.rule}, {self.owners:,} owners: {wrong})"
+
+    def _repr_html_(self) -> str:
+        shown = ["name", "holds", "status", "words"]
+        return as_html(repr(self), self.frame()[shown].astype(object).to_dict("records"))
 
     def claim(self, name: str) -> Claim:
         """The claim of that name."""
@@ -104,7 +128,7 @@ def _known(table: pd.DataFrame) -> pd.DataFrame:
 def audit(
     what: Scenario | Game,
     mechanism: Mechanism | None = None,
-    limits: Limits | None = None,
+    limits: LieLimits | None = None,
     thoroughness: Thoroughness | None = None,
 ) -> Card:
     """Audit a rule, by default the scenario's own, on the owners and accuracies of a scenario or game.
@@ -115,21 +139,37 @@ def audit(
     >>> card.flaws[0].flaw
     'rewards lying'
     """
-    return card_of(Stage.of(what, mechanism), limits or Limits(), thoroughness or Thoroughness())
+    limits, how = limits or LieLimits(), thoroughness or Thoroughness()
+    if isinstance(what, Scenario) and what.accuracy.takes_updates:
+        return trained_card(what if mechanism is None else replace(what, mechanism=mechanism), limits, how)
+    return card_of(Stage.of(what, mechanism), limits, how)
 
 
-def card_of(stage: Stage, limits: Limits, how: Thoroughness) -> Card:
+def trained_card(scenario: Scenario, limits: LieLimits, how: Thoroughness) -> Card:
+    """The card of a scenario in which models train."""
+    seed, people, rule = how.effort.seed, scenario.owners, scenario.mechanism
+    places = np.linspace(0, len(people) - 1, min(how.effort.owners, len(people))).round().astype(int)
+    owners = np.unique(places).tolist()
+    pairs = list(combinations(owners, 2))
+    drawn = np.random.default_rng([seed, 2]).permutation(len(pairs))[: how.groups]
+    plans = Plans(rule, Runs.of(scenario, how.rounds), limits, seed, range(seed + 1, seed + 1 + how.seeds))
+    made, tried = TrainedAudit(plans, owners, [pairs[one] for one in sorted(drawn)]), plans.of_each_kind(owners)
+    facts = shorten(brief(rule)), shorten(brief(scenario.accuracy)), len(people), made.profile
+    return Card(*facts, tuple(made.claims(tried)), made.rows(tried), made.skipped(tried), limits)
+
+
+def card_of(stage: Stage, limits: LieLimits, how: Thoroughness) -> Card:
     """The card of a stage."""
     seed = how.effort.seed
     found = best_lies(stage, limits, how.effort)
     tried = try_kinds(stage, limits, how.effort)
     existence, known = about_equilibria(stage, how.starts)
-    claims = [about_lies(stage, found, limits), *about_kinds(stage, tried)]
+    claims = [about_lies(stage, found, limits, tried), *about_kinds(stage, tried)]
     claims += about_groups(stage, how.sizes, limits, how.effort, found, how.groups)[0]
     claims += about_answers(stage, found[0], how.effort) if how.others_move else []
     claims += [about_rationality(stage, how.profiles, seed), about_budget(stage, how.profiles, seed)]
     claims += [about_equals(stage, how.profiles, seed), about_reward(stage), existence]
-    claims += [*about_outcome(stage, known), about_harm(stage, tried, limits)]
+    claims += [*about_sampling(stage), *about_outcome(stage, known), about_harm(stage, tried, limits)]
     claims += [about_information(stage, tried, limits, how.effort)]
     claims += [about_number(stage, limits, how.effort)] if how.fewer and stage.owners > 2 else []
     rule, accuracy = shorten(brief(stage.mechanism)), shorten(brief(stage.accuracy))

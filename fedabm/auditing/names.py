@@ -11,13 +11,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.audit.search import NOTHING, Effort
-from fedabm.audit.stage import Play, Settled, Stage
-from fedabm.games.accuracy.base import Restricted
+from fedabm.auditing.search import NOTHING, Effort
+from fedabm.auditing.stage import Play, Stage
 from fedabm.games.costs import PowerCost, replaced
 from fedabm.games.curves import Array
 from fedabm.games.valuation import Received
-from fedabm.shapley.groups import is_total
+from fedabm.kernel import Receipt
 from fedabm.views import Reports
 
 __all__ = ["best_merger", "best_split", "can_merge", "can_split", "person_utility", "split_play"]
@@ -33,13 +32,13 @@ def can_split(stage: Stage) -> bool:
     if not isinstance(stage.valuation, Received):
         return stage.mechanism.asks_cost
     twice = stage.accuracy.restrict(np.array([0, *range(stage.owners)]))
-    return not isinstance(twice, Restricted)
+    return not twice.traits.padded
 
 
 def can_merge(stage: Stage) -> bool:
     """Whether only the total of all data matters, so that it does not matter who brings them."""
     told = not stage.mechanism.asks_cost or stage.costs.linear
-    return isinstance(stage.valuation, Received) and is_total(stage.accuracy) and told
+    return isinstance(stage.valuation, Received) and stage.accuracy.traits.of_total and told
 
 
 def split_play(stage: Stage, owner: int, contribution: float, parts: Array) -> Play:
@@ -53,7 +52,7 @@ def split_play(stage: Stage, owner: int, contribution: float, parts: Array) -> P
     return replace(truth, owner=order, contribution=given, reports=reports)
 
 
-def person_utility(stage: Stage, owner: int, play: Play, settled: Settled) -> float:
+def person_utility(stage: Stage, owner: int, play: Play, settled: Receipt) -> float:
     """What the person behind some names has."""
     mine = np.flatnonzero(play.owner == owner)
     if not isinstance(stage.valuation, Received):
@@ -118,7 +117,7 @@ def _blended(stage: Stage, rows: NDArray[np.intp]) -> PowerCost:
     return PowerCost(np.array([float(rates @ weights)]), np.ones(1), np.array([float(fixed.sum())]))
 
 
-def _others_lose(stage: Stage, owner: int, play: Play, settled: Settled) -> float:
+def _others_lose(stage: Stage, owner: int, play: Play, settled: Receipt) -> float:
     others = play.owner != owner
     return float(stage.settled.utility[play.owner[others]].sum() - settled.utility[others].sum())
 

@@ -18,19 +18,21 @@ from numpy.typing import NDArray
 
 from fedabm.common.errors import InputError, check_kind
 from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.accuracy.training import State, Training, training_of
 from fedabm.games.best import Best, best_response
 from fedabm.games.costs import Cost, costs_of
 from fedabm.games.curves import Array
 from fedabm.games.individual import individual_optimum
 from fedabm.games.offers import Offers
-from fedabm.games.valuation import Deal, Received, Valuation
+from fedabm.games.valuation import Received, Valuation
+from fedabm.kernel import Private, Receipt, receive, settle
 from fedabm.mechanisms.base import Mechanism
 from fedabm.simulation.scenario import Scenario
 from fedabm.solving.equilibrium import Equilibrium, solve
 from fedabm.solving.game import Game
-from fedabm.views import Desk, Evidence, Outcome, Reports, ServerView
+from fedabm.views import Desk, Evidence, Outcome, Reports, ServerView, sent
 
-__all__ = ["Play", "Settled", "Stage"]
+__all__ = ["Play", "Stage"]
 
 
 @dataclass(frozen=True)
@@ -46,15 +48,6 @@ class Play:
     reports: Reports
 
 
-@dataclass(frozen=True)
-class Settled:
-    """What a play brings each name: its utility, what the model is worth that it is handed, and money."""
-
-    utility: Array
-    accuracy: Array
-    payment: Array
-
-
 @dataclass(frozen=True, eq=False)
 class Stage:
     """Owners, accuracies and a rule, with the truthful `profile`; `solved` says how that was found (None: given)."""
@@ -68,6 +61,8 @@ class Stage:
     profile: Array
     solved: Equilibrium | None = None
     names: tuple[str, ...] = ()
+    #: how models are made and what owners have before the first round; None: as `accuracy` says, whatever is done
+    training: tuple[Training[Any], State] | None = None
 
     @classmethod
     def of(cls, what: Scenario | Game, mechanism: Mechanism | None = None, profile: Any = None) -> Stage:
@@ -135,7 +130,7 @@ class Stage:
         return Play(np.arange(self.owners), self.profile, reports)
 
     @cached_property
-    def settled(self) -> Settled:
+    def settled(self) -> Receipt:
         """What the truth brings everyone."""
         return self.settle(self.truth)
 
@@ -156,25 +151,23 @@ class Stage:
     def outcome(self, play: Play, oracle: Accuracy) -> Outcome:
         """What the server decides on what it hears."""
         reports = self.heard(play.reports)
-        sent = self.accuracy.sent(play.owner, reports, with_losses=self.mechanism.asks_losses)
+        losses = self.mechanism.asks_losses
+        models = sent(*self.training, play.owner, reports, with_losses=losses) if self.training else None
         trained = oracle.values(play.contribution[None])[0]
         evidence = Evidence(np.zeros(len(trained), dtype=bool), trained)
-        return self.mechanism.settle(ServerView(1, reports, oracle.public, sent, evidence))
+        # Money that leaks is a finding here.
+        return settle(self.mechanism, ServerView(1, reports, oracle.public, models, evidence), held=False)
 
     def oracle(self, owner: NDArray[np.intp]) -> Accuracy:
         """The accuracies of the names behind which these owners stand."""
         return self.accuracy if np.array_equal(owner, np.arange(self.owners)) else self.accuracy.restrict(owner)
 
-    def settle(self, play: Play) -> Settled:
+    def settle(self, play: Play) -> Receipt:
         """What a play brings, name by name, as in one round of a federation."""
         oracle = self.oracle(play.owner)
-        outcome = self.outcome(play, oracle)
-        accuracy = outcome.access * oracle.values(play.contribution[None])[0]
-        imports = None if outcome.adjacency is None else _off_diagonal(outcome.adjacency)
-        private = self.capacities[play.owner], self.costs.take(play.owner), self.eagerness[play.owner]
-        deal = Deal(accuracy, play.contribution, *private, play.owner, imports)
-        utility = self.valuation.gain(deal) + outcome.payments - self.valuation.cost(deal)
-        return Settled(utility, accuracy, outcome.payments)
+        known = self.capacities[play.owner], self.costs.take(play.owner), self.eagerness[play.owner]
+        private = Private(play.contribution, *known, play.owner)
+        return receive(self.outcome(play, oracle), oracle.values(play.contribution[None])[0], self.valuation, private)
 
     def without(self, owner: int) -> Play:
         """The truth of the others if one owner stays away."""
@@ -202,10 +195,7 @@ def _of_scenario(kind: type[Stage], scenario: Scenario, rule: Mechanism) -> Stag
     eager = np.array([one.eagerness for one in people], dtype=float)
     costs = costs_of([one.cost for one in people])
     names = tuple(one.name for one in people) if all(one.name for one in people) else ()
-    return kind(scenario.accuracy, rule, costs, capacities, eager, scenario.valuation, capacities, names=names)
-
-
-def _off_diagonal(adjacency: Array) -> NDArray[np.bool_]:
-    """Who imports whose model; the own one is no import."""
-    imports = np.asarray(adjacency) != 0
-    return imports & ~np.eye(len(imports), dtype=bool)
+    training = training_of(scenario.accuracy)
+    state = training.begin(0)
+    facts = costs, capacities, eager, scenario.valuation, capacities
+    return kind(training.worth(state), rule, *facts, names=names, training=(training, state))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fedabm.audit.stage import Stage
+from fedabm.auditing.stage import Stage
 
 __all__ = ["STATUSES", "Claim", "Status", "stake", "theorem"]
 

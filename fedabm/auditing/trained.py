@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedabm.audit.league import League, closed_rules, exchanging_rules
+from fedabm.auditing.league import League, closed_rules, exchanging_rules
 from fedabm.common.random import generator
-from fedabm.data.datasets import load
+from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import Dirichlet
 from fedabm.data.quality import FeatureNoise, LabelNoise, Quality
-from fedabm.games.accuracy import Accuracy, PowerLaw
+from fedabm.games.accuracy import Oracle, PowerLaw
 from fedabm.games.costs import Linear
 from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
@@ -92,7 +92,7 @@ def _data(seed: int, owners: int, *, spoilt: bool) -> FederatedData:
     quality: dict[int, Quality] = {owner: FeatureNoise(0.5) for owner in range(owners)}
     if spoilt:
         quality[0] = Both(FeatureNoise(0.5), LabelNoise(0.5))
-    return from_partition(load("digits"), Dirichlet(owners, 0.5), seed, 0.5, quality, one_class="allow")
+    return from_partition(load_dataset("digits"), Dirichlet(owners, 0.5), seed, 0.5, quality, one_class="allow")
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Both:
 def _run(rule: Mechanism, data: FederatedData, costs: Array, deviator: Strategy, seed: int) -> Array:
     """Everybody's utility in the last round, or accuracy where everyone has a model of its own."""
     engine = Engine("mlp", data)
-    accuracy: Accuracy = (
+    accuracy: Oracle = (
         Learning(engine, _RECIPE, announced=PowerLaw(exponent=0.5))
         if rule.promises
         else Personal(engine, _RECIPE, measured=64)

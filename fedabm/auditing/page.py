@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined
+from matplotlib.figure import Figure
 
 import fedabm
-from fedabm.audit.card import Card
-from fedabm.audit.claims import STATUSES
-from fedabm.audit.deviations import KINDS
-from fedabm.audit.pictures import card_picture
-from fedabm.common.files import write
+from fedabm.auditing.card import Card
+from fedabm.auditing.claims import STATUSES
+from fedabm.auditing.deviations import KINDS
+from fedabm.auditing.pictures import card_picture
+from fedabm.common.files import clear_drafts, draft, new_folder
 from fedabm.report.images import from_figure
 from fedabm.report.tables import shown
+from fedabm.results.tables import write_table
 
 __all__ = ["page", "write_card"]
+
+_REMEDY = "give another --out DIR"
 
 
 def page(card: Card) -> str:
     """The card as HTML; the same card gives the same text."""
-    text = resources.files("fedabm.audit").joinpath("card.html").read_text(encoding="utf-8")
+    text = resources.files("fedabm.auditing").joinpath("card.html").read_text(encoding="utf-8")
     style = resources.files("fedabm.report").joinpath("page.html").read_text(encoding="utf-8")
     style = style.partition("<style>")[2].partition("</style>")[0]
     make = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -42,17 +49,26 @@ def page(card: Card) -> str:
 
 
 def write_card(card: Card, folder: str | Path) -> list[Path]:
-    """Write everything and say where."""
-    home = Path(folder)
-    home.mkdir(parents=True, exist_ok=True)
-    remedy = "give another --out DIR"
-    written = [write(home / "card.html", page(card), remedy)]
-    written.append(write(home / "card.json", json.dumps(card.as_dict(), indent=2), remedy))
-    for name, frame in (("claims", card.frame()), ("deviations", card.deviations())):
-        frame.to_csv(home / f"{name}.csv", index=False)
-        written.append(home / f"{name}.csv")
-    for kind in ("png", "pdf"):
-        path = home / f"card.{kind}"
-        card_picture(card).savefig(path, dpi=200, facecolor="white")
-        written.append(path)
-    return written
+    """Write everything and say where; what a killed process left of it goes."""
+    home, pictures = Path(folder), ("png", "pdf")
+    writers: dict[str, Callable[[Path], Any]] = {
+        "card.html": partial(_put, page(card)),
+        "card.json": partial(_put, json.dumps(card.as_dict(), indent=2)),
+        "claims.csv": partial(write_table, card.frame()),
+        "deviations.csv": partial(write_table, card.deviations()),
+        **{f"card.{kind}": partial(_draw, card_picture(card), kind) for kind in pictures},
+    }
+    with new_folder(home, _REMEDY):
+        clear_drafts(home, writers)
+        for name, writer in writers.items():
+            with draft(home / name, _REMEDY) as path:
+                writer(path)
+    return [home / name for name in writers]
+
+
+def _put(text: str, path: Path) -> None:
+    path.write_text(text, "utf-8")
+
+
+def _draw(figure: Figure, kind: str, path: Path) -> None:
+    figure.savefig(path, format=kind, dpi=200, facecolor="white")

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import fedabm.mechanisms
+from fedabm import mechanisms
 from fedabm.analysis.outcomes import confidence
-from fedabm.audit.claims import stake
-from fedabm.audit.deviations import KINDS, Limits
-from fedabm.audit.groups import best_joint_lie, groups_of
-from fedabm.audit.kinds import skipped, try_kinds
-from fedabm.audit.search import Effort, best_lies
-from fedabm.audit.stage import Stage
-from fedabm.common.errors import InputError, check_whole, nearest
+from fedabm.auditing.claims import stake
+from fedabm.auditing.deviations import KINDS, LieLimits
+from fedabm.auditing.groups import best_joint_lie, groups_of
+from fedabm.auditing.kinds import skipped, try_kinds
+from fedabm.auditing.search import Effort, best_lies
+from fedabm.auditing.stage import Stage
+from fedabm.common.errors import InputError, check_count, check_whole, nearest
 from fedabm.common.random import generator
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
@@ -43,6 +43,7 @@ from fedabm.mechanisms import (
 from fedabm.mechanisms.market import GivenModels, ImportGain
 from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.specs.hints import parameters_of
+from fedabm.specs.kinds import kinds
 
 __all__ = ["BEST", "COLUMNS", "League", "closed_rules", "exchanging_rules", "league", "population_of"]
 
@@ -84,8 +85,7 @@ def _complete(kind: Any) -> bool:
 
 
 def _kinds() -> Iterable[tuple[str, Any]]:
-    names = (name for name in fedabm.mechanisms.__all__ if name != "Mechanism")
-    return sorted((name, getattr(fedabm.mechanisms, name)) for name in names)
+    return sorted((kind.__name__, kind) for kind in kinds(mechanisms, mechanisms.Mechanism).values())
 
 
 def population_of(seed: int, owners: int) -> tuple[OwnerProfile, ...]:
@@ -111,7 +111,7 @@ def _scenario(name: str, seed: int, owners: int) -> Scenario:
 def _one(task: tuple[str, int, int, int]) -> list[dict[str, Any]]:
     """All deviations against one rule on one population."""
     name, seed, owners, questions = task
-    stage, limits = Stage.of(_scenario(name, seed, owners)), Limits()
+    stage, limits = Stage.of(_scenario(name, seed, owners)), LieLimits()
     effort = Effort(questions=questions, owners=owners, seed=seed)
     unit, rows = stake(stage), []
     alone = best_lies(stage, limits, effort)
@@ -168,6 +168,8 @@ def league(
     """Every rule of the package (or those named) against every deviation on every population."""
     check_whole("owners", owners, 2)
     check_whole("workers", workers)
+    if isinstance(seeds, int):
+        check_count("seeds", seeds)
     numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     known: Mapping[str, Mechanism] = {**closed_rules([0.01, 0.1]), ModelMarket.__name__: ModelMarket()}
     names = list(known) if rules is None else list(rules)

@@ -6,21 +6,10 @@ evaluate      what thousands of deviations are worth, at once; `bounds`: the mos
 search        the best lie of one owner; `groups`: joint lies; `names`: several names, or one; `answers`: others move
 claims        what a card may say: certified, found, theorem, unknown; `truthfulness`, `fairness`, `efficiency` say it
 card          `audit(scenario, mechanism) -> Card`; `page`, `pictures`: how it looks; `source`: what to audit
+trained_card  the card where models train: `runs`, paired by seeds; `plans`: moves chosen with one, measured with others
 league        all rules on the same populations; `trained`: with really trained models
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from fedabm.common.lazy import attach
 
-if TYPE_CHECKING:
-    from fedabm.audit.card import Card, Thoroughness, audit
-    from fedabm.audit.deviations import Limits
-
-__all__ = ["Card", "Limits", "Thoroughness", "audit"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'fedabm.audit' has no attribute {name!r}")
-    home = "deviations" if name == "Limits" else "card"
-    return getattr(import_module(f"fedabm.audit.{home}"), name)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import SymLogNorm
 from matplotlib.figure import Figure
 
-from fedabm.audit.card import Card
-from fedabm.audit.claims import Claim
-from fedabm.audit.league import League
+from fedabm.auditing.card import Card
+from fedabm.auditing.claims import Claim
+from fedabm.auditing.league import League
 
 __all__ = ["card_picture", "league_picture"]
 

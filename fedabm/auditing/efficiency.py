@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedabm.audit.claims import Claim, Status, stake
-from fedabm.audit.deviations import Deviation, Limits, told
-from fedabm.audit.kinds import Tried, best_statement
-from fedabm.audit.search import Effort, best_lies
-from fedabm.audit.stage import Stage
-from fedabm.common.errors import InputError
+from fedabm.auditing.claims import Claim, Status, stake
+from fedabm.auditing.deviations import Deviation, LieLimits, told
+from fedabm.auditing.kinds import Tried, best_statement
+from fedabm.auditing.search import Effort, best_lies
+from fedabm.auditing.stage import Stage
+from fedabm.common.errors import FedabmError, InputError
 from fedabm.games.costs import PowerCost
 from fedabm.games.curves import Array
 from fedabm.games.welfare import welfare_optimum
@@ -24,7 +24,7 @@ from fedabm.solving.metrics import data_gain, price_of_anarchy, reciprocity
 from fedabm.solving.several import solve_all
 from fedabm.views import Reports
 
-__all__ = ["about_equilibria", "about_harm", "about_information", "about_number", "about_outcome"]
+__all__ = ["about_equilibria", "about_harm", "about_information", "about_number", "about_outcome", "about_sampling"]
 
 
 def about_equilibria(stage: Stage, starts: int | None) -> tuple[Claim, list[Equilibrium]]:
@@ -36,8 +36,11 @@ def about_equilibria(stage: Stage, starts: int | None) -> tuple[Claim, list[Equi
         return _without_equilibrium(name, solved), []
     several = solve_all(stage.game, starts=0 if starts is None else starts)
     found = list(several.every) or [solved]
-    number = "one only" if several.unique else "several" if several.unique is False else "one, perhaps others"
-    words = f"{number}: {several.reason}; at the truth nobody gains more than {solved.gap:.1g} by another contribution"
+    number = {True: "it is the only one", False: "it is not the only one", None: "others may exist"}[several.unique]
+    words = (
+        f"certified: at this profile nobody gains more than {solved.gap:.1g} by another contribution; {number}: "
+        f"{several.reason}"
+    )
     return Claim(name, holds=True, status="certified", value=float(len(found)), words=words), found
 
 
@@ -48,13 +51,26 @@ def _without_equilibrium(name: str, solved: Equilibrium) -> Claim:
     if np.isfinite(solved.gap):
         words = f"no equilibrium was found: at the best profile somebody still gains up to {solved.gap:.3g}"
         return _nowhere(name, words)
-    words = "a profile from which no search gains was found, but the rule promises no shape, so nothing is proven"
+    reason = "the rule promises no shape" if solved.standard_errors is None else "shares are means over sampled orders"
+    words = f"a profile from which no search gains was found, but {reason}, so nothing is proven"
     return Claim(name, None, "unknown", np.nan, words)
 
 
 def _nowhere(name: str, words: str) -> Claim:
     known = Claim(name, holds=False, status="found", value=0.0, words=words)
     return replace(known, flaw="has no equilibrium", severity=np.inf, broken=True)
+
+
+def about_sampling(stage: Stage) -> list[Claim]:
+    """That shares are sampled, and how far off they are, where they are."""
+    if not stage.plays_a_game or not stage.offers.payment.sampled:
+        return []
+    error = float(np.max(stage.offers.payment.errors(stage.profile)))
+    words = (
+        f"shares are means over sampled orders: payments have standard errors of up to {error:.2g} "
+        f"({100.0 * error / stake(stage):.1g}% of what an owner has), and nothing about the rule itself is certified"
+    )
+    return [Claim("sampled shares", None, "found", error, words)]
 
 
 def about_outcome(stage: Stage, known: list[Equilibrium]) -> list[Claim]:
@@ -64,6 +80,8 @@ def about_outcome(stage: Stage, known: list[Equilibrium]) -> list[Claim]:
         return [Claim(name, None, "unknown", np.nan, "no equilibrium is known") for name in names]
     best = stage.owners * welfare_optimum(stage.accuracy, stage.costs, stage.capacities).welfare
     welfare = np.array([float((one.utilities - one.payments).sum()) for one in known])
+    # The optimum is a local climb where accuracies are not concave: it is no less than what is known.
+    best = max(best, float(welfare.max()))
     claims = [_price(names[0], best, welfare.min(), "worst"), _price(names[1], best, welfare.max(), "best")]
     base = solve(Game(stage.accuracy.public, stage.costs, stage.capacities, NoPayments()))
     gain = data_gain(np.array([one.profile for one in known]), base.profile[None])
@@ -81,15 +99,17 @@ def _price(name: str, best: float, reached: float, which: str) -> Claim:
 def _reciprocity(stage: Stage, known: list[Equilibrium]) -> Claim:
     try:
         shares = np.array([np.asarray(shapley(stage.accuracy, one.profile)) for one in known])
-    except InputError as error:
+    except FedabmError as error:
         return Claim("reciprocity", None, "unknown", np.nan, f"no Shapley shares: {error}")
     accuracies, payments = (np.array([getattr(one, part) for one in known]) for part in ("accuracies", "payments"))
     least = reciprocity(accuracies, payments, shares, stage.accuracy.at_zero(stage.owners))
+    if not np.isfinite(least):
+        return Claim("reciprocity", None, "unknown", np.nan, "nobody's Shapley share is above what it has without data")
     words = f"for each unit of its Shapley share the worst owner gets {least:.4g}"
     return Claim("reciprocity", None, "found", least, words)
 
 
-def about_harm(stage: Stage, tried: list[Tried], limits: Limits) -> Claim:
+def about_harm(stage: Stage, tried: list[Tried], limits: LieLimits) -> Claim:
     """The most that one owner can do to all others by what it contributes and claims, whatever that costs it."""
     name, everyone = "harm of one owner", stage.settled.utility
     worst = max(tried, key=lambda one: one.loss, default=None)
@@ -108,21 +128,24 @@ def about_harm(stage: Stage, tried: list[Tried], limits: Limits) -> Claim:
     return Claim(name, None, "found", harm, said)
 
 
-def about_information(stage: Stage, tried: list[Tried], limits: Limits, effort: Effort) -> Claim:
+def about_information(stage: Stage, tried: list[Tried], limits: LieLimits, effort: Effort) -> Claim:
     """What it costs that costs cannot be verified: data and welfare if everybody states its best lie about its cost."""
     name = "cost of information"
     if not stage.mechanism.asks_cost:
         return Claim(name, None, "certified", 0.0, "the rule asks for no costs, so there is nothing to verify", 0.0)
-    if not stage.plays_a_game or not isinstance(stage.costs, PowerCost) or stage.solved is None:
+    if not stage.plays_a_game or not stage.costs.traits.power or stage.solved is None:
         return Claim(name, None, "unknown", np.nan, "costs are not all of one closed family, or no game is played")
     factors = np.array([best_statement(stage, owner, "cost", limits)[1].cost for owner in range(stage.owners)])
+    if np.all(factors == 1.0):
+        return Claim(name, None, "found", 0.0, "nobody was found to gain by another cost than its own: nothing changes")
     lied = solve(Game(stage.accuracy.public, stage.costs, stage.capacities, Misheard(stage.mechanism, factors)))
     data = float(lied.profile.sum() - stage.profile.sum())
     before = float((stage.settled.utility - stage.settled.payment).sum())
     after = float((lied.utilities - lied.payments).sum())
     told_ = ", ".join(f"{factor:.2g}" for factor in factors)
     words = (
-        f"if all state their best lie (times {told_}), data change by {data:+.4g} and welfare by {after - before:+.4g}"
+        f"if all state what is best for them (times {told_}), data change by {data:+.4g} and welfare by "
+        f"{after - before:+.4g}"
     )
     words += "" if lied.converged else "; no equilibrium of that was certified"
     return Claim(name, None, "found", before - after, words)
@@ -137,14 +160,15 @@ class Misheard(Around):
 
     def hears(self, reports: Reports) -> Reports:
         """The costs, times what each owner lies by."""
-        cost = reports.cost
-        if not isinstance(cost, PowerCost):
-            raise InputError(f"lies about costs need a closed family of costs, got {cost!r}; use Linear or PowerCost")
+        cost = None if reports.cost is None else reports.cost.as_power()
+        if cost is None:
+            got = repr(reports.cost)
+            raise InputError(f"lies about costs need a closed family of costs, got {got}; use Linear or PowerCost")
         stated = PowerCost(cost.rate * self.factors, cost.exponent, cost.fixed * self.factors)
         return replace(reports, cost=stated)
 
 
-def about_number(stage: Stage, limits: Limits, effort: Effort) -> Claim:
+def about_number(stage: Stage, limits: LieLimits, effort: Effort) -> Claim:
     """How the best lie changes with the number of owners: the first few of them, and all."""
     sizes = sorted({max(stage.owners // 4, 2), max(stage.owners // 2, 2), stage.owners})
     quick = replace(effort, owners=2, questions=min(effort.questions, 40))

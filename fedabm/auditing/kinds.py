@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from fedabm.audit.deviations import KINDS, Deviation, Lies, Limits, in_words, told
-from fedabm.audit.evaluate import on_curves, one_by_one, reads, statement_offers, utilities
-from fedabm.audit.names import best_merger, best_split, can_merge, can_split
-from fedabm.audit.search import NOTHING, Effort, best_claim_alone, looked_at
-from fedabm.audit.stage import Stage
+from fedabm.auditing.deviations import KINDS, Deviation, LieLimits, Lies, in_words, told
+from fedabm.auditing.evaluate import on_curves, one_by_one, reads, statement_offers, utilities
+from fedabm.auditing.names import best_merger, best_split, can_merge, can_split
+from fedabm.auditing.search import NOTHING, Effort, best_claim_alone, looked_at
+from fedabm.auditing.stage import Stage
 from fedabm.games.best import best_response
 from fedabm.games.certificate import certified_gains
 
@@ -66,9 +66,9 @@ def _asked(stage: Stage) -> set[str]:
     return {"size"} | ({"cost"} if rule.asks_cost else set()) | ({"eagerness"} if rule.asks_eagerness else set())
 
 
-def try_kinds(stage: Stage, limits: Limits | None = None, effort: Effort | None = None) -> list[Tried]:
+def try_kinds(stage: Stage, limits: LieLimits | None = None, effort: Effort | None = None) -> list[Tried]:
     """The best deviation of each kind that means something, over all owners that are looked at."""
-    limits, effort = limits or Limits(), effort or Effort()
+    limits, effort = limits or LieLimits(), effort or Effort()
     without = skipped(stage)
     found = []
     for kind in KINDS:
@@ -95,7 +95,7 @@ def _tried(stage: Stage, kind: str, owner: int, gain: float, bound: float, devia
     return Tried(kind, owner, gain, loss, max(bound, gain), in_words(stage, owner, deviation))
 
 
-def _contribution(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
+def _contribution(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tried:
     """Another contribution, truthfully reported: what an owner regrets at the profile."""
     best = float(stage.honest.contribution[owner])
     gain = float(stage.honest.utility[owner] - stage.settled.utility[owner])
@@ -108,16 +108,16 @@ def _truth(stage: Stage, owner: int, contribution: float) -> Deviation:
     return replace(Lies.of(stage, owner).one(0), contribution=contribution)
 
 
-def _claim(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
+def _claim(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tried:
     """Another claim, with whatever true contribution is best beside it."""
     found = best_claim_alone(stage, owner, limits, effort)
     return _tried(stage, "claim", owner, found.gain, found.bound, found.deviation)
 
 
-def _statement(name: str) -> Callable[[Stage, int, Limits, Effort], Tried]:
+def _statement(name: str) -> Callable[[Stage, int, LieLimits, Effort], Tried]:
     """Another size, cost or eagerness, while contributions are what they are said to be."""
 
-    def attempt(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
+    def attempt(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tried:
         value, deviation = best_statement(stage, owner, name, limits)
         honest = stage.honest.utility[owner] if stage.plays_a_game else stage.settled.utility[owner]
         return _tried(stage, name, owner, value - float(honest), np.inf, deviation)
@@ -125,8 +125,11 @@ def _statement(name: str) -> Callable[[Stage, int, Limits, Effort], Tried]:
     return attempt
 
 
-def best_statement(stage: Stage, owner: int, name: str, limits: Limits) -> tuple[float, Deviation]:
-    """The best misstatement of one thing, by a grid of factors that SciPy closes in on, and what it brings."""
+def best_statement(stage: Stage, owner: int, name: str, limits: LieLimits) -> tuple[float, Deviation]:
+    """The best statement of one thing, by a grid of factors that SciPy closes in on, and what it brings.
+
+    Where no misstatement gains more than rounding, that is the truth.
+    """
     low, high = getattr(limits, name)
     unit = float(stage.capacities[owner]) if name == "size" else 1.0
     truth = Lies.of(stage, owner).one(0)
@@ -140,7 +143,8 @@ def best_statement(stage: Stage, owner: int, name: str, limits: Limits) -> tuple
     place = steps.index(best)
     around = steps[max(place - 1, 0)], steps[min(place + 1, len(steps) - 1)]
     finer = minimize_scalar(lambda f: -lie(f)[0], bounds=around, method="bounded", options={"maxiter": 20})
-    return max((lie(best), lie(float(finer.x)), lie(1.0)), key=lambda one: one[0])
+    false, true = max((lie(best), lie(float(finer.x))), key=lambda one: one[0]), lie(1.0)
+    return false if false[0] > true[0] + NOTHING else true
 
 
 def _stating(stage: Stage, owner: int, said: Deviation) -> tuple[float, Deviation]:
@@ -155,7 +159,7 @@ def _stating(stage: Stage, owner: int, said: Deviation) -> tuple[float, Deviatio
     return float(utilities(stage, owner, lie.as_lies())[0]), lie
 
 
-def _away(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
+def _away(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tried:
     """Work alone."""
     inside = stage.honest.utility[owner] if stage.plays_a_game else stage.settled.utility[owner]
     gain = float(stage.outside[owner] - inside)
@@ -168,20 +172,20 @@ def _away(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
     return Tried("away", owner, gain, loss, gain if sure else np.inf, f"{stage.who(owner)} works alone")
 
 
-def _leaving(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
+def _leaving(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tried:
     """Leave after half of the rounds: rules that settle every round keep nothing back, so half of staying away."""
     whole = _away(stage, owner, limits, effort)
     words = f"{stage.who(owner)} leaves after half of the rounds" if whole.gain > NOTHING else whole.words
     return Tried("leaving", owner, 0.5 * whole.gain, 0.5 * whole.loss, 0.5 * whole.bound, words)
 
 
-def _names(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
+def _names(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tried:
     """Two or three names."""
     gain, loss, words = max((best_split(stage, owner, count, effort) for count in (2, 3)), key=lambda one: one[0])
     return Tried("names", owner, gain, loss, np.inf, words)
 
 
-def _merging(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
+def _merging(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tried:
     """One name with another owner."""
     if stage.owners < 2:
         return Tried("merging", owner, 0.0, 0.0, 0.0, "nobody is there to merge with")
@@ -191,7 +195,7 @@ def _merging(stage: Stage, owner: int, limits: Limits, effort: Effort) -> Tried:
     return Tried("merging", owner, gain, loss, np.inf, words)
 
 
-_TRY: dict[str, Callable[[Stage, int, Limits, Effort], Tried]] = {
+_TRY: dict[str, Callable[[Stage, int, LieLimits, Effort], Tried]] = {
     "contribution": _contribution,
     "claim": _claim,
     **{name: _statement(name) for name in ("size", "cost", "fixed", "eagerness")},

@@ -11,13 +11,13 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from fedabm.audit.stage import Play, Stage
+from fedabm.auditing.stage import Play, Stage
 from fedabm.common.errors import InputError, check_positive
-from fedabm.games.costs import Cost, PowerCost, replaced
+from fedabm.games.costs import Cost, replaced
 from fedabm.games.curves import Array
 from fedabm.views import Reports
 
-__all__ = ["KINDS", "Deviation", "Lies", "Limits", "in_words", "told"]
+__all__ = ["KINDS", "Deviation", "LieLimits", "Lies", "in_words", "told"]
 
 #: every kind of deviation, in words
 KINDS = {
@@ -38,7 +38,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Limits:
+class LieLimits:
     """How far lies go, as multiples of the truth: beyond these limits nothing is said.
 
     Nobody claims to have used more data than it claims to have.
@@ -120,8 +120,8 @@ def told(stage: Stage, owners: Sequence[int], deviations: Sequence[Deviation]) -
 def misstated(cost: Cost, deviation: Deviation) -> Cost:
     """An owner's cost as it states it: multiplied, and its fixed part once more."""
     stated = cost.scaled(deviation.cost)
-    if deviation.fixed != 1 and isinstance(stated, PowerCost):
-        stated = replace(stated, fixed=stated.fixed * deviation.fixed)
+    if deviation.fixed != 1 and (power := stated.as_power()) is not None:
+        return replace(power, fixed=power.fixed * deviation.fixed)
     return stated
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from fedabm.common.errors import InputError
 from fedabm.common.random import generator
-from fedabm.compare.comparison import labelled
-from fedabm.compare.written import read_study
+from fedabm.comparison.comparison import labelled
+from fedabm.comparison.written import read_study
 from fedabm.mechanisms.base import Mechanism
 from fedabm.simulation.scenario import Scenario
 from fedabm.solving.game import Game

@@ -1,0 +1,120 @@
+"""Moves of one owner or of two together in federations that train: chosen with one seed, measured with others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from fedabm.auditing.deviations import LieLimits
+from fedabm.auditing.runs import Interval, Move, Runs, Score, interval, moves
+from fedabm.games.curves import Array
+from fedabm.mechanisms.base import Mechanism
+
+__all__ = ["Measured", "Plan", "Plans"]
+
+#: who does what instead
+Plan = dict[int, Move]
+
+
+class Measured(NamedTuple):
+    """A plan of one owner or a group, its gain over the best honest plan of the same, and what the others lose."""
+
+    members: tuple[int, ...]
+    words: str
+    gain: Interval
+    loss: Interval
+
+
+@dataclass(frozen=True)
+class Plans:
+    """What owners can do under a rule: the runs, how far lies go, the seed that chooses, and those that measure."""
+
+    rule: Mechanism
+    runs: Runs
+    limits: LieLimits
+    chooses: int
+    measures: Sequence[int]
+
+    def who(self, row: int) -> str:
+        """An owner by its name or number."""
+        return self.runs.owners[row].name or f"owner {row}"
+
+    @property
+    def undisturbed(self) -> list[Score]:
+        """Runs in which nobody deviates, with the seeds that measure."""
+        return [self.runs.score(seed) for seed in self.measures]
+
+    def surplus(self, seed: int, row: int) -> float:
+        """What an owner has more than if it trained alone."""
+        return float(self.runs.score(seed).utility[row] - self.runs.score(seed, alone=row).utility[row])
+
+    def of_each_kind(self, owners: Sequence[int]) -> dict[str, Measured]:
+        """The best move of each kind by one owner, measured."""
+        found: dict[str, list[Plan]] = {}
+        for owner in owners:
+            for move in self._moves(owner):
+                found.setdefault(move.kind, []).append({owner: move})
+        best = {kind: max(plans, key=self._chosen) for kind, plans in found.items()}
+        return {kind: self._measured(plan) for kind, plan in best.items()}
+
+    def joint(self, pairs: Sequence[tuple[int, int]]) -> Measured | None:
+        """The best lie of two owners, measured: both tell the same one, or one of them its own best."""
+        plans = [plan for pair in pairs for plan in self._together(pair)]
+        return self._measured(max(plans, key=self._chosen)) if plans else None
+
+    def _together(self, pair: tuple[int, int]) -> list[Plan]:
+        lies = [move.words for move in self._moves(pair[0]) if not move.honest]
+        plans: list[Plan] = [{row: self._same(row, words) for row in pair} for words in lies]
+        for liar, other in (pair, pair[::-1]):
+            ever = Move("contribution", "does as ever", self.runs.owners[other].strategy, honest=True)
+            honest = self._best_honest((other,)).get(other, ever)
+            plans.append({liar: self._best_lie(liar), other: honest})
+        return plans
+
+    def _best_lie(self, row: int) -> Move:
+        lies = [move for move in self._moves(row) if not move.honest]
+        return max(lies, key=lambda move: self._chosen({row: move}))
+
+    def _moves(self, owner: int) -> list[Move]:
+        return moves(self.runs.owners[owner], self.rule, self.limits)
+
+    def _same(self, row: int, words: str) -> Move:
+        """The move as this owner makes it, around its own strategy."""
+        return next(one for one in self._moves(row) if one.words == words)
+
+    def _score(self, seed: int, plan: Plan) -> Array:
+        """What everybody has if some owners do something else."""
+        return self.runs.score(seed, {row: move.strategy for row, move in plan.items()}).utility
+
+    def _sum(self, seed: int, members: Sequence[int], plan: Plan) -> float:
+        return float(self._score(seed, plan)[list(members)].sum())
+
+    def _best_honest(self, members: tuple[int, ...]) -> Plan:
+        """The best honest plan of some owners by the choosing seed: as ever, all the same, or what is best for each."""
+        honest = [move.words for move in self._moves(members[0]) if move.honest]
+        plans: list[Plan] = [{}, *({row: self._same(row, words) for row in members} for words in honest)]
+        if len(members) > 1:
+            plans.append({row: move for one in members for row, move in self._best_honest((one,)).items()})
+        return max(plans, key=lambda plan: self._sum(self.chooses, members, plan))
+
+    def _against(self, plan: Plan) -> Plan:
+        """What a plan is measured against: the best honest one, or for an honest one what is done anyway."""
+        return {} if all(move.honest for move in plan.values()) else self._best_honest(tuple(sorted(plan)))
+
+    def _chosen(self, plan: Plan) -> float:
+        before = self._sum(self.chooses, list(plan), self._against(plan))
+        return self._sum(self.chooses, list(plan), plan) - before
+
+    def _measured(self, plan: Plan) -> Measured:
+        """Gain and loss with seeds that had no part in the choice."""
+        members, against = tuple(sorted(plan)), self._against(plan)
+        others = np.setdiff1d(np.arange(len(self.runs.owners)), members)
+        gains, losses = [], []
+        for seed in self.measures:
+            gains.append(self._sum(seed, members, plan) - self._sum(seed, members, against))
+            losses.append(float((self._score(seed, {}) - self._score(seed, plan))[others].sum()))
+        words = "; ".join(f"{self.who(row)} {plan[row].words}" for row in members)
+        return Measured(members, words, interval(gains), interval(losses))

@@ -1,0 +1,139 @@
+"""The card of a rule on a federation that really trains: what was tried in paired runs, with intervals over seeds.
+
+With one seed the best move of each kind is chosen; with others, which had no part in that, it is measured.  So an
+interval is that of one comparison, not of the luckiest of many.  Nothing is solved and nothing is certified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedabm.auditing.claims import Claim
+from fedabm.auditing.deviations import KINDS
+from fedabm.auditing.kinds import Tried
+from fedabm.auditing.plans import Measured, Plans
+from fedabm.auditing.runs import interval
+
+__all__ = ["TrainedAudit"]
+
+#: what an owner has, at least, as the unit of flaws
+_LEAST = 1e-9
+#: what takes accuracies at every profile
+_UNKNOWN = (
+    "equal treatment",
+    "more for more",
+    "equilibria",
+    "price of anarchy",
+    "price of stability",
+    "data gain",
+    "reciprocity",
+    "cost of information",
+)
+_WHY = "not known where models train: it takes what every profile is worth; audit the announced or a fitted curve"
+
+
+@dataclass(frozen=True)
+class TrainedAudit:
+    """Claims about plans of some owners and pairs of owners."""
+
+    plans: Plans
+    owners: Sequence[int]
+    pairs: Sequence[tuple[int, int]]
+
+    @property
+    def unit(self) -> float:
+        """What an owner has, on average."""
+        return max(float(np.mean([np.abs(one.utility) for one in self.plans.undisturbed])), _LEAST)
+
+    @property
+    def profile(self) -> tuple[float, ...]:
+        """What owners contribute on average, if nobody deviates."""
+        return tuple(np.mean([one.contribution for one in self.plans.undisturbed], axis=0).tolist())
+
+    def claims(self, tried: dict[str, Measured]) -> list[Claim]:
+        """All claims of the card, given the best of each kind."""
+        lies = {kind: one for kind, one in tried.items() if kind != "contribution"}
+        best = max(lies.values(), key=lambda one: (one.gain.low > 0, one.gain.mean))
+        claims = [self._about("truthfulness", best, "rewards lying")]
+        claims += [self._about(f"lies: {kind}", one) for kind, one in lies.items()]
+        joint = self.plans.joint(self.pairs)
+        claims += [] if joint is None else [self._about("groups of 2", joint, "rewards joint lies")]
+        claims += [self._rationality(), self._budget(), self._harm(tried)]
+        claims += [Claim(name, None, "unknown", np.nan, _WHY) for name in _UNKNOWN]
+        return [*claims, Claim("training", None, "found", float(len(self.plans.runs)), self._done())]
+
+    def skipped(self, tried: dict[str, Measured]) -> dict[str, str]:
+        """Kinds that were not tried, and why."""
+        rule = type(self.plans.rule).__name__
+        reasons = {
+            "quality": "it takes other data; see the league with trained models",
+            "away": "see individual rationality",
+            "leaving": "see individual rationality",
+            "names": "a second name would need data of its own",
+            "merging": "owners' data are where they are",
+            "side payments": "see the groups",
+        }
+        return {kind: reasons.get(kind, f"{rule} does not ask for it") for kind in KINDS if kind not in tried}
+
+    @staticmethod
+    def rows(tried: dict[str, Measured]) -> tuple[Tried, ...]:
+        """The best of each kind for the card's table; means of gains, at least 0, and nothing is proven."""
+        return tuple(
+            Tried(kind, one.members[0], max(one.gain.mean, 0.0), one.loss.mean, np.inf, f"{one.words}: {one.gain}")
+            for kind, one in tried.items()
+        )
+
+    def _about(self, name: str, one: Measured, flaw: str = "") -> Claim:
+        """A lie gains if its interval lies above 0, does not if its mean is not above 0, and else nobody knows."""
+        gain, small = one.gain, 1e-6 * self.unit
+        holds = False if gain.low > small else True if gain.mean <= small else None
+        verdict = {False: "gains", True: "gains nothing", None: "cannot be told from chance"}[holds]
+        words = f"{one.words}: {verdict}, {gain}; the others lose {one.loss}"
+        severity = gain.mean / len(one.members) / self.unit
+        value = max(gain.mean, 0.0)
+        return Claim(name, holds, "found", value, words, flaw=flaw if holds is False else "", severity=severity)
+
+    def _rationality(self) -> Claim:
+        """Whether anybody has less than by training alone on its own data."""
+        plans = self.plans
+        worst = min(self.owners, key=lambda row: plans.surplus(plans.chooses, row))
+        found = interval([plans.surplus(seed, worst) for seed in plans.measures])
+        holds = False if found.high < 0 else True if found.mean >= 0 else None
+        words = f"{plans.who(worst)} has {found} more than by training alone on its data for as many rounds"
+        flaw = "punishes joining" if holds is False else ""
+        severity = max(-found.mean, 0.0) / self.unit
+        name = "individual rationality"
+        return Claim(name, holds, "found", found.mean, words, flaw=flaw, severity=severity)
+
+    def _budget(self) -> Claim:
+        """What the server paid or kept at most in a round, over the runs in which nobody is alone."""
+        scores = self.plans.runs.together
+        worst = max((score.paid for score in scores), key=abs)
+        rounding = 1e-9 * max(max(score.moved for score in scores), 1e-3)
+        holds = abs(worst) <= rounding
+        words = f"payments sum to zero in every round of {len(scores)} runs"
+        if not holds:
+            words = f"the server {'pays' if worst > 0 else 'keeps'} up to {abs(worst):.4g} in a round"
+        flaw = "" if holds else "leaks money" if worst > 0 else "burns money"
+        broken = self.plans.rule.budget_balanced and not holds
+        severity = abs(worst) / len(self.plans.runs.owners) / self.unit
+        return Claim("budget balance", holds, "found", worst, words, flaw=flaw, severity=severity, broken=broken)
+
+    def _harm(self, tried: dict[str, Measured]) -> Claim:
+        """The most that the others lose by any move of one owner that was measured."""
+        worst = max(tried.values(), key=lambda one: one.loss.mean)
+        words = f"{worst.words}: the others lose {worst.loss}"
+        return Claim("harm of one owner", None, "found", max(worst.loss.mean, 0.0), words)
+
+    def _done(self) -> str:
+        """What was done, in words."""
+        runs, plans = self.plans.runs, self.plans
+        return (
+            f"{len(runs)} runs of {runs.rounds} rounds on the same data; utilities are means over the rounds; moves of "
+            f"{len(self.owners)} of {len(runs.owners)} owners and of {len(self.pairs)} pairs were chosen with seed "
+            f"{plans.chooses} and measured with {len(plans.measures)} others, while everybody else does what the "
+            "scenario says"
+        )

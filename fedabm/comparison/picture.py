@@ -1,0 +1,61 @@
+"""The figure of a comparison, fit to be published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from fedabm.analysis.looks import Look
+from fedabm.analysis.outcomes import aside, confidence
+from fedabm.analysis.rows import run_looks
+from fedabm.games.curves import Array
+from fedabm.results.frames import Frames, shorten
+
+__all__ = ["draw"]
+
+
+def draw(frames: Frames, ends: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """One panel per measure, one row per mechanism: mean, 95% interval, and every run as a dot.
+
+    `ends` has a row per run, with its label and the measures; `titles` says what these mean.
+    """
+    labels, seeds = list(dict.fromkeys(ends["label"])), ends["seed"].nunique()
+    looks = run_looks(frames, labels, "label")
+    measures = list(titles)
+    with sns.axes_style("whitegrid"), sns.plotting_context("paper"):
+        figure = Figure(figsize=(1.6 + 2.1 * len(measures), 1.1 + 0.42 * len(labels)), layout="constrained")
+        panels = figure.subplots(1, len(measures), sharey=True, squeeze=False)[0]
+        for panel, name in zip(panels, measures, strict=True):
+            for place, label in enumerate(labels):
+                _row(panel, place, ends.loc[ends["label"] == label, name].to_numpy(float), looks[label])
+            panel.set_title(_wrapped(titles[name]), fontsize="small")
+            panel.tick_params(axis="x", labelsize="small")
+            panel.locator_params(axis="x", nbins=4)
+            panel.grid(visible=False, axis="y")
+        panels[0].set_yticks(range(len(labels)), [shorten(label, 34) for label in labels])
+        panels[0].invert_yaxis()
+        several = f"means and 95% intervals over {seeds} seeds" if seeds > 1 else "at the end of one run each"
+        figure.supxlabel(several, fontsize="small")
+    return figure
+
+
+def _row(panel: Axes, place: int, values: Array, look: Look) -> None:
+    mean = float(np.nanmean(values)) if np.isfinite(values).any() else np.nan
+    panel.barh(place, mean, 0.62, color=look.colour, alpha=0.85, linewidth=0)
+    if len(values) > 1:
+        low, high = confidence(values)
+        panel.plot([low, high], [place, place], color="0.1", linewidth=1.4, solid_capstyle="butt", zorder=3)
+        panel.scatter(values, place + aside(len(values)), s=6, color="0.1", alpha=0.45, linewidth=0, zorder=3)
+    panel.axvline(0.0, color="0.3", linewidth=0.8)
+
+
+def _wrapped(text: str, width: int = 24) -> str:
+    lines = [""]
+    for word in text.split():
+        lines = [*lines[:-1], f"{lines[-1]} {word}".strip()] if len(lines[-1]) + len(word) < width else [*lines, word]
+    return "\n".join(lines)

@@ -1,0 +1,286 @@
+"""A study in TOML, for people who do not program: who takes part, under which mechanisms, how often.
+
+    question = "Who pays for the model that five hospitals share?"
+    accuracy = { kind = "power_law", exponent = 0.5 }
+    seeds = 1
+
+    [mechanisms]
+    "no payments" = "no_payments"
+    "Shapley shares" = "shapley_share"
+
+    [[owners]]
+    name = "St. Mary"
+    cost = 0.004
+    data = 500
+
+    [[groups]]
+    name = "practice"
+    count = 10
+    cost = { low = 0.01, high = 0.03 }
+    data = 50
+
+Mechanisms, accuracies, strategies and costs go by name or table, as in a game (`fedabm.specs.games`); members of a
+group are called by its name and their number; what has a `low` and a `high` is drawn between them, anew for every seed.
+Owners may also be written all at once, as in a game (`fedabm.specs.owners`).
+`device = "cuda"` says where models train, unless `--device` does, if an accuracy of one's own trains any.
+`knowledge = { kind = "measured", rounds = 5 }` says what the server knows of the worth of data (`fedabm.knowledge`).
+Of large studies `keep = { every = 10, owners = 1000, strategies = true }` keeps less (`fedabm.results.keep`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from fedabm.common.device import check_written, preferring
+from fedabm.common.errors import InputError, check_range, check_whole
+from fedabm.comparison.comparison import Comparison, compare
+from fedabm.games.accuracy import Oracle
+from fedabm.games.costs import Cost, Linear
+from fedabm.knowledge import Knowledge
+from fedabm.mechanisms import Mechanism
+from fedabm.results.keep import Recording
+from fedabm.simulation.activation import Activation, Sequential
+from fedabm.simulation.participation import Everyone, Participation
+from fedabm.simulation.scenario import OwnerProfile
+from fedabm.specs.owners import one_by_one
+from fedabm.specs.toml import read_toml
+from fedabm.specs.values import Reader
+from fedabm.strategies import BestResponse, Strategy
+from fedabm.study.library import Script
+from fedabm.study.study import Study
+
+__all__ = ["PICTURES", "Written", "read_study", "script_of"]
+
+Picture = Literal["comparison", "owners", "money", "over time"]
+
+
+@dataclass(frozen=True)
+class Range:
+    """A number between two others, each as likely as the next."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise InputError(f"low must not be above high, got {self.low:g} and {self.high:g}; exchange them")
+
+
+@dataclass(frozen=True)
+class Member:
+    """An owner with a name: what its data cost (a number is a rate per unit), how much it has, what it does."""
+
+    name: str
+    cost: float | Cost
+    data: float
+    strategy: Strategy = field(default_factory=BestResponse)
+    start: float = 0.0
+    budget: float = np.inf
+    joins: int = 1
+    role: str = "owner"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Several owners of one kind, called by the group's name and their number."""
+
+    name: str
+    count: int
+    cost: float | Range | Cost
+    data: float | Range
+    strategy: Strategy = field(default_factory=BestResponse)
+    joins: int = 1
+
+    def __post_init__(self) -> None:
+        check_whole(f"count of group {self.name!r}", self.count)
+        check_range(f"count of group {self.name!r}", self.count, 1, 1_000_000)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a file says about a study."""
+
+    accuracy: Oracle
+    mechanisms: dict[str, Mechanism] | tuple[Mechanism, ...]
+    owners: tuple[Member, ...] = ()
+    groups: tuple[Group, ...] = ()
+    question: str = "What do these owners make of these mechanisms?"
+    seeds: int = 1
+    steps: int = 200
+    activation: Activation = field(default_factory=Sequential)
+    participation: Participation = field(default_factory=Everyone)
+    figures: tuple[Picture, ...] = ("comparison", "owners")
+    keep: Recording = field(default_factory=Recording)
+    device: str = "auto"
+    knowledge: Knowledge | None = None
+    pay_rejected: bool = False
+
+    def __post_init__(self) -> None:
+        check_written(self.device)
+        check_whole("seeds", self.seeds)
+        check_whole("steps", self.steps)
+        if not self.owners and not self.groups:
+            raise InputError("a study needs owners, got none; add [[owners]] with name, cost and data, or [[groups]]")
+
+    def people(self, rng: np.random.Generator) -> list[OwnerProfile]:
+        """The owners, then the groups, with what is random drawn."""
+        named = [
+            OwnerProfile(
+                _cost(one.cost),
+                one.data,
+                one.strategy,
+                one.start,
+                budget=one.budget,
+                joins=one.joins,
+                role=one.role,
+                name=one.name,
+            )
+            for one in self.owners
+        ]
+        return named + [profile for group in self.groups for profile in _drawn(group, rng)]
+
+    def compared(self, study: Study) -> Comparison:
+        """Run everything inside a study."""
+        return compare(
+            self.people,
+            self.mechanisms,
+            range(study.seed, study.seed + self.seeds),
+            accuracy=self.accuracy,
+            activation=self.activation,
+            participation=self.participation,
+            simulate=study.simulate,
+            steps=study.steps or self.steps,
+            record=self.keep,
+            knowledge=self.knowledge,
+            pay_rejected=self.pay_rejected,
+        )
+
+    def run(self, study: Study) -> None:
+        """Simulate, and keep tables and pictures."""
+        others = [name for name in self.figures if name != "comparison"]
+        if others and replace(self.keep, **study.keep).owners == 0:
+            raise InputError(f"the figure {others[0]!r} needs rows of owners, got owners = 0 to keep; leave one out")
+        with preferring(self.device):
+            found = self.compared(study)
+        show(found, study, self.figures)
+
+
+def show(found: Comparison, study: Study, figures: Sequence[Picture]) -> None:
+    """Tables and pictures of a comparison, kept by the study."""
+    chance = found.seeds > 1 and found.random
+    runs = f"{found.seeds} seeds, ± half the 95% interval" if chance else "at the end"
+    study.table(found.table() if chance else found.table().filter(regex="[^±]$"), f"By mechanism, {runs}", "comparison")
+    study.note("worst: the owner that is worst off; paid: money that owners receive in a step")
+    for line in (*found.unsettled(), *found.without_effect()):
+        study.note(line)
+    if found.seeds > 1 and not chance:
+        study.note(f"All {found.seeds} seeds give the same: nothing here is random.")
+    if len(found.labels) > 1 and chance:
+        study.table(found.differences(), "Paired differences, seed by seed", "differences")
+    if 0 < found.last["owner"].nunique() <= 40:
+        study.table(found.owners(), "Utility of every owner", "owners")
+    for name in figures:
+        study.picture(PICTURES[name](found), name.replace(" ", "_"))
+    for word, text in (("md", found.markdown()), ("tex", found.latex())):
+        study.text(text, f"comparison.{word}")
+
+
+def read_study(path: str | Path) -> Written:
+    """The study that a TOML file describes; files that it names are looked for beside it."""
+    table = read_toml(path)
+    if "mechanism" in table and "mechanisms" not in table:
+        raise InputError(f"{path} is a game of one mechanism, not a study; fedabm solve {path} takes it")
+    return Reader((Path(path).resolve().parent,)).make(Written, one_by_one(table), "the study")
+
+
+def script_of(path: str | Path) -> Script:
+    """The study as a script that can be run like any other."""
+    written, place = read_study(path), Path(path).resolve()
+
+    def run(study: Study, seeds: int = written.seeds, mechanisms: tuple[Mechanism, ...] = ()) -> None:
+        """Run what is written.
+
+        seeds       how often everything is repeated
+        mechanisms  other rules than those of the file, by name (none: those of the file)
+        """
+        replace(written, seeds=seeds, mechanisms=mechanisms or written.mechanisms).run(study)
+
+    defaults = {"seeds": written.seeds, "mechanisms": ()}
+    return Script(place.stem, written.question, run, defaults, str(place))
+
+
+def _cost(given: float | Cost) -> Cost:
+    return given if isinstance(given, Cost) else Linear(given)
+
+
+def _drawn(group: Group, rng: np.random.Generator) -> list[OwnerProfile]:
+    """The members of a group."""
+    costs, sizes = (_numbers(one, group.count, rng) for one in (group.cost, group.data))
+    width = len(str(group.count))
+    return [
+        OwnerProfile(
+            _cost(cost), size, group.strategy, joins=group.joins, role=group.name, name=f"{group.name} {k + 1:0{width}}"
+        )
+        for k, (cost, size) in enumerate(zip(costs, sizes, strict=True))
+    ]
+
+
+def _numbers(given: Any, count: int, rng: np.random.Generator) -> list[Any]:
+    return rng.uniform(given.low, given.high, count).tolist() if isinstance(given, Range) else [given] * count
+
+
+def _owners_picture(found: Comparison) -> Any:
+    from fedabm.analysis.figures import of_runs, owner_bars
+
+    first = found.frames.runs["seed"].min()
+    runs = found.frames.runs.loc[found.frames.runs["seed"] == first, "run"].tolist()
+    return owner_bars(
+        of_runs(found.frames, runs), {"contribution": "data given", "payment": "payment", "utility": "utility"}
+    )
+
+
+def _money_picture(found: Comparison) -> Any:
+    """Who pays whom in the last step, under every mechanism on one scale."""
+    from matplotlib.figure import Figure
+
+    from fedabm.analysis.figures import money_graph
+
+    runs = found.frames.runs[found.frames.runs["seed"] == found.frames.runs["seed"].min()]
+    paid = found.frames.transfers.merge(found.last[["run", "step"]].drop_duplicates(), on=["run", "step"])
+    paid = paid[paid["run"].isin(runs["run"])]
+    heaviest = float(paid.groupby(["run", "payer", "payee"])["amount"].sum().max()) if len(paid) else None
+    figure = Figure(figsize=(4.4 * len(runs), 4.6), layout="constrained")
+    panels = figure.subplots(1, len(runs), squeeze=False)[0]
+    for panel, run in zip(panels, runs.itertuples(), strict=True):
+        mine, owners = (frame[frame["run"] == run.run] for frame in (paid, found.frames.owners))
+        money_graph(mine, owners, ax=panel, heaviest=heaviest)
+        panel.set_title(run.label)
+    legends = [panel.get_legend() for panel in panels]
+    entries = {
+        text.get_text(): mark for one in legends for text, mark in zip(one.texts, one.legend_handles, strict=True)
+    }
+    for one in legends:
+        one.remove()
+    words = "money of the last step; arrows run from payer to payee"
+    figure.legend(entries.values(), entries, title=words, loc="outside lower center", ncol=len(entries), frameon=False)
+    return figure
+
+
+def _time_picture(found: Comparison) -> Any:
+    from fedabm.analysis.figures import contributions_over_time, side_by_side
+
+    return side_by_side(found.frames, contributions_over_time)
+
+
+#: the figures that a study may ask for, by name
+PICTURES = {
+    "comparison": lambda found: found.figure(),
+    "owners": _owners_picture,
+    "money": _money_picture,
+    "over time": _time_picture,
+}
