@@ -4,3 +4,7 @@ games      empirical games for Nashpy, and as files for Gambit
 byzfl      attacks of ByzFL as what owners do to their updates
 flower     a mechanism and strategic clients inside Flower
 """
+
+from fedabm.common.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -34,6 +34,7 @@ class Colluder(Wrapper):
 
     example: ClassVar[str] = "Colluder(truth=Honest(), attack=byzfl.SignFlipping())"
     attack: Any = None
+    stacks = Wrapper.stacks
 
     def __post_init__(self) -> None:
         super().__post_init__()

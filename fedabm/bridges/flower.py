@@ -7,7 +7,7 @@ client asks its `Client` how much to train on and what to say.  Neither imports 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from fedabm.common.errors import InputError
 from fedabm.common.random import Streams, generator
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Linear
+from fedabm.kernel import settle, utility
 from fedabm.mechanisms import Mechanism
 from fedabm.strategies import Strategy
 from fedabm.views import Experience, OwnerView, Payoff, Reports, ServerView
@@ -42,11 +43,15 @@ class PayDesk:
             name = type(self.mechanism).__name__
             raise InputError(f"{name} asks for more than num-examples; choose one that settles on claimed data")
 
-    def settle(self, round: int, claims: Mapping[int, float]) -> dict[int, float]:
-        """What each node is paid for its claim in this round; the claims are public from now on."""
+    def settle(self, round: int, claims: Mapping[int, float], rejected: Collection[int] = ()) -> dict[int, float]:
+        """What each node is paid for its claim in this round; the claims are public from now on.
+
+        Nodes in `rejected`, whose updates the app has dropped, are settled as if they had claimed 0.
+        """
         nodes = sorted(claims)
         said = np.array([claims[node] for node in nodes], dtype=float)
-        outcome = self.mechanism.settle(ServerView(round, Reports(said, said), self.accuracy))
+        usable = np.array([0.0 if node in rejected else claims[node] for node in nodes], dtype=float)
+        outcome = settle(self.mechanism, ServerView(round, Reports(usable, said), self.accuracy))
         self.claims = dict(zip(nodes, said.tolist(), strict=True))
         self.paid = dict(zip(nodes, outcome.payments.tolist(), strict=True))
         return self.paid
@@ -127,6 +132,5 @@ class Client:
     def _experience(self, payment: float, last: tuple[float, float] | None) -> Experience:
         if last is None:
             return Experience(*(np.array([value]) for value in (0.0, 0.0, 0.0, np.nan)))
-        given, accuracy = last
-        utility = accuracy + payment - self.unit_cost * given
-        return Experience(*(np.array([value]) for value in (given, accuracy, payment, utility)))
+        given, accuracy, paid = (np.array([value]) for value in (*last, payment))
+        return Experience(given, accuracy, paid, utility(accuracy, paid, self.unit_cost * given))

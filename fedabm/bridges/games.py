@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.arrays import Array
-from fedabm.common.errors import InputError
+from fedabm.common.errors import InputError, MissingExtraError
 from fedabm.common.files import as_path, write
 from fedabm.tournament.empirical import EmpiricalGame
 
@@ -50,7 +50,7 @@ def to_nashpy(game: EmpiricalGame) -> Any:
     try:
         nashpy = import_module("nashpy")
     except ImportError:
-        raise InputError("this needs Nashpy; install it with: pip install 'fedabm[nashpy]'") from None
+        raise MissingExtraError("this needs Nashpy; install it with: pip install 'fedabm[nashpy]'") from None
     table = payoff_table(game)
     return nashpy.Game(table[..., 0], table[..., 1])
 

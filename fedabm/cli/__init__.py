@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import pkgutil
 import sys
 from collections.abc import Sequence
@@ -9,13 +10,20 @@ from pathlib import Path
 from typing import NoReturn
 
 from fedabm.cli.parsers import command_line
-from fedabm.common.errors import InputError, Interrupted
+from fedabm.common.errors import FedabmError, InputError, Interrupted
+from fedabm.common.files import unwritable
+from fedabm.common.texts import visible
 from fedabm.specs.places import is_loading
 
 __all__ = ["main", "run_script"]
 
 #: what only data and trained models need, and how to have it; closed forms do without
 _FOR_TRAINING = {"torch": "pip install torch", "sklearn": "pip install scikit-learn"}
+#: reasons of the disk, not of a program
+_OF_THE_DISK = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS),
+    *(errno.EACCES, errno.EPERM, errno.ENAMETOOLONG),
+}
 #: letters at the beginning and at the end of a long message that are shown
 _HALF = 600
 
@@ -25,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = command_line().parse_args(arguments)
         return int(pkgutil.resolve_name(options.command)(options) or 0)
-    except InputError as error:
+    except FedabmError as error:
         print(f"fedabm: {_one_line(str(error))}", file=sys.stderr)
         return 2
     except Interrupted:
@@ -43,11 +51,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except BrokenPipeError:
         return 0
+    except OSError as error:
+        if error.errno not in _OF_THE_DISK:
+            raise
+        place = Path(str(error.filename or "this disk"))
+        print(f"fedabm: {_one_line(str(unwritable(place, error)))}", file=sys.stderr)
+        return 2
 
 
 def _one_line(text: str) -> str:
-    """A message in one line, without the middle of one that nobody would read."""
-    line = " ".join(text.split())
+    """A message in one line, with nothing hidden in it, and without the middle of one that nobody would read."""
+    line = visible(" ".join(text.split()))
     return line if len(line) <= 2 * _HALF else f"{line[:_HALF]} ... {line[-_HALF:]}"
 
 

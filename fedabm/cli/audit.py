@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from fedabm.audit.card import Card, Thoroughness, audit
-from fedabm.audit.claims import STATUSES
-from fedabm.audit.page import write_card
-from fedabm.audit.search import Effort
-from fedabm.audit.source import read_audit
+from fedabm.auditing.card import Card, Thoroughness, audit
+from fedabm.auditing.claims import STATUSES
+from fedabm.auditing.page import write_card
+from fedabm.auditing.search import Effort
+from fedabm.auditing.source import read_audit
 from fedabm.common.device import check_written, on_device
+from fedabm.common.files import new_folder
+from fedabm.common.texts import visible
 
 __all__ = ["run"]
 
@@ -21,41 +25,49 @@ __all__ = ["run"]
 def run(options: argparse.Namespace) -> None:
     """Audit, print the card, and write it if a folder is given."""
     full = Thoroughness(Effort(seed=options.seed))
-    with on_device(check_written(options.device)):
+    with contextlib.ExitStack() as how:
+        how.enter_context(on_device(check_written(options.device)))
         what, rule = read_audit(options.source, options.mechanism, options.set, options.seed)
+        if options.out is not None:  # before any work is done
+            how.enter_context(new_folder(options.out, "give another --out DIR"))
         card = audit(what, rule, thoroughness=Thoroughness.quick(options.seed) if options.quick else full)
-    if options.json:
-        print(json.dumps(card.as_dict(), indent=2))
-    else:
-        show(card)
-    if options.out is not None:
-        for path in write_card(card, options.out):
-            print(f"Written: {path}")
+        if options.json:
+            print(json.dumps(card.as_dict(), indent=2))
+        else:
+            show(card)
+        if options.out is not None:
+            for path in write_card(card, options.out):
+                print(f"Written: {path}")
 
 
 def show(card: Card) -> None:
     """Print a card: what is wrong first, then every claim, then the deviations."""
     terminal = Console()
     console = terminal if terminal.is_terminal else Console(width=140)
-    console.print(f"Audit of {card.rule}", style="bold", highlight=False, markup=False)
-    console.print(f"{card.owners} owners, {card.accuracy}\n", highlight=False, markup=False)
+    console.print(_text(f"Audit of {card.rule}"), style="bold")
+    console.print(_text(f"{card.owners} owners, {card.accuracy}\n"))
     if not card.flaws:
         console.print("No flaw was found.", highlight=False)
     for place, claim in enumerate(card.flaws, 1):
-        console.print(f"{place}. {claim.flaw}: {claim.words} ({claim.status})", highlight=False, markup=False)
+        console.print(_text(f"{place}. {claim.flaw}: {claim.words} ({claim.status})"))
     table = Table("claim", "holds", "status", "in words", title="\nEvery claim", title_justify="left")
     for claim in card.claims:
         holds = "-" if claim.holds is None else "yes" if claim.holds else "NO"
         status = f"{claim.status}: {claim.reference}" if claim.status == "theorem" else claim.status
-        table.add_row(claim.name, holds, status, claim.words)
+        table.add_row(claim.name, holds, _text(status), _text(claim.words))
     console.print(table, highlight=False)
     kinds = Table(
         "deviation", "gain", "others lose", "at most", "how", title="\nThe best of each kind", title_justify="left"
     )
     for one in card.tried:
         most = f"{one.bound:.4g}" if one.bound < float("inf") else "not proven"
-        kinds.add_row(one.kind, f"{one.gain:.4g}", f"{one.loss:.4g}", most, one.words)
+        kinds.add_row(one.kind, f"{one.gain:.4g}", f"{one.loss:.4g}", most, _text(one.words))
     console.print(kinds, highlight=False)
     for kind, why in card.skipped.items():
-        console.print(f"skipped {kind}: {why}", highlight=False, markup=False)
+        console.print(_text(f"skipped {kind}: {why}"))
     console.print("\n" + "; ".join(f"{name} = {meaning}" for name, meaning in STATUSES.items()), highlight=False)
+
+
+def _text(words: str) -> Text:
+    """Words that may be a user's: neither markup nor what a terminal would obey."""
+    return Text(visible(words))

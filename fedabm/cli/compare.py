@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from fedabm.cli.run import USUAL, command_word, run_scenario
+from fedabm.cli.run import USUAL, run_scenario
 from fedabm.common.errors import InputError
-from fedabm.compare.example import GAME, write_example
+from fedabm.comparison.example import GAME, write_example
+from fedabm.study.command import command_word
 
 __all__ = ["begin", "compare"]
 

@@ -45,7 +45,7 @@ def complete(options: argparse.Namespace) -> None:
     parser = command_line()
     for action in _actions(parser):
         _offer(action)
-    words = " ".join([*names(), *KINDS, "datasets"])
+    words = " ".join([*names(), *KINDS, "attacks", "datasets"])
     preamble = _PREAMBLE[options.shell].replace("NAMES", words)
     print(shtab.complete(parser, shell=options.shell, preamble=preamble))
 

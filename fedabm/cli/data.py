@@ -11,7 +11,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 from rich.table import Table
 
 from fedabm.common.errors import InputError, nearest
-from fedabm.data.datasets import Row, download, load, status
+from fedabm.data.datasets import Row, download, load_dataset, status
 from fedabm.data.packages import PACKAGES, get_package, there
 
 __all__ = ["fetch", "get", "list_rows", "show"]
@@ -71,6 +71,6 @@ def get(name: str, console: Console) -> Path:
             bars.update(tasks[file], completed=done, total=total)
 
         folder = download(name, progress=show)
-    samples = len(load(name, folder))
+    samples = len(load_dataset(name, folder))
     console.print(f"{name} is ready: {samples:,} samples" + (f" in {folder}" if tasks else ""), highlight=False)
     return folder

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +14,16 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from fedabm.audit.league import BEST, League, league
-from fedabm.audit.pictures import league_picture
+from fedabm.auditing.league import BEST, League, league
+from fedabm.auditing.pictures import league_picture
 from fedabm.common.cores import cores
-from fedabm.common.errors import check_whole
+from fedabm.common.errors import check_count
+from fedabm.common.files import clear_drafts, draft, new_folder
+from fedabm.results.tables import write_table
 
 __all__ = ["run"]
+
+_REMEDY = "give another --out DIR"
 
 
 def run(options: argparse.Namespace) -> None:
@@ -25,7 +32,12 @@ def run(options: argparse.Namespace) -> None:
     owners = (4 if options.quick else 6) if options.owners is None else options.owners
     workers = cores() if options.workers is None else options.workers
     for name, number, least in (("seeds", seeds, 1), ("owners", owners, 2), ("workers", workers, 1)):
-        check_whole(name, number, least)
+        check_count(name, number, least)
+    with contextlib.nullcontext() if options.out is None else new_folder(options.out, _REMEDY):
+        _play(options, seeds, owners, workers)
+
+
+def _play(options: argparse.Namespace, seeds: int, owners: int, workers: int) -> None:
     names = options.rules.split(",") if options.rules else None
     found = league(seeds, owners, names, questions=40 if options.quick else 200, workers=workers)
     console = _console(quiet=options.json)
@@ -35,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
     _show_paired(console, found.paired())
     leagues = {"league": found}
     if not options.closed:
-        from fedabm.audit.trained import trained_league  # PyTorch is slow to import, so only when it is wanted
+        from fedabm.auditing.trained import trained_league  # PyTorch is slow to import, so only when it is wanted
 
         leagues["trained"] = trained_league(seeds, max(owners, 3), names, workers)
         _show(console, leagues["trained"].table("gain"), "Trained models: what the deviator gains")
@@ -78,14 +90,20 @@ def _rows(found: League) -> list[dict[str, Any]]:
 
 
 def _write(found: League, folder: Path, name: str) -> list[Path]:
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{name}.csv", folder / f"{name}.json"]
-    found.rows.to_csv(paths[0], index=False)
-    paths[1].write_text(json.dumps(_rows(found), indent=1), encoding="utf-8")
+    writers: dict[str, Callable[[Path], Any]] = {
+        f"{name}.csv": partial(write_table, found.rows),
+        f"{name}.json": lambda path: path.write_text(json.dumps(_rows(found), indent=1), "utf-8"),
+    }
     if BEST in found.table():
-        paths.append(folder / "paired.csv")
-        found.paired().to_csv(paths[-1], index=False)
+        writers["paired.csv"] = partial(write_table, found.paired())
     for kind in ("png", "pdf"):
-        paths.append(folder / f"{name}.{kind}")
-        league_picture(found).savefig(paths[-1], dpi=150, facecolor="white")
-    return paths
+        writers[f"{name}.{kind}"] = partial(_draw, found, kind)
+    clear_drafts(folder, writers)
+    for file, writer in writers.items():
+        with draft(folder / file, _REMEDY) as path:
+            writer(path)
+    return [folder / file for file in writers]
+
+
+def _draw(found: League, kind: str, path: Path) -> None:
+    league_picture(found).savefig(path, format=kind, dpi=150, facecolor="white")

@@ -55,7 +55,7 @@ def _list(commands: Any) -> None:
     parser.add_argument(
         "name",
         nargs="?",
-        help="one scenario (its parameters), or mechanisms, strategies, accuracies (or oracles), costs, datasets",
+        help="a scenario or class (its parameters), or a family: mechanisms, strategies, accuracies, costs, rules, ...",
     )
     _json(parser, "it")
     parser.set_defaults(command="fedabm.cli.list:show")
@@ -224,6 +224,7 @@ def _reproduce(commands: Any) -> None:
         help="quick (minutes; reads what is recorded), decisive (hours; trains all of it) or paper (many instances)",
     )
     parser.add_argument("--list", action="store_true", help="show which rows are recorded, and at which size")
+    parser.add_argument("--explain", action="store_true", help="how each verdict was computed, and from which files")
     _json(parser, "the rows")
     parser.add_argument("--write", type=Path, metavar="FILE", help="also write all rows as Markdown")
     parser.set_defaults(command="fedabm.cli.reproduce:run")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fedabm.common.errors import InputError, nearest
+from fedabm.common.errors import FedabmError, InputError, nearest
 from fedabm.papers.ledger.recording import make_record
 from fedabm.papers.ledger.records import Record, records
 from fedabm.papers.ledger.replays import replay
@@ -40,7 +40,7 @@ def _replayed(record: Record) -> bool:
     """Whether the first rounds came as recorded; a line says so, or why not."""
     try:
         found = replay(record)
-    except InputError as reason:
+    except FedabmError as reason:
         print(f"{record.name}: {reason}", flush=True)
         return False
     but = f", but for rounding that training has magnified to {found.rounding:.1g}" if found.rounding else ""

@@ -1,4 +1,4 @@
-"""`fedabm reproduce [PAPER|ROW ...] [--budget quick|decisive|paper] [--list] [--json] [--write FILE]`."""
+"""`fedabm reproduce [PAPER|ROW ...] [--budget quick|decisive|paper] [--list] [--explain] [--json] [--write FILE]`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ from functools import partial
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from fedabm.common.errors import InputError
 from fedabm.common.files import write
+from fedabm.papers.ledger.explain import explained
 from fedabm.papers.ledger.records import records_of
 from fedabm.papers.ledger.render import markdown, show, show_recorded
 from fedabm.papers.ledger.rows import Budget, Result, Row, select
@@ -34,7 +42,9 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(_listed(rows), indent=2)) if options.json else show_recorded(_listed(rows), _terminal())
         return 0
     results = _with_progress(rows, budget)
-    if options.json:
+    if options.explain:
+        print("\n".join(line for both in zip(rows, results, strict=True) for line in explained(*both)))
+    elif options.json:
         print(json.dumps([asdict(result) for result in results], indent=2))
     else:
         show(results, _terminal())
@@ -80,11 +90,12 @@ def _check(file: Path, words: list[str]) -> None:
 
 
 def _with_progress(rows: list[Row], budget: Budget) -> list[Result]:
-    """Run the rows beside a progress bar on the error stream, which names the row that was finished last.
+    """Run the rows beside a progress bar on the error stream: the row that was finished last, time so far and left.
 
     What was trained for them is told in lines of its own.
     """
-    columns = (TextColumn("{task.description:<6}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    times = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
+    columns = (TextColumn("{task.description:<6}"), BarColumn(), MofNCompleteColumn(), *times)
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=len(rows))
         done = partial(bar.update, task, advance=1)

@@ -8,7 +8,6 @@ import itertools
 import json
 import os
 import shlex
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,17 +16,20 @@ from typing import Any
 import pandas as pd
 
 from fedabm.common.device import in_precision, on_device, repeatable
-from fedabm.common.errors import InputError, Interrupted
+from fedabm.common.errors import FedabmError, InputError, Interrupted
+from fedabm.common.files import Unwritable, new_folder
+from fedabm.common.texts import visible
 from fedabm.common.timing import profiled
 from fedabm.results.frames import Frames
-from fedabm.results.keep import Keep
+from fedabm.results.keep import Recording
 from fedabm.results.store import WATCHED, claim
 from fedabm.simulation.trackers import watcher
 from fedabm.study import resume
+from fedabm.study.command import command_word
 from fedabm.study.library import Script, find
 from fedabm.study.study import Study
 
-__all__ = ["USUAL", "command_word", "run_scenario"]
+__all__ = ["USUAL", "run_scenario"]
 
 #: options of `fedabm run` that other commands, which run a scenario too, do not have
 USUAL = {
@@ -73,7 +75,9 @@ def run_scenario(options: argparse.Namespace) -> None:
             script.run(study, **parameters)
             if not study.tables and not study.empty:
                 study.table(_ends(study.frames), "Each run at its end", "ends")
-        except InputError as error:
+        except Unwritable:  # what was recorded could be neither written nor gone on with; checkpoints are
+            raise
+        except FedabmError as error:
             if study.empty:
                 raise
             study.save(folder, command, complete=False)
@@ -83,7 +87,7 @@ def run_scenario(options: argparse.Namespace) -> None:
                 raise KeyboardInterrupt from None
             study.save(folder, command, complete=False)
             more = ", or repeat the command to go on" if resume.worth(folder) else ""
-            print(f"fedabm: interrupted; {_seen(folder)}{more}", file=sys.stderr)
+            print(visible(f"fedabm: interrupted; {_seen(folder)}{more}"), file=sys.stderr)
             raise Interrupted from None
         paths = study.save(folder, command)
     if options.json:
@@ -121,7 +125,7 @@ def _kept(options: argparse.Namespace) -> dict[str, Any]:
     """What the frames are to keep, where that is not left to the scenarios."""
     given = {"every": options.keep_every, "owners": options.keep_owners, "strategies": options.keep_strategies or None}
     chosen = {name: value for name, value in given.items() if value is not None}
-    Keep(**chosen)  # so that what it cannot be is said before any work is done
+    Recording(**chosen)  # so that what it cannot be is said before any work is done
     return chosen
 
 
@@ -129,18 +133,9 @@ def _script(name: str) -> Script:
     """The script of that name, or the study in that TOML file."""
     if not name.endswith(".toml"):
         return find(name)
-    from fedabm.compare.written import script_of  # imports Matplotlib
+    from fedabm.comparison.written import script_of  # imports Matplotlib
 
     return script_of(name)
-
-
-def command_word() -> str:
-    """How to call this command: by its name where the shell finds it, else by its path."""
-    found = Path(sys.argv[0])
-    if shutil.which("fedabm") or found.name != "fedabm":
-        return "fedabm"
-    near = os.path.relpath(found)
-    return shlex.quote(near if not near.startswith("..") else str(found))
 
 
 def _seen(folder: Path) -> str:
@@ -150,13 +145,9 @@ def _seen(folder: Path) -> str:
 @contextlib.contextmanager
 def _claimed(folder: Path) -> Iterator[None]:
     """Claim the folder before any work is done; if nothing comes of it and it is new, remove it again."""
-    new = not os.path.exists(folder)  # unlike Path.exists never raises
-    claim(folder)
-    try:
+    with new_folder(folder, "choose a writable --out"):
+        claim(folder)
         yield
-    finally:
-        if new and not any(folder.iterdir()):
-            folder.rmdir()
 
 
 def _fresh(folder: Path, command: str) -> Path:

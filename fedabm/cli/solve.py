@@ -10,7 +10,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from fedabm.common.texts import visible
 from fedabm.solving.equilibrium import Equilibrium
 from fedabm.solving.several import Equilibria, solve_all
 from fedabm.specs.games import read_game
@@ -31,7 +33,7 @@ def solve_game(options: argparse.Namespace) -> None:
         print(json.dumps(found.as_dict(), indent=2))
         return
     console = Console()
-    console.print(f"Equilibrium under {game.mechanism}", style="bold", highlight=False)
+    console.print(Text(visible(f"Equilibrium under {game.mechanism}"), style="bold"))
     rows = found.answer.rows()
     console.print(_table(rows[:_OWNERS]))
     if len(rows) > _OWNERS:
@@ -51,12 +53,21 @@ def _certificate(answer: Equilibrium) -> str:
         return f"certified; nobody gains more than {answer.gap:.2g} by a change of its own"
     late = "; time was up" if answer.time_up else ""
     if answer.verdict == "found":
-        unproven = (
-            "nothing is proven: no shape is promised" if math.isinf(answer.gap) else f"proven is {answer.gap:.2g}"
-        )
-        return f"found, NOT certified; no gain above {answer.gain:.2g} was found, {unproven}{late}"
+        return f"found, NOT certified; no gain above {answer.gain:.2g} was found, {_unproven(answer)}{late}"
+    if math.isinf(answer.gain):
+        return f"NOT certified; there was no time to look who gains by a change of its own{late}"
     verdict = "no equilibrium: best responses cycle" if answer.verdict == "cycle" else "NOT certified"
     return f"{verdict}; somebody gains {answer.gain:.2g} by a change of its own{late}"
+
+
+def _unproven(answer: Equilibrium) -> str:
+    """Why there is no certificate."""
+    if answer.standard_errors is not None:
+        worst = float(answer.standard_errors.max())
+        return f"nothing is proven: orders are sampled, standard errors of payments are up to {worst:.2g}"
+    if math.isinf(answer.gap):
+        return "nothing is proven: no shape is promised"
+    return f"proven is {answer.gap:.2g}"
 
 
 def _number(found: Equilibria) -> str:
@@ -83,5 +94,5 @@ def _table(rows: Iterable[Mapping[str, Any]]) -> Table:
     rows = list(rows)
     table = Table(*rows[0])
     for row in rows:
-        table.add_row(*(value if isinstance(value, str) else f"{value:.9g}" for value in row.values()))
+        table.add_row(*(Text(visible(value) if isinstance(value, str) else f"{value:.9g}") for value in row.values()))
     return table

@@ -1,4 +1,4 @@
-"""One kind of error for bad input: it says what, got and remedy in one line."""
+"""Errors by kind, each in one line that says what, got and remedy; and checks of input."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ import numpy as np
 
 __all__ = [
     "MOST_COUNTED",
+    "BusyError",
+    "FedabmError",
     "InputError",
     "Interrupted",
+    "MissingExtraError",
+    "UnreadableError",
+    "UserCodeError",
     "as_numbers",
     "check_count",
     "check_kind",
@@ -38,8 +43,31 @@ MOST_IN_TABLE = 2**28
 LARGEST_RATE = 1e6
 
 
-class InputError(ValueError):
+class FedabmError(Exception):
+    """What can be said in one line: bad input, or one of the kinds below.  Any other exception is a mistake of ours."""
+
+
+class InputError(FedabmError, ValueError):
     """Bad input; the message is one line: what is wrong, what was given, what to do."""
+
+
+# The kinds below are also an InputError, which all of them were before 0.2, so that who catches that goes on working.
+
+
+class UserCodeError(InputError):
+    """A class, function or script of the user's own failed; `__cause__` is what it raised, where that is known."""
+
+
+class UnreadableError(InputError):
+    """Results that cannot be read: damaged, or in the format of another version."""
+
+
+class BusyError(InputError):
+    """Another process works in the same folder."""
+
+
+class MissingExtraError(InputError, ImportError):
+    """A package that is not installed; the message says which extra brings it."""
 
 
 class Interrupted(Exception):
@@ -71,7 +99,7 @@ def shown(value: Any, most: int = 120) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-def in_one_line(error: Exception, most: int = 300) -> str:
+def in_one_line(error: BaseException, most: int = 300) -> str:
     """What an error of a user's own code says; one of ours says already what to do.
 
     >>> in_one_line(KeyError("cost")), in_one_line(InputError("no cost; give one"))
@@ -79,7 +107,7 @@ def in_one_line(error: Exception, most: int = 300) -> str:
     """
     text = " ".join(str(error).split())
     text = text if len(text) <= most else text[: most - 3] + "..."
-    return text if isinstance(error, InputError) else f"{type(error).__name__}: {text}; mend what raised it"
+    return text if isinstance(error, FedabmError) else f"{type(error).__name__}: {text}; mend what raised it"
 
 
 def check_kind(what: str, value: Any, kind: type) -> None:

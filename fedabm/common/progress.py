@@ -1,4 +1,4 @@
-"""How far long work has come: a bar on a terminal, else a line now and then with the time left.
+"""How far long work has come: a bar on a terminal and in a notebook, else a line now and then with the time left.
 
 The lines go to the error stream, so that tables in a file stay clean.  The first comes after some seconds, so that
 short work says nothing; the pauses grow, so that a night fills no log.  They come from a thread of their own, so that
@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
+
+from fedabm.common.notebooks import in_notebook, notebook_bar
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,6 +44,9 @@ def following(
         yield lambda: None
     elif console.is_terminal:
         with _bar(label, total, done, console) as advance:
+            yield advance
+    elif in_notebook():
+        with notebook_bar(label, total, done) as advance:
             yield advance
     else:
         with heartbeat(label, total, done) as advance:

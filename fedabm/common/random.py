@@ -19,7 +19,16 @@ from fedabm.common.pcg64 import AT_ONCE, Bits, begun, spread, uniform
 
 __all__ = ["Streams", "check_seed", "generator", "owner_streams", "run_streams"]
 
-_KINDS = {"owner": 0, "server": 1, "activation": 2, "data": 3, "training": 4, "population": 5, "sample": 6}
+_KINDS = {
+    "owner": 0,
+    "server": 1,
+    "activation": 2,
+    "data": 3,
+    "training": 4,
+    "population": 5,
+    "sample": 6,
+    "participation": 7,
+}
 
 
 def check_seed(seed: int) -> None:

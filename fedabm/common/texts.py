@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["drawable", "plain_cell", "spreadsheet_cell", "visible"]
+__all__ = ["drawable", "markdown_cell", "plain_cell", "spreadsheet_cell", "visible"]
 
 #: how a cell begins that spreadsheets take for a formula, or that looks as if it had been marked already
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 #: numbers, also with a spread or a unit, which may begin with a sign
 _NUMBER = re.compile(r"[+-]?[\d.,]+(e[+-]?\d+)?( ?(±|%|to) ?[\d.,e+-]*)*", re.IGNORECASE)
+#: what Markdown would take for more than a sign
+_MARKDOWN = str.maketrans({**{sign: f"\\{sign}" for sign in "\\`*_[]|~"}, "<": "&lt;", ">": "&gt;", "&": "&amp;"})
 #: what tells a spreadsheet that a text follows
 _TEXT = "'"
 
@@ -40,6 +42,15 @@ def drawable(text: str) -> str:
     'cost \\\\$5, not \\\\$6'
     """
     return visible(" ".join(text.split())).replace("$", r"\$")
+
+
+def markdown_cell(text: str) -> str:
+    """For a table in Markdown, where a name must neither end its cell nor become a link, a picture or HTML.
+
+    >>> markdown_cell("a|b <i> [x](y)")
+    'a\\\\|b &lt;i&gt; \\\\[x\\\\](y)'
+    """
+    return visible(" ".join(text.split())).translate(_MARKDOWN)
 
 
 def spreadsheet_cell(text: str) -> str:

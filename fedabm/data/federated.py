@@ -145,9 +145,9 @@ def from_partition(
     what it got of the publisher's.  `quality` spoils training parts only: one for all, one per owner, or {owner:
     quality}.  `one_class` says what an owner with a single class means: "warn", "error" or "allow".
 
-    >>> from fedabm.data.datasets import load
+    >>> from fedabm.data.datasets import load_dataset
     >>> from fedabm.data.partitions import IID
-    >>> data = from_partition(load("digits"), IID(3))
+    >>> data = from_partition(load_dataset("digits"), IID(3))
     >>> data.capacities.tolist(), data.test_sizes.tolist()
     ([539, 539, 539], [60, 60, 60])
     """

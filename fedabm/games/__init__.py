@@ -6,3 +6,7 @@ best           the best contribution over the whole range; `certificate`: what i
 individual     what an owner would do alone; `welfare`: what is best for all; `efficient`: for all but one, too
 valuation      what a settled step is worth by the true facts; `sending`: what goes into a step of training
 """
+
+from fedabm.common.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

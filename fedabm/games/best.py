@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.deadline import check_time
 from fedabm.games.chords import concave_bound
 from fedabm.games.costs import Cost, covers
 from fedabm.games.curves import Array, Curve
@@ -188,6 +189,7 @@ def _bracket(
     """Shrink brackets slope(left) > 0 > slope(right) to rounding width: Illinois steps, bisection as a safeguard."""
     weight_left, weight_right = steep_left.copy(), steep_right.copy()
     for turn in range(_ROUNDS):
+        check_time()
         # What could still be gained inside a bracket is at most its width times the smaller end slope.  A gain of
         # 1e-22 is far below rounding, but utilities are flat there: it leaves ten digits of the contribution.
         width = right - left
@@ -240,6 +242,7 @@ def _closing_in(benefit: Curve, cost: Cost, start: Array, stop: Array) -> tuple[
     """The maximum of received + payment - cost between each start and stop, and its value."""
     rows = np.arange(len(start))
     for _ in range(9):
+        check_time()
         x = start[:, None] + (stop - start)[:, None] * _GRID
         x[:, -1] = stop
         value = benefit.value(x) - cost.value(x)

@@ -4,8 +4,8 @@
 a shorter proof: if the utility rises at left <= s and falls at right >= s, its maximum lies between them, and the
 tangent at s bounds the gain by the larger of u'(s) (right - s) and u'(s) (left - s).
 
-A proof rests on the shape that offers promise, so that is looked at first.  Where nothing is promised nothing is
-proven; then all that can be said is what a search finds.
+A proof rests on the shape that offers promise, so that is looked at first.  Where nothing is promised, or shares are
+means over orders that were drawn, nothing is proven; then all that can be said is what a search finds.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ def weigh(
     """
     if limits is not None:
         check_promises(offers, capacity)
+        limits = None if offers.benefit.sampled else limits
     if offers.shape != "concave" or len(profile) <= _AT_ONCE:
         return _weigh(offers, cost, capacity, profile, limits, largest)
     largest = np.broadcast_to(np.max(profile) if largest is None else largest, profile.shape)

@@ -34,6 +34,12 @@ class Curve(ABC):
 
     #: `slope` is a formula of this library, beyond doubt; proofs about other curves rest on their values alone
     closed: Any = False
+    #: a mean over coalitions or orders that were drawn, not over all: nothing about the rule itself is proven from it
+    sampled: bool = False
+
+    def errors(self, x: Array) -> Array:
+        """The standard error of the value at x; none unless it is `sampled`."""
+        return np.zeros(x.shape)
 
     @abstractmethod
     def value(self, x: Array) -> Array:
@@ -162,6 +168,15 @@ class Sum(Curve):
         """If both are."""
         return np.logical_and(self.left.closed, self.right.closed)
 
+    @property
+    def sampled(self) -> bool:  # type: ignore[override]
+        """If one of them is."""
+        return self.left.sampled or self.right.sampled
+
+    def errors(self, x: Array) -> Array:
+        """As if the errors of the two had nothing to do with each other."""
+        return np.hypot(self.left.errors(x), self.right.errors(x))
+
     def value(self, x: Array) -> Array:
         return self.left.value(x) + self.right.value(x)
 
@@ -183,6 +198,15 @@ class Scaled(Curve):
     def closed(self) -> Any:
         """If the curve is."""
         return self.part.closed
+
+    @property
+    def sampled(self) -> bool:  # type: ignore[override]
+        """If the curve is."""
+        return self.part.sampled
+
+    def errors(self, x: Array) -> Array:
+        """That of the curve times the number."""
+        return abs(self.factor) * self.part.errors(x)
 
     def value(self, x: Array) -> Array:
         return self.factor * self.part.value(x)

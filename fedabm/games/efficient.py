@@ -64,16 +64,17 @@ def _worth_without(accuracy: Exposure, cost: Cost, capacity: Array, out: NDArray
 
 def _without(accuracy: Accuracy, cost: Cost, capacity: Array, owner: int) -> float:
     others = np.delete(np.arange(len(capacity)), owner)
-    best = welfare_optimum(accuracy.restrict(others), cost.take(others), capacity[others])
+    rest = accuracy.restrict(others).among(len(capacity))
+    best = welfare_optimum(rest, cost.take(others), capacity[others])
     return len(others) * best.welfare
 
 
 def _by_total(accuracy: Accuracy, cost: Cost, owners: int) -> Exposure | None:
     """The accuracy, if only the total matters and every unit of an owner costs the same."""
-    if not (isinstance(accuracy, Exposure) and accuracy.concave and cost.linear and np.all(cost.closed)):
+    exposure = accuracy.as_exposure()
+    if exposure is None or not (exposure.concave and cost.linear and np.all(cost.closed)):
         return None
-    alike = type(accuracy).weight_matrix is Exposure.weight_matrix
-    return accuracy if alike or np.all(accuracy.weight_matrix(owners) == 1) else None
+    return exposure if exposure.of_total or np.all(exposure.weight_matrix(owners) == 1) else None
 
 
 def _cheapest_first(cost: Cost, capacity: Array) -> tuple[NDArray[np.intp], Array]:

@@ -10,11 +10,13 @@ that line less a tangent of the cost, if that is convex.  Intervals that could s
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.deadline import TimeUp
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array, Cap, Curve
 
@@ -26,6 +28,7 @@ _PARTS = (2, 32)
 _BESIDE = 1e-6
 
 Members = NDArray[np.intp]
+_Most = Callable[[Curve, "Intervals"], Array]
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,7 @@ def prove(
     most = _by_chords if concave and not np.all(benefit.closed) else _by_tangent if concave else _by_growth
     open_ = _whole(benefit, cost, low, high)
     while True:
-        upper = most(benefit, open_) - open_.spent_a
-        for cap in caps:
-            upper = np.minimum(upper, _under(cap, cost, open_))
-        upper = np.where(np.isnan(upper), np.inf, upper)
+        upper = _upper(benefit, cost, open_, most, caps)
         _improve(x, utility, open_)
         target = utility[open_.rows] + limits.tolerance
         # Between neighbouring numbers there is nothing to look at.
@@ -93,11 +93,25 @@ def prove(
         np.maximum.at(bound, open_.rows[~keep], upper[~keep])
         parts = _parts(open_.take(keep), upper[keep], target[keep])
         budget -= int(parts.sum())
-        if not len(parts) or budget <= 0 or time.perf_counter() > limits.until:
+        finer = None
+        if len(parts) and budget > 0 and time.perf_counter() <= limits.until:
+            finer = _split(benefit, cost, open_.take(keep), parts)
+        if finer is None:
             np.maximum.at(bound, open_.rows[keep], upper[keep])
             break
-        open_ = _split(benefit, cost, open_.take(keep), parts)
+        open_ = finer
     return x, utility, np.maximum(bound, utility)
+
+
+def _upper(benefit: Curve, cost: Cost, open_: Intervals, most: _Most, caps: tuple[Cap, ...]) -> Array:
+    """The most that the utility can be in each interval; infinite where that is not known, or time is up."""
+    try:
+        upper = most(benefit, open_) - open_.spent_a
+    except TimeUp:
+        return np.full(len(open_.a), np.inf)
+    for cap in caps:
+        upper = np.minimum(upper, _under(cap, cost, open_))
+    return np.where(np.isnan(upper), np.inf, upper)
 
 
 def _whole(benefit: Curve, cost: Cost, low: Array, high: Array) -> Intervals:
@@ -150,15 +164,19 @@ def _parts(open_: Intervals, upper: Array, target: Array) -> NDArray[np.intp]:
     return np.clip(np.where(np.isnan(needed), _PARTS[1], needed), *_PARTS).astype(np.intp)
 
 
-def _split(benefit: Curve, cost: Cost, open_: Intervals, parts: NDArray[np.intp]) -> Intervals:
-    """Every interval in equal parts; benefit and cost are asked for the cuts between them only."""
+def _split(benefit: Curve, cost: Cost, open_: Intervals, parts: NDArray[np.intp]) -> Intervals | None:
+    """Every interval in equal parts; benefit and cost are asked for the cuts between them only.  None: time is up."""
     whole = np.repeat(np.arange(len(parts)), parts)
     part = np.arange(len(whole)) - np.repeat(np.cumsum(parts) - parts, parts)
     last = part == parts[whole] - 1
     cut = open_.a[whole] + (open_.b - open_.a)[whole] * ((part + 1) / parts[whole])
     inner, rows = np.minimum(cut[~last], open_.b[whole[~last]]), open_.rows[whole[~last]]
     a, b = _ends(last, open_.a, open_.b, whole, inner)
-    gain_a, gain_b = _ends(last, open_.gain_a, open_.gain_b, whole, benefit.take(rows).value(inner))
+    try:
+        gained = benefit.take(rows).value(inner)
+    except TimeUp:
+        return None
+    gain_a, gain_b = _ends(last, open_.gain_a, open_.gain_b, whole, gained)
     spent_a, spent_b = _ends(last, open_.spent_a, open_.spent_b, whole, cost.take(rows).value(inner))
     places = open_.low[whole], open_.high[whole]
     return Intervals(open_.rows[whole], a, b, gain_a, gain_b, spent_a, spent_b, *places)

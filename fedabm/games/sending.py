@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.common.errors import InputError, in_one_line, shown
+from fedabm.common.errors import InputError, UserCodeError, in_one_line, shown
 from fedabm.common.random import Streams
+from fedabm.common.state import Each, Numbers, Record, Thing
 from fedabm.games.curves import Array
 
-__all__ = ["Effort", "Sending", "Tamper", "Tampering"]
+__all__ = ["EFFORT", "TAMPERING", "Effort", "Sending", "Tamper", "Tampering"]
 
 #: changes the update rows (k, P) of some owners, given the models (k, P) they received, with their own streams at hand
 Tamper = Callable[[Any, Any, Streams], Any]
@@ -51,7 +52,7 @@ class Tampering:
         try:
             sent = self.change(rows, received, self.rng)
         except Exception as error:
-            raise InputError(f"{self.who}: {in_one_line(error)}") from error
+            raise UserCodeError(f"{self.who}: {in_one_line(error)}") from error
         if getattr(sent, "requires_grad", False):
             raise InputError(f"{self.who}: it gave a tensor that still needs gradients; return it as .detach()")
         if not hasattr(sent, "shape") or sent.shape != rows.shape:
@@ -64,10 +65,30 @@ class Tampering:
 class Sending:
     """Everybody's effort before and after the owners decided in this step, and who tampers.
 
-    `measured`: somebody wants to know what its own training did to its own model (`Accuracy.progress`).
+    `measured`: somebody wants to know what its own training did to its own model (`RoundResult.progress`).
+    `keep`: the server wants to look at this round's updates (`Training.updates`).
     """
 
     before: Effort
     now: Effort
     tampering: tuple[Tampering, ...] = ()
     measured: bool = False
+    keep: bool = False
+
+    @classmethod
+    def honest(cls, profile: Any) -> Sending:
+        """Everybody contributes and claims this much, as before."""
+        effort = Effort(np.asarray(profile, dtype=float), np.asarray(profile, dtype=float))
+        return cls(effort, effort)
+
+    def senders(self, trains: Array) -> NDArray[np.int64]:
+        """(n,) how many models every owner sends: one if it `trains` on any sample or tampers with its update."""
+        sends = np.asarray(trains) > 0
+        for attack in self.tampering:
+            sends[attack.members] = True
+        return sends.astype(np.int64)
+
+
+#: how these are saved
+EFFORT = Record(Effort, contribution=Numbers(), claimed=Numbers())
+TAMPERING = Each(Thing(Tampering))

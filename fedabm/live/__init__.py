@@ -12,21 +12,6 @@
 - `server`     `live(...)`: on this machine only, or with a token
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from fedabm.common.lazy import attach
 
-from fedabm.common.errors import InputError
-
-if TYPE_CHECKING:
-    from fedabm.live.server import live
-
-__all__ = ["live"]
-
-
-def __getattr__(name: str) -> Any:
-    if name != "live":
-        raise AttributeError(f"module 'fedabm.live' has no attribute {name!r}")
-    try:
-        return import_module("fedabm.live.server").live
-    except ModuleNotFoundError as error:
-        raise InputError(f"the live page needs {error.name}, which is not here; pip install 'fedabm[live]'") from error
+__getattr__, __dir__, __all__ = attach(__name__, __file__, extra="live")

@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from fedabm.common.errors import InputError
-from fedabm.games.accuracy import Accuracy
+from fedabm.games.accuracy import Oracle
 from fedabm.live.setup import Part, Setup, mixture_of
 from fedabm.live.source import Source, accuracy_words, strategy_words
 from fedabm.live.words import asked_for, joined, parted
@@ -49,7 +49,7 @@ class Controls:
             self._high = _number("highest", setup.high, changed, "high")
         ui.label("Oracle").classes("fed-title")
         oracle = setup.accuracy or _AS_WRITTEN
-        self._accuracy = _Kind("accuracy", [_AS_WRITTEN, *accuracy_words()], oracle, Accuracy, changed)
+        self._accuracy = _Kind("accuracy", [_AS_WRITTEN, *accuracy_words()], oracle, Oracle, changed)
         ui.label("Run").classes("fed-title")
         with ui.element("div").classes("fed-three"):
             self._seed = _number("seed", setup.seed, changed, "seed")

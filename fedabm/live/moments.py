@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.arrays import Array, Flags
+from fedabm.results.links import Links
 from fedabm.simulation.cohorts import Turn
-from fedabm.simulation.links import Links
 from fedabm.simulation.model import Federation
 from fedabm.simulation.scenario import Scenario
 from fedabm.views import INFORMATION, OwnerView, Transfers

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import ctypes
+import gc
 import sys
 import traceback
 from collections.abc import Callable
@@ -14,7 +17,7 @@ from typing import Any
 from nicegui import ui
 
 from fedabm.analysis.looks import mechanism_looks
-from fedabm.common.errors import InputError
+from fedabm.common.errors import FedabmError
 from fedabm.common.texts import visible
 from fedabm.live.charts import decision, looks_of, over_time
 from fedabm.live.controls import Controls
@@ -32,6 +35,8 @@ _PACES = {"slow": 1.0, "walking pace": 0.4, "fast": 0.1}
 _MOST_EVENTS = 200
 #: seconds that a browser may take to draw a step
 _PATIENCE = 60.0
+#: seconds after which nothing is left that knows the page of a visitor who is gone
+_SOON = 1.0
 #: what stands below the name of a side, and what a moment calls it
 _TOTALS = {"data": "data", "accuracy": "accuracy", "welfare": "welfare", "paid to owners": "paid", "present": "present"}
 
@@ -51,10 +56,17 @@ class Page:
         ui.add_css(resources.files("fedabm.live").joinpath("style.css").read_text("utf-8"))
         try:
             self._wanted = setup_of(query, usual)
-        except InputError as error:
+        except FedabmError as error:
             self._wanted, self._trouble_at_start = usual, str(error)
         self._build()
         ui.timer(0.05, self._begin, once=True)
+
+    def close(self) -> None:
+        """The visitor is gone: its runs and charts go, and soon after, when nothing knows the page, their memory."""
+        self._timer.deactivate()
+        self._session = None
+        self._sides = []
+        asyncio.get_running_loop().call_later(_SOON, self._worker.submit, give_back)
 
     # The parts of the page
 
@@ -127,14 +139,14 @@ class Page:
         """Somebody has changed the form: say so, until it is applied."""
         try:
             same = self._session is not None and self._controls.read() == _bare(self._session.setup)
-        except InputError:
+        except FedabmError:
             same = False
         self._note.set_visibility(not same)
 
     async def _apply(self) -> None:
         try:
             wanted = self._controls.read()
-        except InputError as error:
+        except FedabmError as error:
             self._say(str(error))
             return
         await self._start(wanted)
@@ -248,7 +260,7 @@ class Page:
         self._at.classes(add="fed-busy")
         try:
             done = await asyncio.get_running_loop().run_in_executor(self._worker, task)
-        except InputError as error:
+        except FedabmError as error:
             self._pause()
             self._say(str(error))
             return None
@@ -359,6 +371,13 @@ class _SideView:
                     ui.label(str(event.step)).classes("fed-soft")
                     ui.label(event.kind).classes(f"fed-kind {event.kind}")
                     ui.label(event.words)
+
+
+def give_back() -> None:
+    """Free what is only known in circles, as a page and its parts are, and return it to the machine where possible."""
+    gc.collect()
+    with contextlib.suppress(AttributeError, OSError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _opened(source: Source, setup: Setup) -> Session:

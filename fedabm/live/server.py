@@ -1,7 +1,8 @@
-"""`live(...)` serves the page: on this machine only, or elsewhere with a token.  Nothing is asked of the network."""
+"""`live(...)` serves the page to whoever has the token of its address.  Nothing is asked of the network."""
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 import threading
@@ -11,13 +12,13 @@ import webbrowser
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import matplotlib as mpl
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
-from nicegui import ui
+from nicegui import run, ui
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -32,9 +33,12 @@ __all__ = ["Served", "live"]
 
 #: addresses that only this machine can reach
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_COOKIE = "fedabm-token"
+#: browsers tell all ports of a machine the same cookies, so that each page has one of its own
+_COOKIE = "fedabm-token-{port}"
 #: seconds within which the page must be there
 _PATIENCE = 60.0
+#: seconds for which a visitor who is gone may come back to the same run
+_RETURN = 60.0
 
 
 class Served:
@@ -64,10 +68,11 @@ class Served:
         while self._thread.is_alive():
             self._thread.join(0.5)
 
-    def stop(self) -> None:
-        """End it."""
+    def stop(self, patience: float | None = None) -> None:
+        """End it, and wait until it has ended, at most so many seconds (None: as long as it takes)."""
         self._server.should_exit = True
-        self._thread.join()
+        self._thread.join(patience)
+        run.process_pool = None  # NiceGUI has shut it down, or will not; its semaphores go with it
 
 
 def live(
@@ -86,7 +91,7 @@ def live(
 
     mechanisms  one, or two side by side (default: the first two of the source's own)
     settings    parameters of a script, as key=value
-    host        another one than this machine takes a token, which is part of the address that is printed
+    host        who can reach it; everybody needs the token, which is part of the address that is printed
     port        the first free one from here on; 0: any
     out         the folder into which visitors save
     browser     whether to open the page there
@@ -100,12 +105,13 @@ def live(
     scenarios(source, usual)  # what cannot be run is told here, before anything is served
     mpl.use("Agg")  # reports are drawn in a thread
     warnings.filterwarnings("ignore", "`torch.distributed.reduce_op`", FutureWarning)  # NiceGUI looks at all objects
-    token = "" if host in _LOOPBACK else secrets.token_urlsafe(24)
-    listening = _listen(host, port)
-    name = f"[{host}]" if ":" in host else host
-    url = f"http://{name}:{listening.getsockname()[1]}/"
-    app = _app(source, usual, Path(out), token)
-    served = Served(_server(app), listening, url + (f"?token={token}" if token else "")).start()
+    token, listening = secrets.token_urlsafe(24), _listen(host, port)
+    name, number = f"[{host}]" if ":" in host else host, listening.getsockname()[1]
+    app = _app(source, usual, Path(out))
+    if host in _LOOPBACK:  # a page of another name that leads here must not speak to this one
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", "[::1]"])
+    app.add_middleware(_TokenOnly, token=token, cookie=_COOKIE.format(port=number))
+    served = Served(_server(app), listening, f"http://{name}:{number}/?token={token}").start()
     print(f"The page is at {served.url} (Ctrl-C ends it)", flush=True)
     if browser:
         webbrowser.open(served.url)
@@ -125,47 +131,55 @@ def _chosen(source: Source, mechanisms: Sequence[str]) -> tuple[str, ...]:
     return tuple(one if one in source.mechanisms else made.get(one, one) for one in mechanisms)
 
 
-def _app(source: Source, usual: Setup, out: Path, token: str) -> FastAPI:
+def _app(source: Source, usual: Setup, out: Path) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     worker = ThreadPoolExecutor(1)
 
     @app.get("/reports/{name}")
     def report(name: str) -> Response:
         """A report that a visitor has saved."""
-        file = out / Path(name).name / "report.html"
-        return FileResponse(file) if file.is_file() else PlainTextResponse("There is no such report.", 404)
+        file = _saved(out, name)
+        return FileResponse(file) if file else PlainTextResponse("There is no such report.", 404)
 
     @ui.page("/")
     def page(request: Request) -> None:
-        Page(source, usual, request.url.query, worker, out)
+        shown = Page(source, usual, request.url.query, worker, out)
+        ui.context.client.on_delete(shown.close)
 
-    ui.run_with(app, title="fedabm live", tailwind=False, show_welcome_message=False, reconnect_timeout=60.0)
-    if token:
-        app.add_middleware(_TokenOnly, token=token)
-    else:  # a page of another name that leads here must not speak to this one
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", "[::1]"])
+    ui.run_with(app, title="fedabm live", tailwind=False, show_welcome_message=False, reconnect_timeout=_RETURN)
     return app
 
 
-class _TokenOnly:
-    """Lets nobody in who does not bring the token: in the address once, in a cookie from then on."""
+def _saved(out: Path, name: str) -> str | None:
+    """The report in a folder of that name right below `out`, nowhere else, also not by way of a link."""
+    home = os.path.realpath(out)
+    file = os.path.realpath(out / name / "report.html") if "\0" not in name else ""
+    inside = os.path.dirname(os.path.dirname(file)) == home
+    return file if inside and os.path.isfile(file) else None
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app, self._token = app, token
+
+class _TokenOnly:
+    """Lets nobody in who does not bring the token: in the address once, in a cookie from then on.
+
+    What a browser says of the page that asks, its origin, must be this page: no other one may use the visitor's cookie.
+    """
+
+    def __init__(self, app: ASGIApp, token: str, cookie: str) -> None:
+        self._app, self._token, self._cookie = app, token, cookie
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
         visitor = HTTPConnection(scope)
-        if self._is(visitor.cookies.get(_COOKIE, "")):
+        if self._is(visitor.cookies.get(self._cookie, "")) and not _from_elsewhere(visitor):
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         elif self._is(visitor.query_params.get("token", "")):
             rest = [pair for pair in parse_qsl(visitor.url.query) if pair[0] != "token"]
             answer = RedirectResponse(f"?{urlencode(rest)}", 303)
-            answer.set_cookie(_COOKIE, self._token, httponly=True, samesite="strict")
+            answer.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
             await answer(scope, receive, send)
         else:
             words = "This page needs the token: open the address that fedabm live has printed.\n"
@@ -173,6 +187,12 @@ class _TokenOnly:
 
     def _is(self, given: str) -> bool:
         return secrets.compare_digest(given.encode(), self._token.encode())
+
+
+def _from_elsewhere(visitor: HTTPConnection) -> bool:
+    """Whether another page asks; where nothing is said of it, as when an address is opened, it does not."""
+    origin = visitor.headers.get("origin")
+    return origin is not None and urlsplit(origin).netloc.lower() != visitor.headers.get("host", "").lower()
 
 
 def _server(app: FastAPI) -> uvicorn.Server:

@@ -12,7 +12,7 @@ import numpy as np
 
 from fedabm.common.errors import InputError, check_positive, check_range, check_whole
 from fedabm.common.random import check_seed
-from fedabm.games.accuracy import Accuracy
+from fedabm.games.accuracy import Oracle
 from fedabm.games.costs import Linear
 from fedabm.live.source import Source, strategy_word
 from fedabm.simulation.scenario import OwnerProfile, Scenario
@@ -121,7 +121,7 @@ def scenarios(source: Source, setup: Setup) -> dict[str, Scenario]:
     """The runs that are shown, by what their mechanisms are called."""
     base = source.make(setup.seed)
     people = _costing(_mixed(base.owners, source, setup.mixture), setup)
-    accuracy = source.read("accuracy", setup.accuracy, Accuracy) if setup.accuracy else base.accuracy
+    accuracy = source.read("accuracy", setup.accuracy, Oracle) if setup.accuracy else base.accuracy
     shared = replace(base, owners=people, accuracy=accuracy, steps=setup.steps or base.steps, record=1)
     named = [source.mechanism(text) for text in setup.mechanisms]
     if len({label for label, _ in named}) < len(named):

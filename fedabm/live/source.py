@@ -10,9 +10,9 @@ from typing import Any
 
 from fedabm.common.errors import InputError, check_kind
 from fedabm.common.random import generator
-from fedabm.compare.comparison import labelled, short_label
-from fedabm.compare.written import Written, read_study
-from fedabm.games.accuracy import Accuracy
+from fedabm.comparison.comparison import labelled, short_label
+from fedabm.comparison.written import Written, read_study
+from fedabm.games.accuracy import Oracle
 from fedabm.games.costs import single
 from fedabm.mechanisms import Mechanism
 from fedabm.mechanisms.personalised.base import Personalised
@@ -110,7 +110,7 @@ def strategy_words(owners: Iterable[OwnerProfile]) -> list[str]:
 
 def accuracy_words() -> list[str]:
     """Closed forms to choose from: those of the library that need no parameters."""
-    return sorted(name for name, made in choices(Accuracy).items() if _needs_nothing(made))
+    return sorted(name for name, made in choices(Oracle).items() if _needs_nothing(made))
 
 
 def _made(scenario: Scenario) -> Source:

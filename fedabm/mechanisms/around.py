@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from functools import wraps
+from typing import Any, ClassVar
 
 from fedabm.common.errors import check_kind
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.curves import Array
 from fedabm.games.offers import Offers
+from fedabm.games.traits import forward
 from fedabm.mechanisms.base import Mechanism
-from fedabm.views import Outcome, Reports, ServerView
+from fedabm.views import Reports, ServerView
+from fedabm.views.known import Need, stronger
 
 __all__ = ["Around"]
-
-#: what a rule says of itself; not `stacks`, as a subclass may not serve many runs at once
-_SAID = (
-    "asks_cost",
-    "asks_eagerness",
-    "asks_losses",
-    "budget_balanced",
-    "equal_treatment",
-    "ignores_size",
-    "promises",
-)
 
 
 @dataclass(frozen=True)
 class Around(Mechanism):
-    """Another `rule` as it is.  A subclass states what is different: flags, what the rule hears, how it settles."""
+    """Another `rule` as it is: every flag and method of a mechanism is that of the rule, by what it hears.
+
+    A subclass states what is different: flags, what the rule hears, how it settles.  It needs to know what it says
+    itself, or what the rule needs if that is more.
+    """
 
     rule: Mechanism
+    needs: ClassVar[Need] = "nothing"
+    reads_updates: ClassVar[bool] = False
+    checks_claims: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_kind("the rule beside it", self.rule, Mechanism)
-        kinds = takewhile(lambda kind: kind is not Around, type(self).__mro__)
-        stated = {name for kind in kinds for name in vars(kind)}
-        for name in set(_SAID) - stated:
-            object.__setattr__(self, name, getattr(self.rule, name))
+        object.__setattr__(self, "needs", stronger(type(self).needs, self.rule.needs))
+        for name in ("reads_updates", "checks_claims"):
+            object.__setattr__(self, name, getattr(type(self), name) or getattr(self.rule, name))
 
     def hears(self, reports: Reports) -> Reports:
         """What comes to the rule of the owners' reports: all."""
@@ -47,21 +45,20 @@ class Around(Mechanism):
         """Those of the rule."""
         return self.rule.offers(accuracy, self.hears(reports))
 
-    def quotas(self, reports: Reports) -> Array | None:
-        """As much as the rule asks for."""
-        return self.rule.quotas(self.hears(reports))
+    def _heard(self, given: Any) -> Any:
+        """An argument of a method as the rule gets it."""
+        if isinstance(given, ServerView):
+            return replace(given, reports=self.hears(given.reports))
+        return self.hears(given) if isinstance(given, Reports) else given
 
-    def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
-        """That of the rule."""
-        return self.rule.jacobian(accuracy, self.hears(reports))
 
-    def forfeits(self, view: ServerView) -> Array:
-        """What the rule itself takes."""
-        return self.rule.forfeits(self._heard(view))
+def _as_the_rule(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def asked(self: Around, *given: Any, **named: Any) -> Any:
+        heard = {key: self._heard(value) for key, value in named.items()}
+        return getattr(self.rule, name)(*map(self._heard, given), **heard)
 
-    def settle(self, view: ServerView) -> Outcome:
-        """As the rule does."""
-        return self.rule.settle(self._heard(view))
+    return asked
 
-    def _heard(self, view: ServerView) -> ServerView:
-        return replace(view, reports=self.hears(view.reports))
+
+forward(Around, Mechanism, "rule", _as_the_rule)

@@ -13,7 +13,8 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Curve, Line
 from fedabm.games.offers import Offers
 from fedabm.mechanisms.base import Mechanism
-from fedabm.mechanisms.shapley_share import kinks_of_shares, shape_of_shares
+from fedabm.mechanisms.shapley_share import shape_of_shares
+from fedabm.shapley import counting
 from fedabm.shapley.curves import coalition_curve
 from fedabm.shapley.enumeration import EveryCoalition
 from fedabm.views import Reports
@@ -32,12 +33,14 @@ class BanzhafShare(Mechanism):
 
     Murhekar et al. 2025 print these weights in Appendix F but mean Shapley's, eq. (3).  Indices do not add up to
     A(s) - A(0), so these payments do not sum to zero: use it to see the difference, and `ShapleyShare` otherwise.
-    Above 12 owners `subsets` coalitions are drawn from `seed`, the same at every question.
+    Above 12 owners the indices are exact where only the total matters and no more than 21 contributions differ; else
+    `subsets` coalitions are drawn from `seed`, the same at every question.
     """
 
     subsets: int = 256
     seed: int = 0
     budget_balanced = False
+    needs = "coalitions"
 
     def __post_init__(self) -> None:
         check_whole("subsets", self.subsets)
@@ -47,14 +50,17 @@ class BanzhafShare(Mechanism):
         """The full model, and money up to the index."""
         owners = len(reports.contribution)
         curves = accuracy.curves(reports.contribution)
-        payment = self.indices(accuracy, reports.contribution) - curves
+        payment = self.indices(accuracy, reports.contribution, reports.size) - curves
         payment = payment + Line(accuracy.at_zero(owners), np.zeros(owners))
-        return Offers(curves, curves, payment, kinks_of_shares(accuracy, owners), shape_of_shares(accuracy, owners))
+        return Offers(curves, curves, payment, accuracy.own_jumps(owners), shape_of_shares(accuracy, owners))
 
-    def indices(self, accuracy: Accuracy, profile: Array) -> Curve:
-        """psi_i as a function of the own contribution."""
+    def indices(self, accuracy: Accuracy, profile: Array, reach: Array | None = None) -> Curve:
+        """psi_i as a function of the own contribution, up to `reach`."""
         if len(profile) <= _FEW:
             return coalition_curve(accuracy, profile, Alike(len(profile)))
+        total = accuracy.as_total()
+        if total is not None and counting.is_short(profile):
+            return counting.counting_curve(total, profile, reach, evenly=True)
         drawn = np.random.default_rng(self.seed).random((self.subsets, len(profile))) < 0.5
         return coalition_curve(accuracy, profile, Drawn(drawn))
 
@@ -74,6 +80,7 @@ class Drawn:
     """Some coalitions (C, n); an owner is not in its own."""
 
     members: NDArray[np.bool_]
+    drawn = True
 
     @property
     def weights(self) -> Array:

@@ -8,10 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fedabm.common.others import sum_of_others
-from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers
+from fedabm.games.traits import Declaring, record
+from fedabm.mechanisms.traits import RuleTraits
 from fedabm.views import Outcome, Reports, ServerView, Transfers
+from fedabm.views.known import Need
 
 __all__ = ["Mechanism", "balanced", "full_access_jacobian", "mean_of_others", "on_diagonal"]
 
@@ -20,7 +23,7 @@ __all__ = ["Mechanism", "balanced", "full_access_jacobian", "mean_of_others", "o
 _ROUNDING = 1e-12
 
 
-class Mechanism(ABC):
+class Mechanism(Declaring, ABC):
     """A rule from reports to models and money; pure: the same view gives the same outcome.
 
     A subclass states the rule once, as `offers`; settling, best responses, equilibria and the certified gap follow.
@@ -30,20 +33,29 @@ class Mechanism(ABC):
     makes offers on and those it settles.  There `owners` tells who is who, when some have come or gone.
     """
 
-    #: payments sum to zero at every profile
+    _kind_of_traits: ClassVar[type[RuleTraits]] = RuleTraits
+    # Flags: `RuleTraits` says what they mean.
     budget_balanced: ClassVar[bool] = True
-    #: owners that are equal in every way are treated equally
     equal_treatment: ClassVar[bool] = True
-    #: which private facts owners are asked to report besides their contribution
     asks_cost: ClassVar[bool] = False
     asks_eagerness: ClassVar[bool] = False
     asks_losses: ClassVar[bool] = False
-    #: the sizes that owners claim change no outcome, only how far a computation reaches
     ignores_size: ClassVar[bool] = False
-    #: offers and Jacobian are stated along the last axis, so that they serve many runs at once: (runs, owners)
-    stacks: ClassVar[bool] = False
-    #: offers tell what the own contribution brings; without that a rule can be run, but no game under it be solved
     promises: ClassVar[bool] = True
+    stacks: ClassVar[bool] = False
+    separable: ClassVar[bool] = False
+    potential: ClassVar[bool] = False
+    #: what the server must know of the worth of data; with less the rule pays nothing and rations nobody
+    needs: ClassVar[Need] = "curve"
+    #: decides by single owners' updates, models or rejections, which secure aggregation hides
+    reads_updates: ClassVar[bool] = False
+    #: compares what claims promise with what the model is worth
+    checks_claims: ClassVar[bool] = False
+
+    @property
+    def traits(self) -> RuleTraits:
+        """All that is known of it beyond its offers."""
+        return record(RuleTraits, self)
 
     @abstractmethod
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
@@ -117,12 +129,13 @@ def mean_of_others(x: Array) -> Array:
 
 def full_access_jacobian(accuracy: Accuracy, profile: Array) -> Array | None:
     """d^2 a_i / d s_i d s_j = W_ii v''(exposure_i) W_ij: the Jacobian where payments are affine in contributions."""
-    if not isinstance(accuracy, Exposure):
+    exposure = accuracy.as_exposure()
+    if exposure is None:
         return None
     owners = profile.shape[-1]
-    exposures = accuracy.exposures(np.atleast_2d(profile)).reshape(profile.shape)
-    bend = accuracy.own_weights(owners) * accuracy.curve_curvature(exposures)
-    return bend[..., None] * accuracy.weight_matrix(owners)
+    exposures = exposure.exposures(np.atleast_2d(profile)).reshape(profile.shape)
+    bend = exposure.own_weights(owners) * exposure.curve_curvature(exposures)
+    return bend[..., None] * exposure.weight_matrix(owners)
 
 
 def on_diagonal(entries: Array) -> Array:

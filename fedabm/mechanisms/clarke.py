@@ -8,13 +8,12 @@ import numpy as np
 
 from fedabm.common.errors import InputError, check_pairs
 from fedabm.common.others import sum_of_others
-from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array, Line
 from fedabm.games.efficient import efficient_profile, welfare_without_each
 from fedabm.games.offers import Offers, Shape, full_access
 from fedabm.mechanisms.base import Mechanism
-from fedabm.shapley.mixture import is_mixture
 from fedabm.views import Reports
 
 __all__ = ["Clarke", "shape_of_sums"]
@@ -52,11 +51,12 @@ class Clarke(Mechanism):
 
     def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
         """That of the sum of all accuracies: sum_k W_ki v''(exposure_k) W_kj."""
-        if not isinstance(accuracy, Exposure):
+        exposure = accuracy.as_exposure()
+        if exposure is None:
             return None
         claimed = reports.contribution
-        weights = accuracy.weight_matrix(len(claimed))
-        return weights.T @ (accuracy.curve_curvature(accuracy.exposures(claimed[None])[0])[:, None] * weights)
+        weights = exposure.weight_matrix(len(claimed))
+        return weights.T @ (exposure.curve_curvature(exposure.exposures(claimed[None])[0])[:, None] * weights)
 
     def efficient(self, accuracy: Accuracy, reports: Reports) -> Array:
         """The contributions that maximise the sum of accuracies less reported costs."""
@@ -65,9 +65,10 @@ class Clarke(Mechanism):
 
 def shape_of_sums(accuracy: Accuracy) -> Shape:
     """What is known of the sum of all accuracies along one owner's contribution."""
-    if is_mixture(accuracy) or (isinstance(accuracy, Exposure) and accuracy.concave):
+    traits = accuracy.traits
+    if traits.of_exponentials or (traits.of_exposure and traits.concave):
         return "concave"
-    return "monotone" if accuracy.monotone else "unknown"
+    return "monotone" if traits.monotone else "unknown"
 
 
 def _reported(reports: Reports) -> Cost:

@@ -26,6 +26,8 @@ class ContributionSubsidy(Mechanism):
 
     rate: float
     stacks = True
+    separable = True
+    needs = "nothing"
 
     def __post_init__(self) -> None:
         check_number("subsidy rate", self.rate, zero=True)

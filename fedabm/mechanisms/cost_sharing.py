@@ -60,6 +60,8 @@ class CostSharing(Mechanism):
     rate: float | Literal["optimal"] = "optimal"
     asks_cost = True
     stacks = True
+    separable = True
+    needs = "nothing"
 
     def __post_init__(self) -> None:
         if isinstance(self.rate, str):

@@ -28,6 +28,8 @@ class Deposit(Supervised):
 
     rule: Mechanism = field(default_factory=NoPayments)
     amount: float = 0.1
+    needs = "nothing"
+    reads_updates = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -30,6 +30,7 @@ class LeaveOneOut(Mechanism):
 
     rate: float = 1.0
     budget_balanced = False
+    needs = "coalitions"
 
     def __post_init__(self) -> None:
         check_number("rate of leave-one-out payments", self.rate, zero=True)

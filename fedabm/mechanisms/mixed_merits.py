@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.accuracy.mixture import lost
 from fedabm.games.curves import Array, Rows
 from fedabm.mechanisms.proportional import Merits
-from fedabm.shapley.groups import is_total
-from fedabm.shapley.mixture import Mixture, lost, mixture_of
 from fedabm.shapley.quadrature import leave_one_out, leave_two_out
 
 __all__ = ["MixedMerits", "mixed_merits"]
@@ -72,8 +71,8 @@ class MixedMerits(Merits):
 
 def mixed_merits(accuracy: Accuracy, profile: Array, reach: Array) -> MixedMerits | None:
     """The merits at a profile, for own contributions up to `reach`; None if their table would be too large."""
-    mixture: Mixture = mixture_of(accuracy, profile, reach=reach)  # type: ignore[arg-type]
-    rivals = _best_rival(profile) if is_total(accuracy) else _everybody_else(len(profile))
+    mixture = accuracy.exponentials(profile, reach=reach)
+    rivals = _best_rival(profile) if accuracy.traits.of_total else _everybody_else(len(profile))
     if rivals.size * len(mixture.weight) > _MOST:
         return None
     rest, taken = leave_two_out(mixture, profile, rivals)

@@ -33,6 +33,7 @@ class MultiplicativeWeights(NoPayments):
     data: float
     factor: float = 1.1
     stacks = False
+    separable = False
 
     def __post_init__(self) -> None:
         check_range("accuracy goal", self.goal, -1e100, 1e100)

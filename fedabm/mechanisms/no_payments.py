@@ -21,6 +21,8 @@ class NoPayments(Mechanism):
     """
 
     stacks = True
+    separable = True
+    needs = "nothing"
 
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """a_i(x, s_-i) and no payment."""

@@ -11,7 +11,7 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Line
 from fedabm.games.offers import Offers, full_access, nothing
 from fedabm.mechanisms.base import full_access_jacobian
-from fedabm.mechanisms.shapley_share import ShapleyBased, kinks_of_shares, shape_of_shares
+from fedabm.mechanisms.shapley_share import ShapleyBased, shape_of_shares
 from fedabm.views import Reports
 
 __all__ = ["PartialReciprocity"]
@@ -33,6 +33,8 @@ class PartialReciprocity(ShapleyBased):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_range("reciprocity r", self.r, 0.0, 1.0)
+        if self.r == 0:
+            object.__setattr__(self, "needs", "nothing")
 
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, and a part of the Shapley share's payment."""
@@ -41,9 +43,7 @@ class PartialReciprocity(ShapleyBased):
             return full_access(accuracy, reports.contribution, nothing(owners))
         curves = accuracy.curves(reports.contribution)
         owed = self.shares(accuracy, reports) - curves + Line(accuracy.at_zero(owners), np.zeros(owners))
-        return Offers(
-            curves, curves, self.r * owed, kinks_of_shares(accuracy, owners), shape_of_shares(accuracy, owners)
-        )
+        return Offers(curves, curves, self.r * owed, accuracy.own_jumps(owners), shape_of_shares(accuracy, owners))
 
     def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
         """r times that of the shares plus 1 - r times that of the accuracies."""

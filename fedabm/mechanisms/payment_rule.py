@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import dis
+import inspect
 import reprlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from fedabm.common.errors import InputError, in_one_line
+from fedabm.common.errors import FedabmError, InputError, UserCodeError, in_one_line, nearest
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Curve, Rows
 from fedabm.games.offers import Offers, full_access
 from fedabm.mechanisms.base import Mechanism
 from fedabm.views import Reports
+from fedabm.views.known import NEEDS, Need
 
 __all__ = ["PaymentRule"]
 
 #: money to each owner (n,), by the accuracies and what all report
 Rule = Callable[[Accuracy, Reports], Any]
+#: flags that go without saying
+_USUAL = {"asks_size": False, "asks_cost": False, "budget_balanced": False, "equal_treatment": True}
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,9 @@ class PaymentRule(Mechanism):
 
     The function sees claimed contributions; sizes (else not a number) and costs (else None) only if it asks for them.
     Then every offer is reckoned from what everybody reported, and a strategy that takes its offer apart could read it:
-    where that matters write a subclass.  The other flags say what the function keeps.
+    where that matters write a subclass.  The other flags say what the function keeps.  `needs` is what the server must
+    know of the accuracy; by default nothing if the function never reads its first argument, else "coalitions", which is
+    enough to ask for values at what owners claim.
     """
 
     function: Rule
@@ -42,12 +49,23 @@ class PaymentRule(Mechanism):
     asks_cost: bool = False  # type: ignore[misc]
     budget_balanced: bool = False  # type: ignore[misc]
     equal_treatment: bool = True  # type: ignore[misc]
+    needs: Need | None = field(default=None, repr=False)  # type: ignore[assignment,misc]
 
     def __post_init__(self) -> None:
         if not callable(self.function):
             got = repr(self.function)
             raise InputError(f"a payment rule is a function of (accuracy, reports), got {got}; give one from Python")
+        if self.needs is None:
+            object.__setattr__(self, "needs", "coalitions" if _reads_first(self.function) else "nothing")
+        if self.needs not in NEEDS:
+            raise InputError(f"needs of a payment rule cannot be {self.needs!r}; {nearest(str(self.needs), NEEDS)}")
         object.__setattr__(self, "ignores_size", not self.asks_size)
+
+    def __repr__(self) -> str:
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        flags = {one: getattr(self, one) for one in ("asks_size", "asks_cost", "budget_balanced", "equal_treatment")}
+        given = [f"{one}={value}" for one, value in flags.items() if value != _USUAL[one]]
+        return f"PaymentRule({', '.join([name, *given])})"
 
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, and the function along each owner's own contribution."""
@@ -87,12 +105,20 @@ class Asked(Curve):
         claimed[owner] = contribution
         try:
             paid = np.asarray(self.function(self.accuracy, replace(self.reports, contribution=claimed)))
-        except InputError:
+        except FedabmError:
             raise
         except Exception as error:
             who = getattr(self.function, "__name__", "")
-            raise InputError(f"the payment rule {who} failed: {in_one_line(error)}") from error
+            raise UserCodeError(f"the payment rule {who} failed: {in_one_line(error)}") from error
         if paid.shape != claimed.shape or paid.dtype.kind not in "iuf" or not np.all(np.isfinite(paid)):
             wanted = f"one finite number for each of {len(claimed)} owners"
             raise InputError(f"the payment rule gave {reprlib.repr(paid.tolist())}; return {wanted}")
         return float(paid[owner])
+
+
+def _reads_first(function: Callable[..., Any]) -> bool:
+    """Whether a function may read its first argument; of what is no plain function nobody knows."""
+    if not inspect.isfunction(function) or not function.__code__.co_argcount:
+        return True
+    first = function.__code__.co_varnames[0]
+    return any(one.argval == first for one in dis.get_instructions(function) if one.opname.startswith("LOAD"))

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from fedabm.games.offers import Offers, Shape, Share, full_access, nothing
 from fedabm.games.roots import falling_root
 from fedabm.mechanisms.base import Mechanism
 from fedabm.views import Reports
+from fedabm.views.known import Need
 
 __all__ = ["AgainstFixed", "Merits", "Proportional", "ProportionalData", "ProportionalValue", "Rationed", "best_other"]
 
@@ -124,9 +126,12 @@ class Proportional(Mechanism):
 
     p: float
     ignores_size = True
+    needs: ClassVar[Need] = "coalitions"
 
     def __post_init__(self) -> None:
         check_range("exponent p", self.p, 0.0, 1.0)
+        if self.p == 0:
+            object.__setattr__(self, "needs", "nothing")
 
     @abstractmethod
     def merits(self, accuracy: Accuracy, reports: Reports) -> tuple[Merits, Array]:
@@ -148,6 +153,7 @@ class ProportionalData(Proportional):
     """Ration by data: psi_i = s_i.  PD of Karimireddy et al. 2022, eq. (12)."""
 
     stacks = True
+    needs = "nothing"
 
     def merits(self, accuracy: Accuracy, reports: Reports) -> tuple[Merits, Array]:
         """The contributions themselves."""

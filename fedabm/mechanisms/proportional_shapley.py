@@ -8,17 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
+from fedabm.common.deadline import in_time
 from fedabm.common.errors import check_pairs
 from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Accuracy, Exposure
-from fedabm.games.accuracy.random_coverage import RandomCoverage
 from fedabm.games.curves import Array, Rows
 from fedabm.mechanisms.mixed_merits import mixed_merits
 from fedabm.mechanisms.proportional import Merits, Proportional, best_other
 from fedabm.mechanisms.shared_merits import shared_merits
 from fedabm.shapley import choose_method, enumeration, shapley
-from fedabm.shapley.groups import is_total
-from fedabm.shapley.mixture import is_mixture
 from fedabm.shapley.worth import difference
 from fedabm.views import Reports
 
@@ -47,7 +45,7 @@ class ProportionalShapley(Proportional):
     starts at k = 1).  For mixtures of exponentials (power laws, random coverage) they are exact by quadrature, however
     many owners there are.  Where a common function of the total has too many coalitions for that (minimum viability and
     more than 18 different contributions), 512 of them stand for all, the same at every question: ratios are then right
-    to about one percent (five for the smallest contributors), and what is said above still holds.  Otherwise values are
+    to about one percent (five for the smallest contributors), and nothing is certified.  Otherwise values are
     computed anew at each trial.
     """
 
@@ -56,17 +54,17 @@ class ProportionalShapley(Proportional):
         profile = np.asarray(reports.contribution, dtype=float)
         rival = best_other(profile)
         kinks = rival[:, None]
-        # Random coverage has no more terms than instances, so that it is faster that way for few owners, too.
-        few = 1 if isinstance(accuracy, RandomCoverage) else _FEW
-        smooth = is_mixture(accuracy) and len(profile) > few
-        if is_total(accuracy) and (counted := _counted(accuracy, profile, _SHORT if smooth else _TABLE)):
+        # A mixture of finitely many terms, such as random coverage, is faster that way for few owners, too.
+        few = 1 if accuracy.power_density is None else _FEW
+        smooth, total = accuracy.traits.of_exponentials and len(profile) > few, accuracy.as_total()
+        if total is not None and (counted := _counted(total, profile, _SHORT if smooth else _TABLE)):
             return counted, kinks
         if smooth and (shared := shared_merits(accuracy, profile, rival, reports.size)):
             return shared, kinks
         if smooth and (mixed := mixed_merits(accuracy, profile, np.maximum(profile, reports.size))):
             return mixed, kinks
-        if is_total(accuracy) and not smooth:
-            return _drawn(accuracy, profile), kinks
+        if total is not None and not smooth:
+            return _drawn(total, profile), kinks
         return Asked(accuracy, profile, np.arange(len(profile))), kinks
 
 
@@ -91,6 +89,12 @@ class Counted(Merits):
     accuracy: Exposure
     tables: tuple[Coalitions, ...]
     group: Rows
+    drawn: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether the tables hold all coalitions."""
+        return not self.drawn
 
     def value(self, x: Array) -> tuple[Array, Array]:
         return self._each(x, self._values)
@@ -99,7 +103,7 @@ class Counted(Merits):
         return self._each(x, self._slopes)
 
     def take(self, rows: Rows) -> Counted:
-        return Counted(self.accuracy, self.tables, np.asarray(self.group)[rows])
+        return Counted(self.accuracy, self.tables, np.asarray(self.group)[rows], self.drawn)
 
     def _each(self, x: Array, question: Callable[[Coalitions, Array], Array]) -> tuple[Array, Array]:
         """Answer once for each level and distinct contribution, however many owners share it."""
@@ -110,7 +114,7 @@ class Counted(Merits):
             table, rows = self.tables[index], group == index
             trials, where = np.unique(x[rows], return_inverse=True)
             parts = np.array_split(trials, 1 + trials.size * table.sums.size // _BLOCK)
-            answers = np.concatenate([question(table, part[:, None]) for part in parts], axis=1)
+            answers = np.concatenate([in_time(question, table, part[:, None]) for part in parts], axis=1)
             own[rows], rival[rows] = (answer[where].reshape(x[rows].shape) for answer in answers)
         return own, rival
 
@@ -167,9 +171,9 @@ class Asked(Merits):
         """Shapley values at many profiles (k, n): for few owners from all coalitions of all profiles together."""
         owners = len(self.profile)
         if owners > _FEW:
-            return np.array([shapley(self.accuracy, profile) for profile in profiles]).reshape(-1, owners)
+            return np.array([in_time(shapley, self.accuracy, profile) for profile in profiles]).reshape(-1, owners)
         parts = np.array_split(profiles, 1 + len(profiles) * owners * 2**owners // _BLOCK)
-        return np.concatenate([enumeration.shares(self.accuracy, part) for part in parts])
+        return np.concatenate([in_time(enumeration.shares, self.accuracy, part) for part in parts])
 
 
 def _counted(accuracy: Exposure, profile: Array, most: int) -> Counted | None:
@@ -203,7 +207,7 @@ def _drawn(accuracy: Exposure, profile: Array) -> Counted:
     inside = np.random.default_rng(0).random((_DRAWN, len(profile) - 2)) < chance[:, None]
     others = _others(profile, levels)
     tables = (Coalitions(rest[-1], inside @ rest[:-1], mass * (1 - chance), mass * chance) for rest in others)
-    return Counted(accuracy, tuple(tables), group)
+    return Counted(accuracy, tuple(tables), group, drawn=True)
 
 
 def _coalitions(others: Array) -> Coalitions:

@@ -9,20 +9,20 @@ import numpy as np
 
 from fedabm.common.errors import InputError, check_whole, nearest
 from fedabm.common.random import check_seed
-from fedabm.games.accuracy.base import Accuracy, Exposure
-from fedabm.games.accuracy.random_coverage import RandomCoverage, jumps_at_zero
+from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Curve, Line
 from fedabm.games.offers import Offers, Shape
 from fedabm.mechanisms.base import Mechanism
-from fedabm.shapley import METHODS, choose_method, shapley_curves, shapley_jacobian
-from fedabm.shapley.groups import is_total
-from fedabm.shapley.mixture import is_mixture
+from fedabm.shapley import METHODS, choose_method, counting, shapley_curves, shapley_jacobian
 from fedabm.views import Reports, ServerView
+from fedabm.views.known import Need
 
-__all__ = ["ShapleyBased", "ShapleyShare", "kinks_of_shares", "shape_of_shares"]
+__all__ = ["ShapleyBased", "ShapleyShare", "shape_of_shares"]
 
 #: relative error of the Jacobian: it only guides Newton's method, which corrects itself, and a rough one is cheaper
 _NEWTON = 1e-4
+#: up to so many owners Newton's method takes differences of slopes
+_LONG = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +30,9 @@ class ShapleyBased(Mechanism):
     """A mechanism that needs Shapley shares, and how to get them.
 
     `method` is one of `fedabm.shapley.METHODS` or "auto".  For oracles without an exact method `permutations` orders
-    are sampled from `seed`, the same ones at every question, so that offers are consistent; then payments still
-    balance, but equal owners are treated equally on average only.  With `fresh` every round has orders of its own, as
+    are sampled from `seed` (by default as many as a standard error of 2% takes where owners are equal), the same ones
+    at every question, so that offers are consistent; then payments still balance, but equal owners are treated equally
+    on average only, and nothing is certified.  With `fresh` every round has orders of its own, as
     in Murhekar et al. 2025, Algorithm 1, so that errors average out over rounds.
     """
 
@@ -40,6 +41,7 @@ class ShapleyBased(Mechanism):
     seed: int = 0
     fresh: bool = False
     ignores_size: ClassVar[bool] = True
+    needs: ClassVar[Need] = "coalitions"
 
     def __post_init__(self) -> None:
         if self.method not in ("auto", *METHODS):
@@ -70,7 +72,8 @@ class ShapleyBased(Mechanism):
         """d(d phi_i / d s_i) / d s_j where it is known exactly."""
         profile = reports.contribution
         method = choose_method(accuracy, profile) if self.method == "auto" else self.method
-        return shapley_jacobian(accuracy, profile, _NEWTON) if method in ("quadrature", "linear") else None
+        known = method in ("quadrature", "linear") or (method == "counting" and _is_long(profile))
+        return shapley_jacobian(accuracy, profile, _NEWTON) if known else None
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,11 @@ class ShapleyShare(ShapleyBased):
 
     printed: bool = False
 
+    @property
+    def potential(self) -> bool:  # type: ignore[override]
+        """Whether shares are to be exact where they can be."""
+        return self.method != "monte_carlo"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.printed:
@@ -102,16 +110,21 @@ class ShapleyShare(ShapleyBased):
         payment = self.shares(accuracy, reports) - curves
         if np.any(base):
             payment = payment + Line(base, np.broadcast_to(0.0, owners))
-        return Offers(curves, curves, payment, kinks_of_shares(accuracy, owners), shape_of_shares(accuracy, owners))
+        return Offers(curves, curves, payment, accuracy.own_jumps(owners), shape_of_shares(accuracy, owners))
 
     def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
         """That of the shares."""
         return self.share_jacobian(accuracy, reports)
 
 
+def _is_long(profile: Array) -> bool:
+    """Whether differences of slopes would take longer than one look at all subset sums."""
+    return 2**_LONG < 2.0 ** len(profile) <= counting.MOST_TERMS
+
+
 def _without_data(accuracy: Accuracy, owners: int) -> Array:
     """a_i(0); one number for all who learn from the same total."""
-    return np.broadcast_to(accuracy.at_zero(1), owners) if is_total(accuracy) else accuracy.at_zero(owners)
+    return np.broadcast_to(accuracy.at_zero(1), owners) if accuracy.traits.of_total else accuracy.at_zero(owners)
 
 
 def shape_of_shares(accuracy: Accuracy, owners: int) -> Shape:
@@ -120,17 +133,11 @@ def shape_of_shares(accuracy: Accuracy, owners: int) -> Shape:
     It is concave if *every* owner's accuracy is concave in owner i's contribution at any contribution of the others:
     then a curve of exposures must not have a kink anywhere.
     """
-    if is_mixture(accuracy):
+    traits, exposure = accuracy.traits, accuracy.as_exposure()
+    if traits.of_exponentials:
         return "concave"
-    if isinstance(accuracy, Exposure) and accuracy.concave and accuracy.viable <= 0:
+    if exposure is not None and traits.concave and exposure.viable <= 0:
         kinks = accuracy.kinks(np.zeros(owners))
         if not np.any(np.isfinite(kinks)):
             return "concave"
-    return "monotone" if accuracy.monotone else "unknown"
-
-
-def kinks_of_shares(accuracy: Accuracy, owners: int) -> Array:
-    """Where phi_i jumps: at 0, if the first bit of data shows somebody something for sure."""
-    if isinstance(accuracy, RandomCoverage) and accuracy.sure.any():
-        return jumps_at_zero(accuracy)
-    return np.empty((owners, 0))
+    return "monotone" if traits.monotone else "unknown"

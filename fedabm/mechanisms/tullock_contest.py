@@ -57,6 +57,7 @@ class TullockContest(Mechanism):
     prize: float
     exponent: float = 1.0
     stacks = True
+    needs = "nothing"
 
     def __post_init__(self) -> None:
         check_number("prize", self.prize, zero=True)

@@ -33,6 +33,8 @@ class Verification(Supervised):
     rule: Mechanism = field(default_factory=NoPayments)
     fine: float = 1.0
     tolerance: float = 0.0
+    needs = "coalitions"
+    checks_claims = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import shlex
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
+from fedabm.common.files import read_json
 from fedabm.report.source import Source
 
 __all__ = ["Link", "audit_command", "cards"]
@@ -34,7 +34,7 @@ def cards(folder: Path, home: Path) -> list[Link]:
 def _words(card: Path) -> str:
     """The audited mechanism, where the card's data tell."""
     try:
-        rule = json.loads((card.parent / _DATA).read_text("utf-8")).get("rule")
+        rule = read_json(card.parent / _DATA).get("rule")
     except (OSError, ValueError, AttributeError):
         rule = None
     return f"The card of {rule}" if isinstance(rule, str) else f"The card in {card.parent.name}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -11,7 +12,7 @@ from jinja2 import Environment, StrictUndefined, Template
 
 import fedabm
 from fedabm.common.errors import InputError
-from fedabm.common.files import write
+from fedabm.common.files import clear_drafts, write
 from fedabm.common.texts import visible
 from fedabm.report.cards import audit_command, cards
 from fedabm.report.concerns import concerns
@@ -40,9 +41,12 @@ class Failure:
 def write_report(folder: str | Path, file: str | Path | None = None) -> Path:
     """Write the report of a folder (default: report.html in it) and return where it is."""
     target = Path(folder) / "report.html" if file is None else Path(file)
-    if target.is_file() and not target.is_symlink() and not _is_report(target):
+    if os.path.isfile(target) and not target.is_symlink() and not _is_report(target):
         raise InputError(f"{target} is no report of ours and is left alone; give another place with --html FILE")
-    return write(target, page(folder, target.parent), "give another --html FILE")
+    made = page(folder, target.parent)
+    if target.parent.is_dir():
+        clear_drafts(target.parent, [target.name])
+    return write(target, made, "give another --html FILE")
 
 
 def _is_report(file: Path) -> bool:

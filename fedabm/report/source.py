@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +11,9 @@ from typing import Any, Literal
 import pandas as pd
 
 from fedabm.analysis.rows import last_step, needed
-from fedabm.common.errors import InputError
-from fedabm.results.design import SWEEP
+from fedabm.results.design import SWEEP, read_manifest
 from fedabm.results.frames import Frames
-from fedabm.results.store import MANIFEST, load
+from fedabm.results.store import check_others, load
 from fedabm.results.tables import read_table
 
 __all__ = ["Source", "read"]
@@ -95,9 +94,9 @@ class Source:
 
 def read(folder: Path) -> Source:
     """Read a folder, or say in one line why it cannot be reported on."""
-    sweep = (folder / SWEEP).exists()
+    sweep = os.path.exists(folder / SWEEP)  # unlike Path.exists never raises
     frames = load(folder)
-    manifest = _manifest(folder / (SWEEP if sweep else MANIFEST))
+    manifest = read_manifest(folder) if sweep else check_others(folder)
     federated = not (sweep and manifest.get("target", {}).get("kind") == "model")
     for name, columns in _NEEDED.items():
         needed(getattr(frames, name), name, columns if federated or name == "runs" else (), frames.runs)
@@ -106,16 +105,6 @@ def read(folder: Path) -> Source:
     tables, unread = _tables(folder)
     pictures = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.png"))}
     return Source(folder, "run", manifest, frames, tables, pictures, unread)
-
-
-def _manifest(path: Path) -> dict[str, Any]:
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({str(error).splitlines()[0]}); run the study again") from None
-    if not isinstance(manifest, dict):
-        raise InputError(f"{path} must hold a table, got {type(manifest).__name__}; run the study again")
-    return manifest
 
 
 def _tables(folder: Path) -> tuple[dict[str, pd.DataFrame], tuple[str, ...]]:

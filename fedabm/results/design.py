@@ -7,7 +7,6 @@ design-DIGEST.parquet  the jobs in order: key, cell, seed and parameters (as JSO
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fedabm.common.errors import InputError
+from fedabm.common.errors import UnreadableError
 from fedabm.common.files import clear_drafts, draft, write
+from fedabm.results.seals import digest_of_file, read_sealed, sealed
 
-__all__ = ["LISTS", "SWEEP", "read_design", "read_manifest", "write_design"]
+__all__ = ["ALONE", "LISTS", "SWEEP", "add_note", "read_design", "read_manifest", "write_design"]
 
 SWEEP = "sweep.json"
 #: the names of lists of jobs
 LISTS = "design-*.parquet"
+#: the entry of the manifest that says how many runs that might have been stacked were stepped one by one, and why
+ALONE = "stepped_alone"
 _OURS = re.compile(r"design-[0-9a-f]{16}\.parquet")
 #: how a sweep's files are arranged; other numbers come from other versions
 FORMAT = 1
@@ -34,32 +36,45 @@ def write_design(folder: Path, jobs: pa.Table, manifest: dict[str, Any]) -> None
     name = LISTS.replace("*", manifest["design_digest"])
     with draft(folder / name) as path:
         pq.write_table(jobs, path)
-    note = {"format": FORMAT, **manifest, "jobs": jobs.num_rows, "list": name}
-    write(folder / SWEEP, json.dumps(note, indent=2) + "\n")
+        digest = digest_of_file(path)
+    note = {"format": FORMAT, **manifest, "jobs": jobs.num_rows, "list": name, "list_digest": digest}
+    write(folder / SWEEP, sealed(note))
     for other in folder.glob(LISTS):
         if other.name != name and _OURS.fullmatch(other.name):
             other.unlink(missing_ok=True)
 
 
+def add_note(folder: Path, name: str, value: Any) -> None:
+    """Add an entry to the manifest, or replace it."""
+    write(folder / SWEEP, sealed({**read_manifest(folder), name: value}))
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
     """What was asked for."""
     try:
-        manifest = json.loads((folder / SWEEP).read_text(encoding="utf-8"))
+        manifest = read_sealed(folder / SWEEP)
         known = manifest["format"] == FORMAT
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{folder / SWEEP} cannot be read ({error}); start the sweep again in that folder") from None
+        raise UnreadableError(
+            f"{folder / SWEEP} cannot be read ({error}); start the sweep again in that folder"
+        ) from None
     if not known:
-        raise InputError(f"{folder} was written by another version of fedabm; use that version or another --out")
+        raise UnreadableError(f"{folder} was written by another version of fedabm; use that version or another --out")
     return manifest
 
 
 def read_design(folder: Path) -> pa.Table:
     """The list of jobs."""
+    other = ""
     for _ in range(10):  # the list may be replaced between reading its name and reading it
-        path = folder / Path(str(read_manifest(folder).get("list"))).name
+        manifest = read_manifest(folder)
+        path = folder / Path(str(manifest.get("list"))).name
         with contextlib.suppress(FileNotFoundError):
+            if manifest.get("list_digest") not in (None, digest_of_file(path)):
+                other = f"{path} is damaged (it is not what was written there)"
+                continue
             try:
                 return pq.ParquetFile(path).read()
-            except pa.ArrowInvalid as error:
-                raise InputError(f"{path} is damaged ({error}); start the sweep again in that folder") from None
-    raise InputError(f"{folder} has no list of jobs; start the sweep again in that folder")
+            except (OSError, pa.ArrowException) as error:
+                other = f"{path} is damaged ({str(error).splitlines()[0]})"
+    raise UnreadableError(f"{other or f'{folder} has no list of jobs'}; start the sweep again in that folder")

@@ -1,4 +1,4 @@
-"""Tidy frames of what happened: runs, steps, owners and transfers, and sums by strategy where they are wanted.
+"""Tidy frames of what happened: runs, steps, owners, transfers, imports of models, and sums by strategy if wanted.
 
 `COLUMNS` says what every column means.  The frames of equal runs are equal bit for bit, except for `runs`, where
 whatever may differ between equal runs, such as wall time, has its place.
@@ -6,6 +6,7 @@ whatever may differ between equal runs, such as wall time, has its place.
 
 from __future__ import annotations
 
+import json
 import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,22 +17,41 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedabm.common.errors import InputError
+from fedabm.common.names import spelled
+from fedabm.common.notebooks import as_html
 from fedabm.results.columns import COLUMNS
+from fedabm.results.graphs import Graphs, graphs_of
 from fedabm.results.streams import LongTable
 
-__all__ = ["COLUMNS", "LINKED", "NAMED", "Frames", "Streamed", "no_rows", "run_frame", "shorten", "split", "versions"]
+__all__ = [
+    "COLUMNS",
+    "NAMED",
+    "Frames",
+    "Streamed",
+    "no_rows",
+    "run_frame",
+    "run_row",
+    "shorten",
+    "split",
+    "versions",
+]
 
 
 #: columns of names, the same in every step
 NAMED = ("strategy", "role", "name")
-#: columns that only federations with a model for each owner fill
-LINKED: dict[str, type] = {
-    "imports": np.int64,
-    "exports": np.int64,
-    "import_strength": float,
-    "export_strength": float,
-    "isolated": bool,
+#: columns of runs where nothing is known, trained or without effect
+_UNKNOWN: dict[str, Any] = {
+    "machine": "",
+    "knowledge": "",
+    "knowledge_error": np.nan,
+    "knowledge_cost": 0,
+    "without_effect": "",
 }
+
+
+#: columns of the runs that a notebook shows
+_SHOWN = ("run", "label", "mechanism", "seed", "steps", "status", "gap")
 
 
 def no_rows(name: str) -> pd.DataFrame:
@@ -39,15 +59,27 @@ def no_rows(name: str) -> pd.DataFrame:
     return pd.DataFrame({column: [] for column in COLUMNS[name]})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Frames:
-    """The pandas frames of one or more runs; `strategies` has rows only where they were asked for."""
+    """The pandas frames of one or more runs.
+
+    `strategies` has rows only where they were asked for, `imports` where owners have models of their own.
+    """
 
     runs: pd.DataFrame
     steps: pd.DataFrame
     owners: pd.DataFrame
     transfers: pd.DataFrame
     strategies: pd.DataFrame = field(default_factory=lambda: no_rows("strategies"))
+    imports: pd.DataFrame = field(default_factory=lambda: no_rows("imports"))
+
+    def __repr__(self) -> str:
+        rows = {name: _length(self.table(name)) for name in COLUMNS}
+        rows = {name: count for name, count in rows.items() if count or name not in ("strategies", "imports")}
+        return f"Frames({', '.join(f'{name}: {count:,} rows' for name, count in rows.items())})"
+
+    def _repr_html_(self) -> str:
+        return as_html(repr(self), self.runs[[*_SHOWN]].astype(object).to_dict("records"))
 
     @classmethod
     def join(cls, parts: Sequence[Frames]) -> Frames:
@@ -70,6 +102,13 @@ class Frames:
         last = self.steps.groupby("run")["step"].max()
         ends = [piece[piece["step"] == piece["run"].map(last)] for piece in self.pieces(name)]
         return pd.concat(ends, ignore_index=True)
+
+    def graph(self, step: int, run: int = 0) -> Graphs:
+        """Who imports whose model and who paid whom in one step of a run, as NetworkX graphs `imports`, `transfers`."""
+        rows = {name: _rows(self.pieces(name), step, run) for name in ("owners", "imports", "transfers")}
+        if not len(rows["owners"]):
+            raise InputError(f"no owners are kept of step {step} of run {run}; choose one of the steps in `owners`")
+        return graphs_of(**rows)
 
 
 class Streamed(Frames):
@@ -120,8 +159,18 @@ class _Joined:
         return _concatenate(self.name, [frame.assign(run=number) for number, frame in enumerate(frames)])
 
 
+def _rows(pieces: Iterator[pd.DataFrame], step: int, run: int) -> pd.DataFrame:
+    """The rows of one step of a run."""
+    return pd.concat([piece[(piece["step"] == step) & (piece["run"] == run)] for piece in pieces], ignore_index=True)
+
+
 def _whole(table: pd.DataFrame | LongTable | _Joined) -> pd.DataFrame:
     return table if isinstance(table, pd.DataFrame) else table.frame()
+
+
+def _length(table: pd.DataFrame | LongTable | _Joined) -> int:
+    """How many rows there are, also where they lie on disk."""
+    return len(table) if isinstance(table, pd.DataFrame) else sum(map(len, table.pieces()))
 
 
 def _pieces(table: pd.DataFrame | LongTable | _Joined) -> Iterator[pd.DataFrame]:
@@ -138,8 +187,14 @@ def split(frames: Frames) -> Iterator[Frames]:
         if status == "failed":
             continue
         found = {name: parts[name].get(number, getattr(frames, name)[:0]) for name in COLUMNS}
-        kept = {name: frame.reindex(columns=list(COLUMNS[name])).assign(run=0) for name, frame in found.items()}
+        kept = {name: frame.reindex(columns=_had(name, frame)).assign(run=0) for name, frame in found.items()}
         yield Frames(**{name: frame.reset_index(drop=True) for name, frame in kept.items()})
+
+
+def _had(name: str, frame: pd.DataFrame) -> list[str]:
+    """The columns of a run in a frame: ours, and of the further ones those that are its own."""
+    further = [column for column in frame.columns if column not in COLUMNS[name]]
+    return [*COLUMNS[name], *(column for column in further if frame[column].notna().any())]
 
 
 def shorten(text: str, most: int = 200) -> str:
@@ -168,7 +223,19 @@ def versions() -> dict[str, str]:
     return {**packages, "python": platform.python_version()}
 
 
+def run_row(
+    status: str, parameters: dict[str, Any] | str = "{}", mechanism: Any = None, accuracy: Any = None, **known: Any
+) -> dict[str, Any]:
+    """The row of a run, by column: what is known of it, in the order of the table; the versions stand in every row."""
+    row: dict[str, Any] = {**_UNKNOWN, "converged": status == "converged", "stacked": False, "status": status}
+    row["parameters"] = parameters if isinstance(parameters, str) else json.dumps(parameters, sort_keys=True)
+    if mechanism is not None:
+        row |= {"mechanism": shorten(spelled(mechanism)), "accuracy": shorten(spelled(accuracy))}
+    row |= {"label": type(mechanism).__name__, **known, **versions()}
+    return {name: row[name] for name in dict.fromkeys([*COLUMNS["runs"], *row]) if name in row}
+
+
 def run_frame(row: dict[str, Any]) -> pd.DataFrame:
     """A `runs` frame of one row."""
-    known = {"run": 0, "machine": "", **row, **versions()}
+    known = {"run": 0, **row}
     return pd.DataFrame({name: [known[name]] for name in COLUMNS["runs"]})

@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from fedabm.common.errors import InputError, check_whole, shown
 from fedabm.common.random import generator
 
-__all__ = ["Keep"]
+__all__ = ["Recording"]
 
 
 @dataclass(frozen=True)
-class Keep:
+class Recording:
     """Which steps, whose rows, and whether sums by strategy beside; what is not kept takes no memory.
 
     every       every k-th step (None: the last only, which is kept in any case)
     owners      a random sample of so many, the same in every step, with the money that they pay or get (None: all)
     strategies  one row per kept step and strategy in the frame `strategies`: sums over all its owners
 
-    >>> Keep(every=10, owners=0, strategies=True).sample(seed=1, population=5)
+    >>> Recording(every=10, owners=0, strategies=True).sample(seed=1, population=5)
     array([], dtype=int64)
     """
 
@@ -38,9 +38,13 @@ class Keep:
             raise InputError(f"strategies must be true or false, got {shown(self.strategies)}; say which")
 
     @classmethod
-    def of(cls, record: int | Keep | None) -> Keep:
+    def of(cls, record: int | Recording | None) -> Recording:
         """What a scenario's `record` says: all of it, or every how many steps."""
-        return record if isinstance(record, Keep) else cls(record)
+        return record if isinstance(record, Recording) else cls(record)
+
+    def wants(self, step: int) -> bool:
+        """Whether a step is to be kept, be it the last or not."""
+        return self.every is not None and step % self.every == 0
 
     def sample(self, seed: int, population: int) -> NDArray[np.int64] | None:
         """Whose rows are kept, in order, of so many owners in a run with this seed (None: everybody's).

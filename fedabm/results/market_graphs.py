@@ -30,7 +30,7 @@ def import_table(transfers: pd.DataFrame, owners: int, step: int | None = None) 
     """In how many steps each owner (row) imported each other's model (column), from the market's frame of transfers.
 
     Every import of `ModelMarket` is paid for, above the giver's cost, so that transfers tell who imports what: in one
-    step 0 or 1, as `fedabm.analysis.figures.collaboration_graph` and `fedabm.simulation.ledger.import_graph` take it.
+    step 0 or 1, as `fedabm.analysis.figures.collaboration_graph` and `fedabm.results.graphs.import_graph` take it.
     That fails where payments are put off or budgets too small, and rules without payments leave no transfers at all.
     """
     paid = transfers[(transfers["reason"] == MODEL_IMPORT) & (transfers["amount"] > 0)]
@@ -40,7 +40,7 @@ def import_table(transfers: pd.DataFrame, owners: int, step: int | None = None) 
 def market_graph(remittances: Array, roles: Sequence[str] | None = None) -> nx.DiGraph:
     """An edge from payer to payee with the `amount`; models flow the other way.  Every owner is a node, paid or not.
 
-    `fedabm.simulation.ledger.write_graphml` writes it to a file.
+    `fedabm.results.graphs.write_graphml` writes it to a file.
     """
     graph = nx.DiGraph()
     for owner in range(len(remittances)):

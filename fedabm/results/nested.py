@@ -39,7 +39,8 @@ def nest_stacked(frames: StackedFrames) -> pa.Table:
     """The same, from the columns of runs that were stepped together."""
     table = _arrow({name: [row[name] for row in frames.runs] for name in frames.runs[0]})
     for name, part in sorted(frames.tables.items()):
-        kinds = {column: part.columns[column] for column in COLUMNS[name] if column != "run"}
+        order = dict.fromkeys([*COLUMNS[name], *part.columns])
+        kinds = {column: part.columns[column] for column in order if column != "run"}
         rows = pa.table({name: _typed(column) for name, column in kinds.items()})
         table = table.append_column(NESTED + name, _lists(rows, part.lengths))
     return table

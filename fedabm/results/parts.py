@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fedabm.common import files
-from fedabm.common.errors import InputError
+from fedabm.common.errors import FedabmError, InputError, UnreadableError
 from fedabm.results.nested import stack
 
 __all__ = [
@@ -174,10 +174,10 @@ def _open(path: Path, *, verify: bool = True) -> pq.ParquetFile:
         raise unreadable(path, str(error)) from None
 
 
-def unreadable(path: Path, reason: str) -> InputError:
+def unreadable(path: Path, reason: str) -> UnreadableError:
     """What to say about a damaged part."""
     reason = reason.splitlines()[0].rstrip(".")
-    return InputError(
+    return UnreadableError(
         f"{path} is damaged ({reason}); start the sweep again: it sets that file aside and repeats its runs"
     )
 
@@ -185,7 +185,7 @@ def unreadable(path: Path, reason: str) -> InputError:
 def _replaced(path: Path) -> list[str]:
     try:
         return _names(_open(path, verify=False))
-    except (InputError, FileNotFoundError):
+    except (FedabmError, FileNotFoundError):
         return []
 
 

@@ -17,20 +17,24 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fedabm.common.errors import InputError, check_kind
-from fedabm.common.files import as_path, clear_drafts, draft, unwritable, write
+from fedabm.common.errors import InputError, UnreadableError, check_kind, shown
+from fedabm.common.files import as_path, clear_drafts, draft, probe, read_json, unwritable, write
 from fedabm.results.design import SWEEP
 from fedabm.results.frames import COLUMNS, Frames, no_rows, versions
+from fedabm.results.seals import digest_of_file, read_sealed, sealed
 from fedabm.results.selection import choose_columns, choose_runs
 from fedabm.results.sweeps import load_sweep
 
-__all__ = ["MANIFEST", "WATCHED", "claim", "is_complete", "load", "made_by", "save", "take_back"]
+__all__ = ["MANIFEST", "WATCHED", "check_others", "claim", "is_complete", "load", "made_by", "save", "take_back"]
 
 MANIFEST = "manifest.json"
 #: how the files are arranged; other numbers come from other versions
 FORMAT = 1
 #: the folder beside them in which watchers write while a run goes on
 WATCHED = "watch"
+
+#: frames that folders of older versions do not have
+LATER = ("strategies", "imports")
 
 #: the names of the files that are being saved
 _NOTE = ".saving.json"
@@ -51,9 +55,7 @@ def claim(folder: str | Path) -> Path:
             raise InputError(
                 f"{folder} already holds {what} ({taken[0]}); choose another --out or empty that folder first"
             )
-        probe = folder / f".probe-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
+        probe(folder)
     except OSError as error:
         raise unwritable(folder, error, "choose a writable --out") from None
     return folder
@@ -78,14 +80,16 @@ def save(
     folder = claim(folder)
     writers = {f"{name}.parquet": _parquet(frames, name) for name in COLUMNS} | (others or {})
     names = [*writers, MANIFEST]
-    last = json.dumps({"format": FORMAT, **(manifest or {}), "files": names, "columns": COLUMNS}, indent=2) + "\n"
     clear_drafts(folder)
+    digests = {}
     try:
         write(folder / _NOTE, json.dumps(names), _REMEDY)
         for name, writer in writers.items():
             with draft(folder / name, _REMEDY) as path:
                 writer(path)
-        write(folder / MANIFEST, last, _REMEDY)
+                digests[name] = digest_of_file(path)
+        told = {"format": FORMAT, **(manifest or {}), "files": names, "digests": digests, "columns": COLUMNS}
+        write(folder / MANIFEST, sealed(told), _REMEDY)
     except BaseException:
         take_back(folder)
         raise
@@ -117,13 +121,18 @@ def take_back(folder: Path) -> None:
     The file that says so goes last, so that this can be repeated.
     """
     if not (folder / MANIFEST).exists():
-        names = [*(_json(folder / _NOTE) or ()), _NOTE]
+        names = [*_names(_json(folder / _NOTE)), _NOTE]
     elif is_complete(folder):
         names = [_NOTE]
     else:
-        names = _json(folder / MANIFEST)["files"]
+        names = _names(_json(folder / MANIFEST)["files"])
     for name in names:
         (folder / Path(name).name).unlink(missing_ok=True)
+
+
+def _names(found: Any) -> list[str]:
+    """The names in a list of files; what a damaged file says instead is none."""
+    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
 
 
 def is_complete(folder: Path) -> bool:
@@ -142,7 +151,7 @@ def made_by(folder: Path, command: str) -> bool:
 def _json(path: Path) -> Any:
     """The content of a JSON file; None if it is not there or damaged."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return read_json(path)
     except (OSError, ValueError):
         return None
 
@@ -159,11 +168,13 @@ def load(
     What is not wanted is not read.
     """
     folder = as_path("the folder of results", folder)
-    if (folder / SWEEP).exists():
+    if os.path.exists(folder / SWEEP):  # unlike Path.exists never raises
         return load_sweep(folder, columns, runs)
-    if not (folder / MANIFEST).exists():
+    if not os.path.exists(folder / MANIFEST):
         raise InputError(f"{folder} holds no run (no {MANIFEST}); give a folder that `fedabm run --out` has written")
-    there = _saved(folder)
+    manifest = _check_format(folder)
+    there = _saved(manifest)
+    _check_digests(folder, [f"{name}.parquet" for name in there], manifest.get("digests"))
     if columns is None and runs is None:
         return Frames(**{name: _read(folder, name) for name in there})
     known = {name: list(_read(folder, name, rows=False)) if name in there else list(COLUMNS[name]) for name in COLUMNS}
@@ -176,23 +187,49 @@ def load(
     return Frames(**picked)
 
 
-def _saved(folder: Path) -> list[str]:
-    """The frames in a folder: all, but for sums by strategy, which there were not always."""
-    files = _check_format(folder).get("files", ())
-    return [name for name in COLUMNS if name != "strategies" or f"{name}.parquet" in files]
+def _saved(manifest: Mapping[str, Any]) -> list[str]:
+    """The frames in a folder: all, but for sums by strategy and imports, which there were not always."""
+    files = manifest.get("files", ())
+    return [name for name in COLUMNS if name not in LATER or f"{name}.parquet" in files]
+
+
+def check_others(folder: Path) -> dict[str, Any]:
+    """The manifest of a run whose tables and pictures, unless they are gone, are byte for byte what was saved."""
+    manifest = _check_format(folder)
+    digests = manifest.get("digests")
+    if isinstance(digests, dict):
+        _check_digests(folder, [name for name in digests if os.path.exists(folder / Path(name).name)], digests)
+    return manifest
+
+
+def _check_digests(folder: Path, names: Sequence[str], digests: Any) -> None:
+    """Raise unless these files are byte for byte what was saved; older folders have no digests."""
+    if digests is None:
+        return
+    for path in (folder / Path(name).name for name in names):
+        known = digests.get(path.name) if isinstance(digests, dict) else None
+        try:
+            same = digest_of_file(path) == known
+        except OSError as error:
+            raise UnreadableError(f"{path} cannot be read ({error.strerror or error}); run the study again") from None
+        if not same:
+            reason = "it is not what was saved there, but damaged or another run's"
+            raise UnreadableError(f"{path} cannot be read ({reason}); run the study again")
 
 
 def _check_format(folder: Path) -> dict[str, Any]:
     """The manifest; files that another version has arranged in another way are refused."""
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = read_sealed(path)
         found = manifest.get("format", FORMAT)
     except (OSError, ValueError, AttributeError) as error:
-        raise InputError(f"{path} cannot be read ({str(error).splitlines()[0]}); run the study again") from None
+        raise UnreadableError(f"{path} cannot be read ({str(error).splitlines()[0]}); run the study again") from None
+    if not isinstance(manifest.get("files", []), list):
+        raise UnreadableError(f"{path} names no list of files, got {shown(manifest['files'])}; run the study again")
     if found != FORMAT:
         writer = dict(manifest.get("versions") or {}).get("fedabm", "another version")
-        raise InputError(
+        raise UnreadableError(
             f"{folder} is in format {found}, written by fedabm {writer}, but this version reads format {FORMAT}; "
             "use the version that wrote it or run the study again"
         )
@@ -215,4 +252,4 @@ def _read(
         frame = pd.read_parquet(path, columns=columns, filters=[("run", "in", runs)] if runs else None)
         return frame[:0] if runs == [] else frame
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({str(error).splitlines()[0]}); run the study again") from None
+        raise UnreadableError(f"{path} cannot be read ({str(error).splitlines()[0]}); run the study again") from None

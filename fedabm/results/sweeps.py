@@ -22,7 +22,7 @@ from fedabm.views import INFORMATION
 
 __all__ = ["NEVER", "Results", "State", "load_sweep", "states"]
 
-_CHILDREN = ("steps", "owners", "transfers", "strategies")
+_CHILDREN = tuple(name for name in COLUMNS if name != "runs")
 _INTERNAL = ("attempt", "batch", "number")
 _REASONS = ("error", "traceback")
 #: columns of names among the owners', with all that there can be where it is known

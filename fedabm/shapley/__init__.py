@@ -6,24 +6,6 @@ are.  One module per method; `shared` is the quadrature where thousands of owner
 of them share (`tabulated`).
 """
 
-from fedabm.shapley.methods import (
-    METHODS,
-    choose_method,
-    shapley,
-    shapley_curves,
-    shapley_jacobian,
-    shapley_marginals,
-    shapley_potential,
-)
-from fedabm.shapley.shares import Shares
+from fedabm.common.lazy import attach
 
-__all__ = [
-    "METHODS",
-    "Shares",
-    "choose_method",
-    "shapley",
-    "shapley_curves",
-    "shapley_jacobian",
-    "shapley_marginals",
-    "shapley_potential",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -9,16 +9,24 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.deadline import check_time
 from fedabm.common.errors import check_pairs
 from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.accuracy.mixture import Mixture, lost
 from fedabm.games.curves import Array, Curve, Rows
-from fedabm.shapley.groups import exposure_groups, has_groups
-from fedabm.shapley.mixture import Mixture, lost
 from fedabm.shapley.quadrature import leave_one_out
 from fedabm.shapley.worth import difference, worth
 
-__all__ = ["CoalitionCurve", "Coalitions", "ExposureCurve", "MixtureCurve", "coalition_curve", "mixture_curve"]
+__all__ = [
+    "CoalitionCurve",
+    "Coalitions",
+    "ExposureCurve",
+    "MixtureCurve",
+    "coalition_curve",
+    "mixture_curve",
+    "standard_errors",
+]
 
 #: numbers in one block of owners x trials x terms
 _BLOCK = 2**17
@@ -49,6 +57,7 @@ class MixtureCurve(Curve):
         trials = x.reshape(len(x), -1)
         result = np.empty(trials.shape)
         for rows in _chunks(len(x), trials.shape[1] * len(self.intensity)):
+            check_time()
             rates = self.intensity * self.patterns[rows].take(self.row, axis=1)
             terms = term(rates[:, None, :], trials[rows][:, :, None])
             result[rows] = weighted_sum(terms, self.means[rows][:, None, :])
@@ -74,7 +83,16 @@ class ExposureCurve(Curve):
     chances: Array
     before: Array
     own: Array
+    sampled: bool = False
     closed = True
+
+    def errors(self, x: Array) -> Array:
+        """The standard error of a mean over cases that were drawn."""
+        if not self.sampled:
+            return np.zeros(x.shape)
+        added = x[:, None] * self.own
+        gains = self.accuracy.curve(self.before + added[..., None]) - self.accuracy.curve(self.before)
+        return standard_errors(weighted_sum(np.moveaxis(gains, 1, -1), self.counts))
 
     def value(self, x: Array) -> Array:
         def gain(before: Array, added: Array) -> Array:
@@ -92,6 +110,7 @@ class ExposureCurve(Curve):
         trials, weights = x.reshape(len(x), -1), np.broadcast_to(weights, self.own.shape)
         result = np.empty(trials.shape)
         for rows in _chunks(len(x), trials.shape[1] * self.before[0].size):
+            check_time()
             added = trials[rows][:, :, None] * self.own[rows][:, None, :]
             means = weighted_sum(term(self.before[rows][:, None], added[..., None]), self.chances)
             result[rows] = weighted_sum(means, weights[rows][:, None, :])
@@ -100,6 +119,9 @@ class ExposureCurve(Curve):
 
 class Coalitions(Protocol):
     """Coalitions of the others for every owner, with their chances."""
+
+    #: some were drawn; else these are all
+    drawn: bool
 
     @property
     def weights(self) -> Array:
@@ -119,6 +141,23 @@ class CoalitionCurve(Curve):
     rows: NDArray[np.intp]
     floor: Array
 
+    @property
+    def sampled(self) -> bool:  # type: ignore[override]
+        """Whether coalitions were drawn."""
+        return self.coalitions.drawn
+
+    def errors(self, x: Array) -> Array:
+        """The standard error of a mean over coalitions that were drawn."""
+        if not self.sampled:
+            return np.zeros(x.shape)
+        found = np.empty(x.shape)
+        for row, owner in enumerate(self.rows):
+            before = self.coalitions.before(self.rows[row : row + 1])[0] * self.profile
+            with_it, without = before.copy(), before.copy()
+            with_it[:, owner], without[:, owner] = x[row], 0.0
+            found[row] = standard_errors(worth(self.accuracy, with_it) - worth(self.accuracy, without))
+        return found
+
     def value(self, x: Array) -> Array:
         return self._mean(x) - (self.floor if x.ndim == 1 else self.floor[:, None])
 
@@ -132,6 +171,7 @@ class CoalitionCurve(Curve):
         trials, weights = x.reshape(len(x), -1), self.coalitions.weights
         result = np.empty(trials.shape)
         for rows in _chunks(len(x), trials.shape[1] * len(weights) * len(self.profile)):
+            check_time()
             owner = self.rows[rows]
             distinct, place = np.unique(owner, return_inverse=True)
             before = self.coalitions.before(distinct) * self.profile
@@ -146,12 +186,20 @@ def coalition_curve(accuracy: Accuracy, profile: Array, coalitions: Coalitions) 
     rows, known = np.arange(len(profile)), len(coalitions.weights)
     remedy = "take an accuracy whose shares are exact by quadrature (PowerLaw, RandomCoverage), or fewer owners"
     check_pairs(f"a mean over {known} coalitions", len(profile), remedy, each=-(-known // _FLAGS))
-    if has_groups(accuracy):
-        groups = exposure_groups(accuracy, len(profile))
+    exposure, groups = accuracy.as_exposure(), accuracy.exposure_groups(len(profile))
+    if exposure is not None and groups is not None:
         before = (coalitions.before(rows) @ (groups.patterns * profile).T).transpose(0, 2, 1)
-        return ExposureCurve(accuracy, groups.counts, coalitions.weights, before, groups.patterns.T)
+        return ExposureCurve(
+            exposure, groups.counts, coalitions.weights, before, groups.patterns.T, sampled=coalitions.drawn
+        )
     empty = CoalitionCurve(accuracy, profile, coalitions, rows, np.zeros(len(profile)))
     return replace(empty, floor=empty.value(np.zeros(len(profile))))
+
+
+def standard_errors(gains: Array) -> Array:
+    """Of the means over the last axis; infinite where there is one number only."""
+    count = gains.shape[-1]
+    return np.std(gains, axis=-1, ddof=1) / np.sqrt(count) if count > 1 else np.full(gains.shape[:-1], np.inf)
 
 
 def _chunks(rows: int, numbers_per_row: int) -> list[slice]:

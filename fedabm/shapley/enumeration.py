@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import comb
 
 from fedabm.common.rowwise import weighted_sum
-from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array
 from fedabm.shapley.worth import worth
 
@@ -37,12 +37,13 @@ def shares(accuracy: Accuracy, profile: Array) -> Array:
 
 def marginals(accuracy: Accuracy, profile: Array, slopes: Callable[[], Array]) -> Array:
     """d phi_i / d s_i: exact for a curve of exposures, else what `slopes` finds by differences."""
-    if not isinstance(accuracy, Exposure):
+    exposure = accuracy.as_exposure()
+    if exposure is None:
         return slopes()
     members = _members(len(profile))
     weight = members * _entering(len(profile))[np.maximum(members.sum(axis=1) - 1, 0)][:, None]
-    steep = accuracy.curve_slope(accuracy.exposures(members * profile))
-    return (weight * (steep @ accuracy.weight_matrix(len(profile)))).sum(axis=0)
+    steep = exposure.curve_slope(exposure.exposures(members * profile))
+    return (weight * (steep @ exposure.weight_matrix(len(profile)))).sum(axis=0)
 
 
 def potential(accuracy: Accuracy, profile: Array) -> float:
@@ -59,6 +60,7 @@ class EveryCoalition:
     """For each owner all coalitions of the others, with the chance that exactly these come before it."""
 
     owners: int
+    drawn = False
 
     @property
     def weights(self) -> Array:

@@ -8,12 +8,9 @@ import numpy as np
 
 from fedabm.common.errors import InputError, check_kind, check_positive, check_range, finite_vector, nearest
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.accuracy.random_discovery import RandomDiscovery
 from fedabm.games.curves import Array, Curve, Line
 from fedabm.shapley import counting, enumeration, quadrature
 from fedabm.shapley.curves import coalition_curve, mixture_curve
-from fedabm.shapley.groups import is_total
-from fedabm.shapley.mixture import is_mixture, mixture_of
 from fedabm.shapley.monte_carlo import Orders, sampled_curve, sampled_shares
 from fedabm.shapley.shared import shared_curve
 from fedabm.shapley.shares import Shares
@@ -40,9 +37,10 @@ _NEEDS = {
 
 
 class Options(TypedDict, total=False):
-    """How shares are computed: the first three steer Monte Carlo, the last is the quadrature's relative error.
+    """How shares are computed: the first four steer Monte Carlo, the last is the quadrature's relative error.
 
-    permutations  how many orders are drawn (by default n log n, at least 64)
+    permutations  how many orders are drawn (by default as many as the error takes)
+    error         the standard error of equal owners' shares, relative to them: 0.02 unless stated
     rng           where they are drawn from (by default the stream of seed 0)
     antithetic    each order together with its reverse
     precision     1e-15 unless stated
@@ -51,6 +49,7 @@ class Options(TypedDict, total=False):
     permutations: int | None
     rng: np.random.Generator | None
     antithetic: bool
+    error: float
     precision: float
 
 
@@ -61,7 +60,7 @@ def shapley(accuracy: Accuracy, profile: Array, method: str = "auto", **options:
 
     Murhekar et al. 2025, eq. (3).  `method` "auto" takes an exact one if there is one and Monte Carlo otherwise; the
     answer's `.method` says which, and that of Monte Carlo carries `.standard_errors`.  `options` are permutations, rng,
-    antithetic and precision, see `Options`.
+    antithetic, error and precision, see `Options`.
 
     >>> from fedabm.games.accuracy import PowerLaw
     >>> shares = shapley(PowerLaw(), np.array([3.98115436, 2.46263961]))
@@ -73,10 +72,12 @@ def shapley(accuracy: Accuracy, profile: Array, method: str = "auto", **options:
     if method == "quadrature":
         if (shared := shared_curve(accuracy, profile, precision)) is not None:
             return Shares(shared.value(profile), method)
-        mixture = mixture_of(accuracy, profile, precision)  # type: ignore[arg-type]
+        mixture = accuracy.exponentials(profile, precision)
         return Shares(quadrature.shares(mixture, profile, precision), method)
     if method == "enumeration":
         return Shares(enumeration.shares(accuracy, profile), method)
+    if method == "counting" and _is_long(profile):
+        return Shares(counting.shares(accuracy.as_total(), profile), method)  # type: ignore[arg-type]
     if method == "monte_carlo":
         return sampled_shares(accuracy, profile, orders)
     return Shares(shapley_curves(accuracy, profile, method).value(profile), method)
@@ -92,7 +93,7 @@ def shapley_marginals(accuracy: Accuracy, profile: Array, method: str = "auto", 
     if method == "quadrature":
         if (shared := shared_curve(accuracy, profile, precision)) is not None:
             return Shares(shared.slope(profile), method)
-        mixture = mixture_of(accuracy, profile, precision)  # type: ignore[arg-type]
+        mixture = accuracy.exponentials(profile, precision)
         return Shares(quadrature.marginals(mixture, profile, precision), method)
     if method == "monte_carlo":
         return sampled_shares(accuracy, profile, orders, slopes=True)
@@ -114,28 +115,31 @@ def shapley_curves(
     profile, method = _checked(accuracy, profile, method)
     orders, precision = _read(options, len(profile))
     if method == "linear":
-        return Line(np.zeros(len(profile)), accuracy.weight_matrix(len(profile)).sum(axis=0))  # type: ignore[attr-defined]
+        return Line(np.zeros(len(profile)), accuracy.marginals(profile).sum(axis=0))
     if method == "quadrature":
         if (shared := shared_curve(accuracy, profile, precision, reach)) is not None:
             return shared
-        mixture = mixture_of(accuracy, profile, precision, reach)  # type: ignore[arg-type]
+        mixture = accuracy.exponentials(profile, precision, reach)
         return mixture_curve(mixture, profile, precision)
     if method == "counting":
-        return counting.counting_curve(accuracy, profile)  # type: ignore[arg-type]
+        return counting.counting_curve(accuracy.as_total(), profile, reach)  # type: ignore[arg-type]
     if method == "enumeration":
         return coalition_curve(accuracy, profile, enumeration.EveryCoalition(len(profile)))
     return sampled_curve(accuracy, profile, orders)
 
 
 def shapley_jacobian(accuracy: Accuracy, profile: Array, precision: float = 1e-15) -> Array:
-    """d(d phi_i / d s_i) / d s_j, (n, n), where quadrature or linearity gives it exactly.
+    """d(d phi_i / d s_i) / d s_j, (n, n), where quadrature, linearity or all subset sums give it exactly.
 
     Newton's method is content with a `precision` of 1e-8, which is several times faster.
     """
-    profile, method = _checked(accuracy, profile, "linear" if isinstance(accuracy, RandomDiscovery) else "quadrature")
+    fitting = (name for name in ("linear", "quadrature", "counting") if _applies(name, accuracy, profile))
+    profile, method = _checked(accuracy, profile, next(fitting, "quadrature"))
+    if method == "counting":
+        return counting.curvatures(accuracy.as_total(), profile)  # type: ignore[arg-type]
     if method == "linear":
         return np.zeros((len(profile), len(profile)))
-    mixture = mixture_of(accuracy, profile, precision, order=2)  # type: ignore[arg-type]
+    mixture = accuracy.exponentials(profile, precision, order=2)
     return quadrature.jacobian(mixture, profile, precision)
 
 
@@ -155,7 +159,7 @@ def shapley_potential(accuracy: Accuracy, profile: Array) -> float:
     fitting = (name for name in ("linear", "quadrature", "enumeration") if _applies(name, accuracy, profile))
     profile, method = _checked(accuracy, profile, next(fitting, "enumeration"))
     if method == "quadrature":
-        return quadrature.potential(mixture_of(accuracy, profile), profile)  # type: ignore[arg-type]
+        return quadrature.potential(accuracy.exponentials(profile), profile)
     if method == "enumeration":
         return enumeration.potential(accuracy, profile)
     return float(np.sum(shapley(accuracy, profile, method)))
@@ -168,13 +172,19 @@ def choose_method(accuracy: Accuracy, profile: Array) -> str:
     return next(name for name in METHODS if _applies(name, accuracy, profile))
 
 
+def _is_long(profile: Array) -> bool:
+    """Whether so many contributions differ, all of them, that subset sums are looked at for all owners at once."""
+    positive = profile[profile > 0]
+    return len(positive) > enumeration.MOST_OWNERS and len(np.unique(positive)) == len(positive)
+
+
 def _applies(method: str, accuracy: Accuracy, profile: Array) -> bool:
     if method == "linear":
-        return isinstance(accuracy, RandomDiscovery)
+        return accuracy.traits.linear_in_all
     if method == "quadrature":
-        return is_mixture(accuracy)
+        return accuracy.traits.of_exponentials
     if method == "counting":
-        return is_total(accuracy) and counting.is_short(profile)
+        return accuracy.as_total() is not None and counting.is_short(profile)
     return method == "monte_carlo" or len(profile) <= enumeration.MOST_OWNERS
 
 
@@ -196,7 +206,7 @@ def _checked(accuracy: Accuracy, profile: Array, method: str) -> tuple[Array, st
     check_kind("accuracy", accuracy, Accuracy)
     profile = finite_vector("contributions", profile)
     check_positive("contributions", profile, zero=True)
-    known = getattr(accuracy, "owners", None)
+    known = accuracy.owners
     if not len(profile) or (known is not None and known != len(profile)):
         raise InputError(f"{len(profile)} contributions but {known or 'no'} owners; give one contribution per owner")
     if method == "auto":

@@ -8,42 +8,71 @@ pairs (an order and its reverse) have opposite errors where the gain falls with 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.common.errors import check_whole
+from fedabm.common.deadline import check_time
+from fedabm.common.errors import check_range, check_whole
 from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.accuracy.mixture import Groups
 from fedabm.games.curves import Array, Curve
 from fedabm.shapley.curves import ExposureCurve, coalition_curve
-from fedabm.shapley.groups import exposure_groups, has_groups
 from fedabm.shapley.shares import Shares
 from fedabm.shapley.worth import difference, worth
 
-__all__ = ["Orders", "sampled_curve", "sampled_shares"]
+__all__ = ["ERROR", "Orders", "sampled_curve", "sampled_shares"]
 
 Order = NDArray[np.intp]
 
 #: numbers in one block of orders x owners
 _BLOCK = 2**18
+#: the standard error of a share that is aimed at, where all owners are equal, relative to their shares
+ERROR = 0.02
+#: orders that tell how many are needed, and the most numbers, orders x owners, that these may be
+_FIRST = 64
+_SCALES = 10.0 ** np.linspace(-6.0, 12.0, 217)
+_MOST = 2**18
 
 
 @dataclass(frozen=True)
 class Orders:
     """How many random orders to draw, in reversed pairs or not, from which generator.
 
-    Without a number, n log n orders are drawn, at least 64 and at most 2^24 / n.
+    Without a number, so many are drawn that equal owners' shares would have a standard error of about `error` times the
+    share (see `enough`), at least n log n and 64; always as many, whatever owners contribute, so that shares are one
+    function of the contributions.
     """
 
     owners: int
     permutations: int | None = None
     rng: np.random.Generator | None = None
     antithetic: bool = False
+    error: float = ERROR
 
     def __post_init__(self) -> None:
         if self.permutations is not None:
             check_whole("permutations", self.permutations)
+        check_range("standard error of sampled shares", self.error, 1e-6, 1.0)
+
+    def enough(self, accuracy: Accuracy) -> Orders:
+        """These, with as many as the stated error takes by what the first 64 tell; n log n where each asks an oracle.
+
+        An oracle's answers are too dear to be asked for again: there the standard error says what was reached.
+        """
+        exposure = accuracy.as_exposure()
+        if self.permutations is not None or exposure is None:
+            return self
+        profile = np.full(self.owners, _halfway(exposure) / self.owners)
+        first = replace(self, permutations=_FIRST, rng=None)
+        gains = np.concatenate([_by_owner(order, _gains(accuracy, profile, order, False)) for order in first.draw()])
+        wanted = self.error * float(np.max(np.abs(np.mean(gains, axis=0))))
+        if not wanted > 0:
+            return self
+        needed = float(np.max(np.var(gains, axis=0, ddof=1))) / wanted**2
+        most = max(_MOST // self.owners, _FIRST)
+        return replace(self, permutations=max(self.total, int(np.ceil(min(needed, most)))))
 
     @property
     def total(self) -> int:
@@ -59,10 +88,19 @@ class Orders:
         pair = 2 if self.antithetic else 1
         left, together = self.total // pair, max(1, _BLOCK // self.owners)
         while left > 0:
+            check_time()
             some = min(left, together)
             order = rng.permuted(np.tile(np.arange(self.owners), (some, 1)), axis=1)
             yield np.stack([order, order[:, ::-1]], axis=1).reshape(-1, self.owners) if self.antithetic else order
             left -= some
+
+
+def _halfway(accuracy: Exposure) -> float:
+    """The exposure at which an accuracy has half of all that data ever bring: there its gains differ most."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        height = accuracy.curve(_SCALES) - accuracy.curve(np.zeros(1))
+    most = np.max(height, initial=0.0, where=np.isfinite(height))
+    return float(_SCALES[np.argmax(height >= 0.5 * most)])
 
 
 @dataclass(frozen=True)
@@ -70,6 +108,7 @@ class Sampled:
     """For each owner who came before it in each sampled order; `rank` (orders, n) is everyone's place."""
 
     rank: Order
+    drawn = True
 
     @property
     def weights(self) -> Array:
@@ -83,6 +122,7 @@ class Sampled:
 
 def sampled_shares(accuracy: Accuracy, profile: Array, orders: Orders, slopes: bool = False) -> Shares:
     """Mean gains (or their slopes in the own contribution) over the orders, with standard errors."""
+    orders = orders.enough(accuracy)
     centre, total, square = np.zeros((3, len(profile)))
     samples = 0
     for order in orders.draw():
@@ -100,14 +140,15 @@ def sampled_shares(accuracy: Accuracy, profile: Array, orders: Orders, slopes: b
 
 def sampled_curve(accuracy: Accuracy, profile: Array, orders: Orders) -> Curve:
     """The same means as functions of the own contribution, all over common orders."""
-    if not has_groups(accuracy):
+    orders = orders.enough(accuracy)
+    exposure, groups = accuracy.as_exposure(), accuracy.exposure_groups(len(profile))
+    if exposure is None or groups is None:
         rank = np.concatenate([np.argsort(order, axis=1) for order in orders.draw()])
         return coalition_curve(accuracy, profile, Sampled(rank))
-    groups = exposure_groups(accuracy, len(profile))
     blocks = [_before(groups.patterns * profile, order) for order in orders.draw()]
     before = np.ascontiguousarray(np.concatenate(blocks, axis=1).transpose(2, 0, 1))
     chances = np.full(before.shape[2], 1.0 / before.shape[2])
-    return ExposureCurve(accuracy, groups.counts, chances, before, groups.patterns.T)
+    return ExposureCurve(exposure, groups.counts, chances, before, groups.patterns.T, sampled=True)
 
 
 def _before(exposed: Array, order: Order) -> Array:
@@ -126,14 +167,14 @@ def _by_owner(order: Order, placed: Array) -> Array:
 
 def _gains(accuracy: Accuracy, profile: Array, order: Order, slopes: bool) -> Array:
     """What the owner at each place adds (or the slope of it), (k, n)."""
-    if has_groups(accuracy):
-        return _group_gains(accuracy, profile, order, slopes)
+    exposure, groups = accuracy.as_exposure(), accuracy.exposure_groups(len(profile))
+    if exposure is not None and groups is not None:
+        return _group_gains(exposure, groups, profile, order, slopes)
     return _asked_gains(accuracy, profile, order, slopes)
 
 
-def _group_gains(accuracy: Exposure, profile: Array, order: Order, slopes: bool) -> Array:
+def _group_gains(accuracy: Exposure, groups: Groups, profile: Array, order: Order, slopes: bool) -> Array:
     """One running sum per group is all that is needed."""
-    groups = exposure_groups(accuracy, len(profile))
     gains, start = np.zeros(order.shape), np.zeros((len(order), 1))
     for pattern, count in zip(groups.patterns, groups.counts, strict=True):
         exposure = np.cumsum((pattern * profile)[order], axis=1)

@@ -26,8 +26,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.deadline import check_time
+from fedabm.games.accuracy.mixture import Mixture, lost
 from fedabm.games.curves import Array
-from fedabm.shapley.mixture import Mixture, lost
 
 __all__ = ["chances", "jacobian", "leave_one_out", "leave_two_out", "legendre", "marginals", "potential", "shares"]
 
@@ -140,6 +141,7 @@ def _blocks(mixture: Mixture, profile: Array, precision: float, size: int = _BLO
     atoms, owners = len(mixture.weight), len(profile)
     together = int(np.clip(size // (20 * owners), 1, _CROWD))
     for start in range(0, atoms, together):
+        check_time()
         chosen = slice(start, min(start + together, atoms))
         rates = mixture.rates(chosen)
         taken = -np.expm1(-rates * profile)

@@ -22,10 +22,9 @@ from scipy.special import comb
 
 from fedabm.common.arrays import taken
 from fedabm.common.rowwise import weighted_sum
-from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.accuracy.power_law import PowerLaw
+from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.accuracy.mixture import Atoms
 from fedabm.games.curves import Array, Curve, Rows
-from fedabm.shapley.mixture import Atoms, is_mixture, power_law_atoms
 from fedabm.shapley.quadrature import chances, legendre
 from fedabm.shapley.tabulated import Grid, blocks, look_up, trimmed
 
@@ -243,17 +242,18 @@ class Crowd:
 
 def crowd_of(accuracy: Accuracy, profile: Array, precision: float = 1e-15, reach: Array | None = None) -> Crowd | None:
     """The crowd at a profile; None for few owners, others than one total, a steep accuracy or a very large owner."""
-    if len(profile) < MANY or not isinstance(accuracy, PowerLaw):
+    if len(profile) < MANY or not accuracy.traits.of_exponentials:
         return None
-    if not (type(accuracy).exposures is PowerLaw.exposures and is_mixture(accuracy)):
+    density, curve = accuracy.power_density, accuracy.as_total()
+    if density is None or curve is None:
         return None
     most, total = float(np.max(profile)), float(np.sum(profile))
     largest = (2.0 - np.log(precision)) * most / total if total > 0 else 0.0
-    grid = _grid(accuracy, most)
+    grid = _grid(curve, density.offset, most)
     if not (largest < _FADING and grid is not None):
         return None
     far = max(most, 0.0 if reach is None else float(np.max(reach)))
-    atoms = power_law_atoms(accuracy, len(profile), total + far, precision)
+    atoms = density.atoms(len(profile), total + far, precision)
     sums = _power_sums(atoms, grid, profile, 2 + int(np.log(ROUNDING) / np.log(max(largest, ROUNDING))))
     t, width = chances(sums[0], len(profile), precision)
     falling = np.zeros(t.shape)
@@ -272,20 +272,20 @@ def shared_curve(
     return None if shared is None else SharedCurve(shared, profile)
 
 
-def _grid(accuracy: PowerLaw, most: float) -> Grid | None:
+def _grid(accuracy: Exposure, offset: float, most: float) -> Grid | None:
     """A grid for contributions up to `most`; None if there is no such, or none that the accuracy itself fits."""
-    scale = 1.0 / min(accuracy.offset, max(most, _LEAST * accuracy.offset))
+    scale = 1.0 / min(offset, max(most, _LEAST * offset))
     grid = Grid.up_to(scale, most, _OCTAVES)
-    return grid if most < grid.top and _fits(accuracy, scale) else None
+    return grid if most < grid.top and _fits(accuracy, offset, scale) else None
 
 
 @lru_cache(maxsize=64)
-def _fits(accuracy: PowerLaw, scale: float) -> bool:
+def _fits(accuracy: Exposure, offset: float, scale: float) -> bool:
     """Whether tables of the accuracy's slopes are precise.
 
     Slopes of shares are means of these on top of what others gave, which are less steep.
     """
-    probe = Grid.up_to(scale, _STEEP * accuracy.offset, _OCTAVES)
+    probe = Grid.up_to(scale, _STEEP * offset, _OCTAVES)
     return bool(np.all(probe.errors(accuracy.curve_slope(probe.nodes)) <= _MOST_ERROR))
 
 

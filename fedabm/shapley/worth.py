@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fedabm.common.deadline import check_time
 from fedabm.common.rowwise import sum_last
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array
@@ -20,7 +21,10 @@ def worth(accuracy: Accuracy, profiles: Array) -> Array:
     """A(s) = sum_i a_i(s) at many profiles (..., n), a bounded number of them at a time."""
     flat = profiles.reshape(-1, profiles.shape[-1])
     together = max(1, _ASK // flat.shape[1])
-    parts = [sum_last(accuracy.values(flat[i : i + together])) for i in range(0, len(flat), together)]
+    parts = []
+    for first in range(0, len(flat), together):
+        check_time()
+        parts.append(sum_last(accuracy.values(flat[first : first + together])))
     return np.concatenate(parts).reshape(profiles.shape[:-1])
 
 

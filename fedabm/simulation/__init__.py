@@ -6,3 +6,7 @@ ledger         every transfer of money; `treasury`: what is really paid; `links`
 recorder       what the frames keep of a run; `checkpoint`: a run on disk; `collected`: any other Mesa model
 lies, roles    what owners of a market are after
 """
+
+from fedabm.common.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -52,9 +52,10 @@ class Sequential(Activation):
 
 @dataclass(frozen=True)
 class RandomSubset(Activation):
-    """k owners, drawn anew each step, act at once; the others repeat their last action.
+    """k owners, drawn anew each step, decide at once; the others repeat their last action, so they train as well.
 
-    Stochastic best response, Murhekar et al. 2025, eq. (11).
+    Stochastic best response, Murhekar et al. 2025, eq. (11).  For rounds in which only k owners train see
+    `fedabm.simulation.participation.SampleCount`.
     """
 
     k: int

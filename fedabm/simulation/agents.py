@@ -11,6 +11,7 @@ from fedabm.common.errors import InputError, check_kind, check_number, shown
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost, check_costs
 from fedabm.games.offers import Offers
+from fedabm.kernel import counted, settle
 from fedabm.mechanisms import Mechanism
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Strategy
@@ -174,10 +175,11 @@ class Server(_Agent):
     It is no member of `model.agents`, which are the owners.
     """
 
-    def __init__(self, model: mesa.Model, mechanism: Mechanism) -> None:
+    def __init__(self, model: mesa.Model, mechanism: Mechanism, *, pay_rejected: bool = False) -> None:
         super().__init__(model, -1)
         model.deregister_agent(self)
         self.mechanism = mechanism
+        self.pay_rejected = pay_rejected
         self.memory: Any = None
         self.desk = Desk()
         self._standing: tuple[Reports, Accuracy, Offers] | None = None
@@ -192,7 +194,8 @@ class Server(_Agent):
     def settle(self, view: ServerView) -> Outcome:
         """Apply the mechanism; the offers that come with it stand until the next reports."""
         self._standing = None  # there is room for the new ones then
-        outcome = self.mechanism.settle(view)
+        view = view if self.pay_rejected else counted(view)
+        outcome = settle(self.mechanism, view)
         self.memory = outcome.memory
         self._standing = (view.reports, view.oracle, outcome.offers)
         return outcome

@@ -11,8 +11,6 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from fedabm.common.whose import all_ours
-from fedabm.games.costs import PowerCost
 from fedabm.games.valuation import Received
 from fedabm.simulation.activation import Simultaneous
 from fedabm.simulation.owners import Owners
@@ -24,29 +22,33 @@ __all__ = ["kind_of", "why_alone"]
 def why_alone(scenario: Scenario) -> str | None:
     """What keeps a scenario's runs from being stepped together with others; None: nothing."""
     for part in (scenario.mechanism, scenario.accuracy):
-        if not (all_ours(part) and part.stacks):
+        if not part.traits.stacks:
             return type(part).__name__
     for what, plain in (
         ("an order of turns", isinstance(scenario.activation, Simultaneous)),
         ("a valuation of its own", type(scenario.valuation) is Received),
         ("payments in stages", scenario.pay_every == 1),
         ("a network", scenario.network is None),
-        ("columns of its own", not scenario.columns),
+        ("owners that are absent or late", scenario.participation.constant),
+        ("knowledge of its own", scenario.knows.stacks),
         ("seats for newcomers", scenario.seats is None),
         ("a sample of owners", scenario.keep.owners is None),
         ("sums by strategy", not scenario.keep.strategies),
     ):
         if not plain:
             return what
+    for column in scenario.columns:
+        if column.key is None:
+            return f"column {column.name!r}, as what its function holds cannot be compared,"
     return _why_owners(Owners.of(scenario.owners))
 
 
 def _why_owners(owners: Owners) -> str | None:
-    strange = [one for one in owners.strategy.values if not (all_ours(one) and one.stacks)]
+    strange = [one for one in owners.strategy.values if not one.traits.stacks]
     if strange:
         return type(strange[0]).__name__
-    if not isinstance(owners.cost, PowerCost):
-        return next(type(owner.cost).__name__ for owner in owners if not isinstance(owner.cost, PowerCost))
+    if not owners.cost.traits.power:
+        return next(type(owner.cost).__name__ for owner in owners if not owner.cost.power)
     if any(owners.agent.values):
         return "agents of its own"
     if np.any(owners.joins != 1):
@@ -61,4 +63,6 @@ def kind_of(scenario: Scenario) -> Hashable:
     """
     linear = Owners.of(scenario.owners).cost.linear
     settings = (scenario.steps, scenario.tolerance, scenario.keep, scenario.gap_tolerance)
-    return (len(scenario.owners), linear, scenario.mechanism, scenario.accuracy, scenario.stopping, *settings)
+    columns = tuple(column.key for column in scenario.columns)
+    parts = (scenario.mechanism, scenario.accuracy, scenario.stopping)
+    return (len(scenario.owners), linear, *parts, *settings, columns)

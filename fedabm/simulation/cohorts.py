@@ -12,16 +12,18 @@ import numpy as np
 from fedabm.common.arrays import Array, Flags
 from fedabm.common.coded import Coded
 from fedabm.common.random import Streams
+from fedabm.common.state import FLAG, Numbers, Record, Thing
 from fedabm.games.costs import Cost
 from fedabm.games.offers import Offers
 from fedabm.simulation.activation import Members
 from fedabm.simulation.failures import told
+from fedabm.simulation.saved import MEMORY
 from fedabm.simulation.soundness import sound, sound_cost
 from fedabm.strategies import Strategy
 from fedabm.views import Experience, Memory, Neighbours, OwnerView, Payoff
 from fedabm.views.memory import check_memory, held, put_rows, same_rows, take_rows
 
-__all__ = ["Cohort", "Facts", "Turn", "grouped"]
+__all__ = ["COHORT", "Cohort", "Facts", "Turn", "grouped"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,17 @@ class Cohort:
         members = np.searchsorted(rows, self.members[places])
         memory = held(take_rows(self.memory, places), len(places), type(self.strategy).__name__)
         return Cohort(self.strategy, members, self.facts.take(places).freeze(), memory, self.alone)
+
+
+#: how a cohort is saved
+COHORT = Record(
+    Cohort,
+    strategy=Thing(Strategy),
+    members=Numbers(1, "i"),
+    facts=Record(Facts, capacity=Numbers(), cost=Thing(Cost), eagerness=Numbers()),
+    memory=MEMORY,
+    alone=FLAG,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import Any
 import mesa
 import pandas as pd
 
-from fedabm.results.frames import versions
+from fedabm.results.frames import run_row
 from fedabm.results.nested import Tables
 from fedabm.simulation.agents import forget
 
@@ -67,14 +67,8 @@ class Collection:
         return tables
 
     def _row(self, facts: dict[str, Any]) -> dict[str, Any]:
-        ended = not self.model.running
-        state = {
-            "owners": len(self.model.agents),
-            "steps": self.model.steps,
-            "status": "ended" if ended else "stopped",
-            "converged": False,
-        }
-        return {**facts, **state, **versions()}
+        status = "stopped" if self.model.running else "ended"
+        return run_row(status, **facts, owners=len(self.model.agents), steps=self.model.steps)
 
     def _agents(self) -> dict[str, list[Any]] | pd.DataFrame:
         """Agent reporters, and those of single agent types with the type beside them."""

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.arrays import Array, Flags, taken
+from fedabm.common.coded import Coded
+from fedabm.common.state import TEXT, WHOLE, Many, Numbers, Stateful, Table, Thing
 from fedabm.games.costs import Cost, replaced
 from fedabm.simulation.activation import Members
 from fedabm.simulation.owners import NOBODY_ELSE, OwnerProfile, Owners
@@ -19,7 +21,7 @@ from fedabm.strategies import Strategy
 __all__ = ["Columns"]
 
 
-class Columns:
+class Columns(Stateful):
     """What every owner has, did, said and got; what these mean is up to the `Population`."""
 
     # deeds and what came of them, 0 before there are any
@@ -35,10 +37,15 @@ class Columns:
     payment: Array
     utility: Array
     progress: Array
+    #: what an absent owner last contributed and claimed, and how much is taken off a late update, as a share
+    intended: Array
+    intended_claim: Array
+    discount: Array
     # what is so or not
     stayed: Flags
     rejected: Flags
     dropped: Flags
+    absent: Flags
 
     def __init__(self, owners: Owners) -> None:
         n = len(owners)
@@ -132,6 +139,10 @@ class Columns:
             column.setflags(write=False)
         return columns
 
+    def shown(self) -> dict[str, np.ndarray]:
+        """The columns that a `Round` shows, by the names they have in the frames; nobody can write to them any more."""
+        return dict(zip(_SHOWN, self.shared(*_SHOWN.values()), strict=True))
+
     def _rows(self, members: Members, *names: str) -> tuple[np.ndarray, ...]:
         """Some rows of some columns, which cannot be written to."""
         if len(members) == len(self):
@@ -147,3 +158,35 @@ _DEEDS = tuple(name for name, kind in Columns.__annotations__.items() if kind ==
 _STATES = tuple(name for name, kind in Columns.__annotations__.items() if kind == "Flags")
 #: and of what is known of everybody from the beginning
 _FACTS = ("capacity", "eagerness", "joins", "money", "_start", "person", "information", "_candid", "codes")
+#: columns that a `Round` shows, and the names that they have here
+_SHOWN = {
+    "capacity": "capacity",
+    "contribution": "contribution",
+    "reported_contribution": "claimed",
+    "reported_size": "claimed_size",
+    "accuracy": "accuracy",
+    "best_accuracy": "best",
+    "gain": "gain",
+    "cost": "cost_paid",
+    "owed": "owed",
+    "payment": "payment",
+    "money": "money",
+    "utility": "utility",
+    "stayed": "stayed",
+    "refused": "rejected",
+    "dropped": "dropped",
+    "absent": "absent",
+    "discount": "discount",
+    "information": "information",
+    "strategy_codes": "codes",
+}
+
+Columns._changing = {
+    **{name: Numbers(1, "f") for name in _DEEDS},
+    **{name: Numbers(1, "b") for name in _STATES},
+    **{name: Numbers() for name in _FACTS},
+    **dict.fromkeys(("cost", "claimed_cost"), Thing(Cost)),
+    **dict.fromkeys(("roles", "names", "strategies"), Thing(Coded)),
+    "labels": Many(TEXT),
+    "_accounts": Table(WHOLE, WHOLE),
+}

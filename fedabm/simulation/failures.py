@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from fedabm.common.errors import InputError, in_one_line
+from fedabm.common.errors import UserCodeError, in_one_line
 from fedabm.simulation.activation import Members
 
 __all__ = ["named", "told"]
@@ -24,8 +24,8 @@ def named(who: Any, members: Members) -> str:
 
 @contextmanager
 def told(who: Any, members: Members, when: str) -> Iterator[None]:
-    """Whatever is raised within is raised again as an `InputError` that names the class, the owner and the step."""
+    """Whatever is raised within is raised again as an `UserCodeError` that names the class, the owner and the step."""
     try:
         yield
     except Exception as error:
-        raise InputError(f"{named(who, members)} failed {when}: {in_one_line(error)}") from error
+        raise UserCodeError(f"{named(who, members)} failed {when}: {in_one_line(error)}") from error

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -10,13 +12,16 @@ from fedabm.common.arrays import Array
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.certificate import Gains, weigh
 from fedabm.games.intervals import Limits
-from fedabm.results.columns import COLUMNS
+from fedabm.knowledge import Context
+from fedabm.results.columns import COLUMNS, columns_of
+from fedabm.results.links import Links
+from fedabm.results.round import Round, Sums
 from fedabm.simulation.activation import Members
 from fedabm.simulation.membership import Membership
 from fedabm.simulation.scenario import Scenario
-from fedabm.views import Reports
+from fedabm.views import NO_TRAFFIC, Known, Reports, Transfers
 
-__all__ = ["REPORTERS", "Measured"]
+__all__ = ["ROUNDING", "Measured"]
 
 #: what sums of a few amounts can lose to rounding, as a share of the largest of them
 ROUNDING = 1e-14
@@ -27,24 +32,70 @@ class Measured(Membership):
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         super().__init__(scenario, seed)
-        self._restricted: tuple[Members, Accuracy, Accuracy] | None = None
-        #: columns and their sums, by name and whether only gains count
-        self._sums: dict[tuple[str, bool], tuple[Array, float]] = {}
+        #: accuracies of those present, by what they are asked for
+        self._restricted: dict[str, tuple[Members, Accuracy, Accuracy]] = {}
+        #: what the server knew last, and how many trainings and judgements of models that has taken since the beginning
+        self.known: Known | None = None
+        self.known_cost = 0
+        #: who was there in the last step, and what the models were worth to them
+        self._judged: tuple[Members, Array] | None = None
+        #: largest change in the last step; who imported whose model, what was sent and who paid whom in it
+        self.moved = np.inf
+        self._links: Links | None = None
+        self._traffic = NO_TRAFFIC
+        self._transfers = Transfers.central(np.zeros(0), "")
+        self._sums = Sums()
 
     def announce(self, present: Members) -> tuple[Reports, Accuracy]:
         """What is public before owners decide: the others' last reports and the accuracies they promise."""
+        reports = self.reports(present)
+        return reports, self.among(present, self.know(reports, self.scenario.knows.before).worth, "known")
+
+    def reports(self, present: Members) -> Reports:
+        """What these owners have reported, as the mechanism asks for it."""
         rule = self.scenario.mechanism
         reports = self.population.reports(present, with_cost=rule.asks_cost, with_eagerness=rule.asks_eagerness)
-        return replace(reports, memory=self.server.memory, desk=self.server.desk), self.oracle(present).public
+        return replace(reports, memory=self.server.memory, desk=self.server.desk)
+
+    def know(self, reports: Reports, ask: Callable[[Context], Known]) -> Known:
+        """What the server knows now, of all owners."""
+        known = ask(self.context(reports))
+        if known is not self.known:
+            self.known_cost += known.trainings + known.evaluations
+            self.known = known
+        return known
+
+    def context(self, reports: Reports) -> Context:
+        """What knowledge is drawn from."""
+        knows = self.scenario.knows
+        training, state = self.training.unwrap(self.state)
+        context = Context(self.steps, self.seed, self.accuracy, training, state, reports, last=self.known)
+        if knows.reads_measured:
+            context = replace(context, measured=self._measured())
+        if knows.keeps_updates:
+            context = replace(context, updates=training.updates(state))
+        return context
+
+    def _measured(self) -> Array | None:
+        """What the present models were worth in the last step, (n,); 0 for who was not there."""
+        if self._judged is None:
+            return None
+        worth = np.zeros(self.accuracy.owners or len(self.population))
+        worth[self._judged[0]] = self._judged[1]
+        return worth
 
     def oracle(self, present: Members) -> Accuracy:
         """The accuracies when only these owners take part."""
-        if len(present) == len(self.population) == (getattr(self.accuracy, "owners", None) or len(present)):
-            return self.accuracy
-        known = self._restricted
-        if known is None or known[1] is not self.accuracy or not np.array_equal(known[0], present):
-            known = self._restricted = (present, self.accuracy, self.accuracy.restrict(present))
-        return known[2]
+        return self.among(present, self.accuracy, "true")
+
+    def among(self, present: Members, accuracy: Accuracy, which: str) -> Accuracy:
+        """An accuracy of all owners when only these take part; the same object as long as neither changes."""
+        if len(present) == len(self.population) == (accuracy.owners or len(present)):
+            return accuracy
+        kept = self._restricted.get(which)
+        if kept is None or kept[1] is not accuracy or not np.array_equal(kept[0], present):
+            kept = self._restricted[which] = (present, accuracy, accuracy.restrict(present))
+        return kept[2]
 
     def regrets(self, *, true: bool = False) -> Array:
         """The most each owner could still gain by another contribution, truthfully reported, certified.
@@ -103,64 +154,39 @@ class Measured(Membership):
         rounding = ROUNDING * float(amounts.max(initial=0.0))
         return self.at_rest and self.gap <= max(self.scenario.gap_tolerance, rounding)
 
-    # The columns of the steps frame, as Mesa's DataCollector reads them
+    # The columns of the steps frame, at any time
 
-    def _sum(self, name: str, *, gains: bool = False) -> float:
-        """The sum of a column, or of its gains only, which is known as long as the column stands."""
-        (column,) = self.population.shared(name)
-        known = self._sums.get((name, gains))
-        if known is None or known[0] is not column:
-            known = (column, float((np.maximum(column, 0.0) if gains else column).sum()))
-            self._sums[name, gains] = known
-        return known[1]
+    def round(self) -> Round:
+        """What has happened since the last step began, as the columns of the frames see it."""
+        people = self.population
+        return Round(
+            step=self.steps,
+            **people.shown(),
+            reported_cost=people.claimed_cost if self.scenario.mechanism.asks_cost else None,
+            labels=people.labels,
+            balance=self.ledger.balance(),
+            moved=self.moved,
+            links=self._links,
+            traffic=self._traffic,
+            only=(self, self._transfers),
+            sums=self._sums,
+        )
 
-    @property
-    def total_contribution(self) -> float:
-        """Data contributed by all owners."""
-        return self._sum("contribution")
+    def value(self, column: str) -> Any:
+        """A column of the steps frame as it would be now."""
+        return _STEPS[column].of(self.round()).item()  # type: ignore[union-attr]
 
-    @property
-    def mean_accuracy(self) -> float:
-        """Mean accuracy received by the owners present."""
-        present = self.population.present
-        return float(self.population.received(present).mean()) if len(present) else 0.0
-
-    @property
-    def total_cost(self) -> float:
-        """True cost of all contributions."""
-        return self._sum("cost_paid")
-
-    @property
-    def transferred(self) -> float:
-        """Money that owners received in this step."""
-        return self._sum("payment", gains=True)
-
-    @property
-    def welfare(self) -> float:
-        """Sum of all utilities."""
-        return self._sum("utility")
-
-    @property
-    def server_balance(self) -> float:
-        """The server's account since the beginning."""
-        return self.ledger.balance()
-
-    @property
-    def present(self) -> int:
-        """Owners that have not left."""
-        return len(self.population.present)
-
-    @property
-    def rejected(self) -> int:
-        """Owners whose report or model update was unusable in this step."""
-        return int(np.count_nonzero(self.population.unusable))
+    total_contribution = property(lambda self: self.value("contribution"), doc=COLUMNS["steps"]["contribution"])
+    mean_accuracy = property(lambda self: self.value("accuracy"), doc=COLUMNS["steps"]["accuracy"])
+    total_cost = property(lambda self: self.value("cost"), doc=COLUMNS["steps"]["cost"])
+    transferred = property(lambda self: self.value("transferred"), doc=COLUMNS["steps"]["transferred"])
+    welfare = property(lambda self: self.value("welfare"), doc=COLUMNS["steps"]["welfare"])
+    server_balance = property(lambda self: self.value("server_balance"), doc=COLUMNS["steps"]["server_balance"])
+    present = property(lambda self: self.value("present"), doc=COLUMNS["steps"]["present"])
+    rejected = property(lambda self: self.value("rejected"), doc=COLUMNS["steps"]["rejected"])
+    reciprocity = property(lambda self: self.value("reciprocity"), doc=COLUMNS["steps"]["reciprocity"])
+    components = property(lambda self: self.value("components"), doc=COLUMNS["steps"]["components"])
 
 
-#: columns of the steps frame and the attributes that fill them
-REPORTERS = {
-    "step": "steps",
-    "contribution": "total_contribution",
-    "accuracy": "mean_accuracy",
-    "cost": "total_cost",
-    **{name: name for name in COLUMNS["steps"] if name not in ("run", "step", "contribution", "accuracy", "cost")},
-}
+#: entries of the steps frame
+_STEPS = {entry.name: entry for entry in columns_of("steps")}

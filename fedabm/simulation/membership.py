@@ -10,6 +10,8 @@ import numpy as np
 
 from fedabm.common.errors import InputError, check_kind, shown
 from fedabm.common.random import check_seed
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.accuracy.training import State, training_of
 from fedabm.simulation.agents import Owner, Server
 from fedabm.simulation.ledger import Ledger
 from fedabm.simulation.network import Sight
@@ -35,13 +37,16 @@ class Membership(mesa.Model):
         agents = people.agent
         minded = np.array([agent is not None and _minded(agent) for agent in agents.values])
         self.population = Population(people, self.seed, np.flatnonzero(minded[agents.codes]).tolist())
-        self.server = Server(self, scenario.mechanism)
+        self.server = Server(self, scenario.mechanism, pay_rejected=scenario.pay_rejected)
         #: the agents that have been made, and the numbers of those that are gone for good
         self._seated: dict[int, Owner] = {}
         self._gone: set[int] = set()
         if any(agents.values):  # of classes of the user's own
             self._seat_all()
-        self.accuracy = scenario.accuracy.seeded(self.seed)
+        self.training = training_of(scenario.accuracy)
+        #: what the training has come to, and what its models are worth
+        self.state: State = self.training.begin(self.seed)
+        self._worth: tuple[State, Accuracy] | None = None
         #: whose rows the frames keep (None: everybody's)
         self._sample = scenario.keep.sample(self.seed, len(agents))
         self.ledger = Ledger(len(agents), self._sample)
@@ -64,6 +69,18 @@ class Membership(mesa.Model):
     @scenario.setter
     def scenario(self, scenario: Scenario) -> None:
         self._played = scenario
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """What the present models are worth; the same object as long as nothing is learned."""
+        if self._worth is None or self._worth[0] is not self.state:
+            self._worth = (self.state, self.training.worth(self.state))
+        return self._worth[1]
+
+    @property
+    def learned(self) -> Any:
+        """The state of the training that makes the models, without the phases around it."""
+        return self.training.unwrap(self.state)[1]
 
     @property
     def owners(self) -> mesa.agent.AgentSet:
@@ -126,7 +143,7 @@ class Membership(mesa.Model):
         """
         if self.sight is None and len(sees):
             raise InputError(f"a newcomer cannot see {list(sees)} without a network; give the scenario one")
-        wanted = getattr(self.accuracy, "owners", None)
+        wanted = self.training.owners
         if wanted is not None and wanted <= len(self.population):
             raise InputError(
                 f"there is no room for an owner {len(self.population)}: the accuracy knows {wanted} owners; "

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import mesa
 import numpy as np
 
-from fedabm.common.names import spelled
+from fedabm.common.names import brief
+from fedabm.common.notebooks import MOST_ROWS, as_html, notebook_bar
 from fedabm.common.random import generator
-from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.accuracy.training import RoundResult
 from fedabm.games.curves import Array
 from fedabm.games.sending import Effort, Sending
-from fedabm.results.frames import Frames, Streamed, run_frame, shorten
+from fedabm.kernel import receive
+from fedabm.results.columns import columns_of
+from fedabm.results.frames import Frames, Streamed, run_frame, run_row
+from fedabm.results.links import Links
+from fedabm.results.round import Round
 from fedabm.results.streams import LongTable
 from fedabm.simulation.activation import Members
 from fedabm.simulation.cohorts import Turn
+from fedabm.simulation.effect import say_empty, say_unattackable, say_unheeded, without_effect
 from fedabm.simulation.failures import told
-from fedabm.simulation.ledger import check_balanced
-from fedabm.simulation.links import Links
-from fedabm.simulation.measures import REPORTERS, Measured
+from fedabm.simulation.measures import Measured
 from fedabm.simulation.recorder import Recorder
 from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.stopping import Progress
 from fedabm.simulation.watching import RunBegun, Watcher, watched
-from fedabm.views import Evidence, Outcome, OwnerView, ServerView, Transfers
+from fedabm.views import Evidence, Outcome, OwnerView, ServerView, deliver, sent, traffic_of
 
 __all__ = ["Federation"]
 
@@ -47,20 +51,19 @@ class Federation(Measured):
 
     def __init__(self, scenario: Scenario, seed: int = 0) -> None:
         super().__init__(scenario, seed)
-        with_cost = scenario.mechanism.asks_cost
-        self.recorder = Recorder(scenario.keep, scenario.columns, self._sample, with_cost=with_cost)
-        self.datacollector = mesa.DataCollector(model_reporters=REPORTERS)
-        self.moved = np.inf
+        say_empty(scenario)
+        self.recorder = Recorder(scenario.keep, scenario.columns, self._sample)
+        self.datacollector = mesa.DataCollector(model_reporters=_REPORTERS)
         self.progress: list[Progress] = []
-        self.links: list[Links] = []
-        self.reciprocity = np.nan
-        self.components = np.nan
         self._order = generator(self.seed, "activation")
+        self._attendance = generator(self.seed, "participation")
         self._learning = False
-        self._transfers = Transfers.central(np.zeros(0), "")
+        #: whether anybody has tampered with its update so far
+        self.attacked = False
+        #: whether the mechanism asks for quotas and nobody follows them
+        self.unheeded = False
         #: what these bring every owner
         self._paid = np.zeros(len(self.population))
-        self._links: Links | None = None
         self._began = time.perf_counter()
         #: when each step was complete, in seconds since the beginning
         self.seconds: list[float] = []
@@ -69,17 +72,21 @@ class Federation(Measured):
         """One round: owners decide on what was announced, the model is learned, the server settles, owners receive."""
         self.population.arrive(self.steps)
         self.population.begin()
+        self.attend()
         before, stance = self.population.effort(), self.population.stance()
         acted = self.decide()
+        self.be_late()
         present = self.population.present
-        self.learn(before)
+        made = self.learn(before)
         worth = self.judge(present)
         outcome = self.settle(present, worth)
         worth = self.deliver(present, outcome, worth)
-        self.record(present, outcome)
+        self.record(present, outcome, made)
         self.receive(present, outcome, worth)
-        self.watch(acted, self.population.moved(stance))
-        self.collect()
+        self.moved = self.population.moved(stance)
+        round = self.round()
+        self.watch(acted, round)
+        self.collect(round)
 
     def stream(self, folder: str | Path) -> Federation:
         """Write rows of owners and transfers to this folder while the run goes on, so that memory stays bounded.
@@ -93,16 +100,50 @@ class Federation(Measured):
         return self
 
     def run(self, *watchers: Watcher) -> Federation:
-        """Step until the run ends by itself; watchers are told of every step."""
+        """Step until the run ends by itself, with a bar in a notebook; watchers are told of every step."""
         facts = {"mechanism": self.scenario.mechanism, "accuracy": self.scenario.accuracy}
         begun = RunBegun(type(self.scenario.mechanism).__name__, self.seed, done=self.steps, facts=facts)
-        with watched(watchers, begun) as tell:
+        bar = notebook_bar(begun.label, self.scenario.steps, self.steps)
+        with watched(watchers, begun) as tell, bar as advance:
             while self.running:
                 self.step()
                 tell(self.recorder.values)
+                advance()
         return self
 
+    def __repr__(self) -> str:
+        rule, state = brief(self.scenario.mechanism), "running" if self.running else "ended"
+        where = f"step {self.steps:,} of at most {self.scenario.steps:,}, {state}"
+        return f"Federation({len(self.population):,} owners, {rule}, seed {self.seed}: {where})"
+
+    def _repr_html_(self) -> str:
+        people = self.population
+        rows = [
+            {
+                "owner": people.names[row] or row,
+                "strategy": type(people.strategies[row]).__name__,
+                "contribution": people.contribution[row],
+                "payment": people.payment[row],
+                "utility": people.utility[row],
+            }
+            for row in range(min(len(people), MOST_ROWS))
+        ]
+        return as_html(repr(self), rows, total=len(people))
+
     # The phases of a round
+
+    def attend(self) -> None:
+        """Note who takes part in this round; the others do and claim nothing."""
+        people, rule = self.population, self.scenario.participation
+        if not rule.constant:
+            people.attend(rule.there(self.steps, people.stayed.copy(), self._attendance))
+
+    def be_late(self) -> None:
+        """Note how much of late updates counts."""
+        people = self.population
+        weights = self.scenario.participation.weights(people.contribution, self._attendance)
+        if weights is not None:
+            people.discount = 1.0 - weights
 
     def decide(self) -> Members:
         """Let the owners act, batch by batch, each on its own view; say who acted."""
@@ -113,9 +154,15 @@ class Federation(Measured):
                 break
             if len(present) < len(self.population):
                 batch = batch[self.population.stayed[batch]]  # agents may remove each other
+            if not self.scenario.participation.constant:
+                batch = batch[~self.population.absent[batch]]
             reports, oracle = self.announce(present)
             offers = self.server.announce(reports, oracle)
-            public: dict[str, Any] = {"told": oracle.tells, "frozen": self.accuracy.frozen, "present": len(present)}
+            public: dict[str, Any] = {
+                "told": oracle.tells,
+                "frozen": self.training.frozen(self.state),
+                "present": len(present),
+            }
             public["total"] = float(reports.contribution.sum())
             quotas = self.scenario.mechanism.quotas(reports)
             for turn in self.population.turns(batch):
@@ -127,6 +174,8 @@ class Federation(Measured):
                 view = turn.view(self.steps, mine, rng, lately, seen, **public)
                 self.carry_out(turn, view)
             acted.append(batch)
+            self.unheeded = quotas is not None and not self.population.as_asked
+        say_unheeded(self.scenario, unheeded=self.unheeded)
         return np.concatenate(acted)
 
     def _places(self, members: Members, present: Members) -> Members:
@@ -144,38 +193,43 @@ class Federation(Measured):
         with told(agent or strategy, turn.members, f"in step {self.steps}"):
             self.population.apply(turn, agent.decide(view) if agent else strategy.act(view), view.rng)
 
-    def learn(self, before: Effort) -> None:
-        """One step of training."""
-        people, known = self.population, self.accuracy
-        seats = getattr(known, "owners", None) or len(people)
-        measured = people.measures and not known.frozen
+    def learn(self, before: Effort) -> RoundResult:
+        """One round of training."""
+        people, training, known = self.population, self.training, self.state
+        seats = training.owners or len(people)
+        measured = people.measures and not training.frozen(known)
         tampering = people.tampering(self.steps)
-        sending = Sending(before.padded(seats), people.effort().padded(seats), tampering, measured)
-        self.accuracy, dropped = known.train(sending)
+        efforts = before.padded(seats), people.effort().padded(seats)
+        sending = Sending(*efforts, tampering, measured, keep=self.scenario.knows.keeps_updates)
+        if tampering and not self.attacked:
+            self.attacked = True
+            say_unattackable(self.scenario)
+        self.state, made = training.round(known, sending)
         people.tampered(tampering)
-        people.dropped = dropped[: len(people)]
-        seen = self.accuracy.progress if measured else None
+        people.dropped = made.dropped[: len(people)]
+        seen = made.progress if measured else None
         people.progress = np.broadcast_to(0.0, len(people)) if seen is None else np.array(seen[: len(people)])
-        self._learning = self.accuracy is not known
+        self._learning = self.state is not known
+        return made
 
     def settle(self, present: Members, accuracy: Array) -> Outcome:
         """The server applies its mechanism to the reports and to what it saw for itself."""
         if not len(present):
             return Outcome.empty()
-        reports, oracle = self.announce(present)
-        rule = self.scenario.mechanism
-        sent = self.accuracy.sent(present, reports, with_losses=rule.asks_losses)
-        evidence = Evidence(self.population.unusable_of(present), accuracy)
-        outcome = self.server.settle(ServerView(self.steps, reports, oracle, sent, evidence))
-        if rule.budget_balanced:
-            check_balanced(type(rule).__name__, outcome.payments, oracle)
-        return outcome
+        self._judged = (present, accuracy)
+        reports, rule, knows = self.reports(present), self.scenario.mechanism, self.scenario.knows
+        known = self.know(reports, knows.after)
+        oracle = self.among(present, known.worth, "known")
+        asked = {"with_losses": rule.asks_losses}
+        models = sent(self.training, self.state, present, reports, **asked) if knows.shows_single else None
+        evidence = Evidence(self.population.unusable_of(present, updates=knows.shows_single), accuracy)
+        return self.server.settle(ServerView(self.steps, reports, oracle, models, evidence, known))
 
     def deliver(self, present: Members, outcome: Outcome, worth: Array) -> Array:
         """Where everyone has a model of its own the server sends back what each is to train on next; its new worth."""
         if outcome.exchange is None:
             return worth
-        self.accuracy = self.accuracy.deliver(present, outcome.exchange)
+        self.state = deliver(self.training, self.state, present, outcome.exchange)
         return self.judge(present)
 
     def judge(self, present: Members) -> Array:
@@ -184,14 +238,13 @@ class Federation(Measured):
             return np.zeros(0)
         return self.oracle(present).values(self.population.given(present)[None])[0]
 
-    def record(self, present: Members, outcome: Outcome) -> None:
-        """Book the transfers, and who imports whose model."""
+    def record(self, present: Members, outcome: Outcome, made: RoundResult) -> None:
+        """Book the transfers, what was sent, and who imports whose model."""
         table = outcome.adjacency
         taken = None if outcome.exchange is None else outcome.exchange.taken
         self._links = None if table is None else Links(self.steps, len(self.population), present, table, taken)
-        if self._links is not None:
-            self.reciprocity, self.components = self._links.reciprocity, float(self._links.components)
-            self.links += [self._links] if self.recorder.wants(self.steps) else []
+        there = np.where(self.population.absent[present], 0.0, outcome.access)
+        self._traffic = traffic_of(made.uploads, self.training.model_bytes, there, outcome.exchange)
         owners, owed = len(self.population), outcome.transfers
         owed = owed if len(present) == owners else owed.renumbered(present)
         debts = self.treasury.demand(self.steps, owed, last=self.steps >= self.scenario.steps)
@@ -204,47 +257,46 @@ class Federation(Measured):
 
     def receive(self, present: Members, outcome: Outcome, accuracy: Array) -> None:
         """Owners get their models and money, and bear their true costs."""
-        imports = None if self._links is None else self._links.linked
-        people, value = self.population, self.scenario.valuation
-        deal = people.deal(present, self.hand_out(present, outcome, accuracy), imports)
-        gain, cost = (value.gain(deal), value.cost(deal)) if len(present) else (np.zeros(0), np.zeros(0))
-        people.receive(present, deal.accuracy, self._paid, gain, cost)
+        people, everybody = self.population, len(present) == len(self.population)
+        handed = self.hand_out(present, outcome, accuracy)
+        paid = self._paid if everybody else self._paid[present]
+        value, private = self.scenario.valuation, people.private(present)
+        people.receive(present, receive(outcome, accuracy, value, private, handed=handed, payment=paid), self._paid)
         if self.sight is not None:
             self.sight.show(people.stayed, people.claimed, people.claimed_size, people.accuracy, people.payment)
 
     def hand_out(self, present: Members, outcome: Outcome, accuracy: Array) -> Array:
         """What the models are worth that owners are handed: the full one, or one that is as much worse as it says."""
         promised = outcome.access * accuracy
-        if type(self.accuracy).hand_out is Accuracy.hand_out:
-            return promised  # kept to the digit
         worse = outcome.access < 1.0
         if np.any(worse):
-            promised[worse] = self.accuracy.hand_out(present[worse], self.population.contribution, promised[worse])
+            wanted = present[worse], self.population.contribution, promised[worse]
+            promised[worse] = self.training.hand_out(self.state, *wanted)
         return promised
 
-    def watch(self, acted: Members, moved: float) -> None:
+    def watch(self, acted: Members, round: Round) -> None:
         """Note whether everybody has acted since anybody last moved, and ask the stopping rule.
 
         In the first step nobody knows yet what it gains, so that standing still says nothing.  Nor does it while
         owners throw dice or learn, while the model does, or while debts or newcomers are awaited.
         """
-        self.moved = moved
         people = self.population
         unsettled = people.restless or self._learning or self.treasury.waiting or self.steps == 1
+        unsettled |= not self.scenario.participation.constant
         if self.moved > self.scenario.tolerance or unsettled:
             self._quiet[:] = False
         else:
             self._quiet[acted] = True
         self.at_rest = bool(np.all(self._quiet | ~people.stayed)) and not people.awaited(self.steps)
         self._gap = None
-        self.progress.append(Progress(self.steps, self.at_rest, self.total_contribution, self.welfare))
+        given, welfare = float(round.total("contribution")), float(round.total("utility"))
+        self.progress.append(Progress(self.steps, self.at_rest, given, welfare))
         self.running = self.steps < self.scenario.steps and not self.scenario.stopping.ends(self.progress)
 
-    def collect(self) -> None:
+    def collect(self, round: Round) -> None:
         """Keep what the scenario asked to keep of this step."""
         self.seconds.append(time.perf_counter() - self._began)
-        values = {column: getattr(self, name) for column, name in REPORTERS.items()}
-        self.recorder.keep(self, self._transfers, self._links, values)
+        self.recorder.keep(round, self.population)
         self.datacollector.collect(self)
 
     # Results
@@ -263,30 +315,50 @@ class Federation(Measured):
         """Whether the current step was broken off: then the frames end with the step before."""
         return self.steps != self.recorder.step
 
+    @property
+    def links(self) -> list[Links]:
+        """Who imported whose model, in every step that is kept; nothing where all share one model."""
+        return self.recorder.links
+
     def frames(self, label: str = "", parameters: dict[str, Any] | None = None) -> Frames:
         """The run so far as tidy frames; the last complete step is always included.
 
         Rows that were streamed are read when they are asked for.
         """
-        row = {
-            "label": label or type(self.scenario.mechanism).__name__,
-            "scenario": self.scenario.name,
-            "parameters": json.dumps(parameters or {}, sort_keys=True),
-            "seed": self.seed,
-            "mechanism": shorten(spelled(self.scenario.mechanism)),
-            "accuracy": shorten(spelled(self.scenario.accuracy)),
-            "owners": len(self.population),
-            "steps": self.recorder.step,
-            "status": self.status,
-            "converged": not self._torn and self.converged,
-            "gap": self.gap if self.steps and not self._torn else np.nan,
-            "found": self.found if self.steps and not self._torn else np.nan,
-            "machine": getattr(getattr(self.accuracy, "engine", None), "machine", ""),
-            "wall_time": time.perf_counter() - self._began,
-        }
+        whole = bool(self.steps) and not self._torn
+        row = run_row(
+            self.status,
+            parameters or {},
+            self.scenario.mechanism,
+            self.scenario.accuracy,
+            label=label or type(self.scenario.mechanism).__name__,
+            scenario=self.scenario.name,
+            seed=self.seed,
+            owners=len(self.population),
+            steps=self.recorder.step,
+            converged=not self._torn and self.converged,
+            gap=self.gap if whole else np.nan,
+            found=self.found if whole else np.nan,
+            knowledge=self.scenario.knows.kind(self.scenario.accuracy),
+            knowledge_error=np.nan if self.known is None or self.known.error is None else self.known.error,
+            knowledge_cost=self.known_cost,
+            without_effect=without_effect(self.scenario, attacked=self.attacked, unheeded=self.unheeded),
+            machine=self.training.machine,
+            wall_time=time.perf_counter() - self._began,
+        )
         people, seen = self.population, self.recorder
         owners, transfers = seen.table(people), self.ledger.table(seen.latest)
         small = {"runs": run_frame(row), "steps": seen.step_frame(), "strategies": seen.strategy_frame(people)}
+        small["imports"] = seen.import_frame()
         if isinstance(owners, LongTable) or isinstance(transfers, LongTable):
             return Frames.join([Streamed(owners=owners, transfers=transfers, **small)])
         return Frames.join([Frames(owners=owners, transfers=transfers, **small)])
+
+
+def _reported(model: Federation, name: str) -> Any:
+    """A column of the steps, as Mesa's DataCollector reads it."""
+    return model.recorder.value(name) if model.recorder.step == model.steps else model.value(name)
+
+
+#: every column of the steps is one of Mesa's model reporters
+_REPORTERS = {entry.name: partial(_reported, name=entry.name) for entry in columns_of("steps")}

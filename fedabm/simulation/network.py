@@ -8,7 +8,7 @@ lets both ends see each other; in a directed graph i -> j means that i sees j.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import networkx as nx
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fedabm.common.arrays import Array, Flags, Rows
 from fedabm.common.errors import InputError
+from fedabm.common.state import Many, Numbers, Stateful, Tuple
 from fedabm.views import Neighbours
 
 __all__ = ["Sight", "check_network"]
@@ -37,8 +38,11 @@ def _in_order(network: nx.Graph, names: Sequence[str]) -> list[Any]:
     return list(network)
 
 
-class Sight:
+class Sight(Stateful):
     """Whom every owner sees, and what there was to see in the last step: deeds that are public, and of whom."""
+
+    _changing: ClassVar = {"_seen": Many(Numbers(1, "i")), "_there": Numbers(1, "b"), "_deeds": Tuple(*[Numbers()] * 4)}
+    _remade = frozenset({"_offsets", "_entries"})
 
     def __init__(self, network: nx.Graph, names: Sequence[str] = ()) -> None:
         nodes = _in_order(network, names)
@@ -56,6 +60,12 @@ class Sight:
     def _index(self) -> None:
         self._offsets = np.concatenate([[0], np.cumsum([len(rows) for rows in self._seen])]).astype(np.intp)
         self._entries = np.concatenate([*self._seen, np.zeros(0, dtype=np.intp)])
+
+    def from_state(self, state: Any) -> Self:
+        """With whom everybody saw."""
+        super().from_state(state)
+        self._index()
+        return self
 
     def add(self, sees: Sequence[int]) -> None:
         """One more owner, which sees these and is seen by them."""

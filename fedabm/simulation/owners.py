@@ -152,7 +152,7 @@ class Owners(Sequence[OwnerProfile]):
     def joined(cls, parts: Sequence[Owners]) -> Owners:
         """The owners of several populations, one after the other."""
         costs = [part.cost for part in parts]
-        if not all(isinstance(cost, PowerCost) for cost in costs):
+        if not all(cost.power for cost in costs):
             return cls.of([owner for part in parts for owner in part])
         columns: dict[str, Any] = {"cost": costs[0].together(costs)}
         for name in (one.name for one in fields(cls) if one.name != "cost"):
@@ -253,7 +253,7 @@ def population(
     [10.0, 10.0]
     """
     made = _costs(costs)
-    n = made.owners if isinstance(made, PowerCost) else len(made)
+    n = len(made) if isinstance(made, list) else made.owners
     if not n:
         raise InputError("a population needs owners, got an empty list of costs; give one cost per owner")
     size = np.array(finite_vector("capacities", capacities, n))
@@ -264,7 +264,7 @@ def population(
     for name in names:
         check_kind("an owner's name", name, str)
     called = Coded.of(names) if names else Coded.same("", n)
-    if isinstance(made, PowerCost):
+    if not isinstance(made, list):
         return Owners.alike(made.each(n), size, chosen, start, agent, called)
     return Owners.of(
         OwnerProfile(cost, float(size[row]), chosen[row], float(start[row]), agent=agent, name=called[row])
@@ -274,14 +274,14 @@ def population(
 
 def _costs(costs: Any) -> PowerCost | list[Cost]:
     """The costs as one of the closed family, or one by one if some are of others."""
-    if isinstance(costs, PowerCost) and costs.owners is not None:
-        return costs
+    if isinstance(costs, Cost) and costs.power and costs.owners is not None:
+        return costs.as_power()
     if np.ndim(costs) == 0:
         raise InputError(f"costs must be a list, got {costs!r}; give one cost per owner")
     if isinstance(costs, np.ndarray) and costs.ndim == 1 and costs.dtype.kind in "fiu" and len(costs):
         return PowerCost(costs.astype(float))
     made = [cost if isinstance(cost, Cost) else Linear(cost) for cost in costs]
-    if made and all(isinstance(cost, PowerCost) and cost.owners is None for cost in made):
+    if made and all(cost.power and cost.owners is None for cost in made):
         return stack(made)  # type: ignore[return-value]
     return made
 

@@ -7,23 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedabm.common.arrays import Array, Flags
+from fedabm.common.coded import Coded
 from fedabm.common.errors import InputError, as_numbers, shown
 from fedabm.common.random import Streams, owner_streams
+from fedabm.common.state import FLAG, WHOLE, Many, Set, Thing, Tuple
 from fedabm.games.costs import Cost, replaced
 from fedabm.games.sending import Effort, Tamper, Tampering
-from fedabm.games.valuation import Deal
+from fedabm.kernel import Private, Receipt
 from fedabm.simulation.activation import Members
-from fedabm.simulation.cohorts import Facts, Turn, grouped
+from fedabm.simulation.cohorts import COHORT, Facts, Turn, grouped
 from fedabm.simulation.columns import Columns
 from fedabm.simulation.deeds import checked_action, checked_report, sound_report
 from fedabm.simulation.failures import named, told
 from fedabm.simulation.owners import OwnerProfile, Owners
+from fedabm.simulation.saved import EXPERIENCE
 from fedabm.simulation.soundness import sound
 from fedabm.simulation.stance import Stance
 from fedabm.strategies import Strategy
@@ -38,12 +40,39 @@ _CODES = {name: code for code, name in enumerate(INFORMATION)}
 _SAID = ("contribution", "claimed", "claimed_size", "claimed_eagerness")
 
 
+class _Tampers:
+    """How owners tamper with their updates, by number: functions of theirs that the scenario holds."""
+
+    schema = "tampers"
+
+    def state(self, value: dict[int, Tamper]) -> Any:
+        """Each with its owner."""
+        return [Tampering(np.array([row]), tamper, Streams()) for row, tamper in value.items()]
+
+    def value(self, state: Any) -> dict[int, Tamper]:
+        """By number."""
+        found = Many(Thing(Tampering)).value(state)
+        return {row: one.change for one in found for row in one.members.tolist()}
+
+
 class Population(Columns):
     """What every owner has, did, said and got.
 
     `alone` are the owners whose agents decide for themselves, one by one.  `restless` says whether anybody threw dice,
     learned something or decided for itself since the step began: such owners may move again though they stand still.
     """
+
+    _changing: ClassVar = {
+        **Columns._changing,
+        "_tampers": _Tampers(),
+        "_streams": Thing(Streams),
+        "_alone": Set(WHOLE),
+        "_cohorts": Many(COHORT),
+        "_regroup": FLAG,
+        "restless": FLAG,
+        "_lately": Tuple(EXPERIENCE, EXPERIENCE),
+    }
+    _remade = frozenset({"seed", "_present"})
 
     def __init__(self, owners: Owners, seed: int, alone: Iterable[int] = (), streams: Streams | None = None) -> None:
         super().__init__(owners)
@@ -130,6 +159,19 @@ class Population(Columns):
         self._arm(members, None)
         self._present = None
 
+    def attend(self, there: Flags) -> None:
+        """Let only some owners take part: the others do and claim nothing until they are back, then as before."""
+        away = self.stayed & ~there
+        if not np.any(away) and not np.any(self.absent):
+            return
+        back, going = np.flatnonzero(self.absent & there & self.stayed), np.flatnonzero(away & ~self.absent)
+        for name, kept in (("contribution", "intended"), ("claimed", "intended_claim")):
+            self._put(kept, going, getattr(self, name)[going])
+            self._put(name, going, np.zeros(len(going)))
+            self._put(name, back, getattr(self, kept)[back])
+        self._put("rejected", going, np.zeros(len(going), dtype=bool))
+        self.absent = away
+
     def awaited(self, step: int) -> bool:
         """Whether somebody joins after this step."""
         return bool(np.any(self.joins > step))
@@ -158,10 +200,24 @@ class Population(Columns):
         (turn,) = self.turns(np.array([row]))
         return row_of(turn.cohort.memory, int(np.searchsorted(turn.cohort.members, row)))
 
-    def freeze(self) -> None:
-        """What strategies see cannot be written to, also after a checkpoint has been read."""
+    def from_state(self, state: Any) -> Self:
+        """As they were saved; what strategies see cannot be written to."""
+        super().from_state(state)
+        self._present = None
+        self._check()
         for cohort in self._cohorts:
             cohort.facts.freeze()
+        return self
+
+    def _check(self) -> None:
+        """Raise ValueError unless every column has a row for each owner, and every owner a strategy."""
+        for name in self._changing:
+            column = getattr(self, name)
+            if isinstance(column, np.ndarray | Coded | Streams) and len(column) != len(self):
+                raise ValueError(f"its column {name} has {len(column)} rows for {len(self)} owners")
+        for column, kind in ((self.strategies, Strategy), (self.roles, str), (self.names, str)):
+            if not all(isinstance(one, kind) for one in column.values):
+                raise ValueError(f"something among the {kind.__name__}s is none")
 
     def take(self, rows: Members) -> Population:
         """Only the owners in `rows`, in ascending order, who go on as they are; the others are forgotten."""
@@ -289,13 +345,16 @@ class Population(Columns):
         return self._stance().changes(since)
 
     def effort(self) -> Effort:
-        """What everybody contributes and claims."""
-        return Effort(*self.shared("contribution", "claimed"))
+        """What everybody contributes and claims, as far as it counts."""
+        if not np.any(self.discount):
+            return Effort(*self.shared("contribution", "claimed"))
+        return Effort(np.where(self.discount < 1, self.contribution, 0.0), self.claimed * (1.0 - self.discount))
 
     def tampering(self, step: int) -> tuple[Tampering, ...]:
         """Who changes its model updates in the same way, together."""
         groups: list[tuple[Tamper, list[int]]] = []
-        for row, tamper in sorted(self._tampers.items(), key=lambda item: item[0]):
+        there = (item for item in self._tampers.items() if not self.absent[item[0]])
+        for row, tamper in sorted(there, key=lambda item: item[0]):
             known = next((rows for other, rows in groups if other is tamper), None)
             if known is None:
                 groups.append((tamper, [row]))
@@ -305,6 +364,16 @@ class Population(Columns):
             Tampering(np.array(rows), tamper, self._streams.lent(rows), self._attacking(rows, step))
             for tamper, rows in groups
         )
+
+    @property
+    def attackers(self) -> list[int]:
+        """Who changes its model updates."""
+        return sorted(self._tampers)
+
+    @property
+    def as_asked(self) -> bool:
+        """Whether anybody's last decision rests on a quota."""
+        return bool(np.any(self.information == _CODES["quota"]))
 
     def tampered(self, groups: tuple[Tampering, ...]) -> None:
         """Note what was drawn on the way."""
@@ -320,13 +389,15 @@ class Population(Columns):
         """Whose report or model update of this step counted as nothing."""
         return self.rejected | self.dropped
 
-    def unusable_of(self, members: Members) -> Flags:
-        """Whether that holds of some owners."""
-        return self.unusable if len(members) == len(self) else self.unusable[members]
+    def unusable_of(self, members: Members, *, updates: bool = True) -> Flags:
+        """Whether that holds of some owners; without `updates` of their reports only."""
+        found = self.unusable if updates else self.rejected.copy()
+        return found if len(members) == len(self) else found[members]
 
     def given(self, members: Members) -> Array:
-        """What some owners really contribute."""
-        return self._rows(members, "contribution")[0]
+        """What some owners really contribute, as far as it counts."""
+        given, discount = self._rows(members, "contribution", "discount")
+        return given * (1.0 - discount) if np.any(discount) else given
 
     def received(self, members: Members) -> Array:
         """What the models are worth that some owners got."""
@@ -338,28 +409,30 @@ class Population(Columns):
         if with_cost:
             cost = self.claimed_cost if len(members) == len(self) else self.claimed_cost.take(members)
         contribution, size, eager = self._rows(members, "claimed", "claimed_size", "claimed_eagerness")
+        (discount,) = self._rows(members, "discount")
+        if np.any(discount):
+            contribution = contribution * (1.0 - discount)
         return Reports(contribution, size, cost, eager if with_eagerness else None, members)
 
     def costs_of(self, members: Members) -> Cost:
         """The true costs of some owners."""
         return self.cost if len(members) == len(self) else self.cost.take(members)
 
-    def deal(self, members: Members, accuracy: Array, imports: NDArray | None) -> Deal:
-        """The true facts of a settled step, for the valuation."""
+    def private(self, members: Members) -> Private:
+        """What is true of some owners in this step."""
         contribution, capacity, eagerness = self._rows(members, "contribution", "capacity", "eagerness")
         person = self.person if len(members) == len(self) else self.person[members]
-        return Deal(accuracy, contribution, capacity, self.costs_of(members), eagerness, person, imports)
+        return Private(contribution, capacity, self.costs_of(members), eagerness, person)
 
-    def receive(self, members: Members, accuracy: Array, payment: Array, gain: Array, cost: Array) -> None:
-        """Hand models to some owners, everybody its `payment`, and charge their true cost."""
+    def receive(self, members: Members, got: Receipt, payment: Array) -> None:
+        """Hand some owners what they got, and everybody its `payment`, also those who are not there any more."""
         self.payment = payment
         if len(members) < len(self):
             self.cost_paid, self.utility = np.zeros(len(self)), np.where(self.stayed, 0.0, payment)
-            payment = payment[members]
-        for name, values in {"cost_paid": cost, "gain": gain, "accuracy": accuracy}.items():
+        for name, values in {"cost_paid": got.cost, "gain": got.gain, "accuracy": got.accuracy}.items():
             self._put(name, members, values)
-        self._put("best", members, np.maximum(self._rows(members, "best")[0], accuracy))
-        self._put("utility", members, gain + payment - cost)
+        self._put("best", members, np.maximum(self._rows(members, "best")[0], got.accuracy))
+        self._put("utility", members, got.utility)
 
 
 def _usable(values: np.ndarray, good: Flags, *, known: bool = False) -> np.ndarray:

@@ -1,82 +1,74 @@
-"""Keeps what the frames show of a run: rows of owners and columns of steps."""
+"""Keeps what the frames show of a run: rows of owners and columns of steps, as the table of columns has them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fedabm.common.errors import InputError
-from fedabm.results.columns import COLUMNS, Column
-from fedabm.results.frames import LINKED, NAMED, no_rows
-from fedabm.results.keep import Keep
+from fedabm.common.state import TEXT, WHOLE, Many, Maybe, Numbers, Part, Record, Stateful, Table
+from fedabm.results.columns import COLUMNS, Column, columns_of, filled
+from fedabm.results.frames import NAMED, no_rows
+from fedabm.results.keep import Recording
+from fedabm.results.links import LINKS, Links
+from fedabm.results.round import Round
 from fedabm.results.streams import ROWS, LongTable, Stream
-from fedabm.simulation.links import Links
 from fedabm.simulation.population import Population
+from fedabm.simulation.saved import SCALAR, TRANSFERS
 from fedabm.views import INFORMATION, Transfers
 
 __all__ = ["Recorder"]
 
-#: columns of whole numbers
-_COUNTS = ("step", "present", "rejected")
-#: columns of the owners' frame that are columns of the population, by the names they have there
-_KEPT = {
-    "capacity": "capacity",
-    "contribution": "contribution",
-    "reported_contribution": "claimed",
-    "reported_size": "claimed_size",
-    "accuracy": "accuracy",
-    "best_accuracy": "best",
-    "gain": "gain",
-    "cost": "cost_paid",
-    "owed": "owed",
-    "payment": "payment",
-    "money": "money",
-    "utility": "utility",
-    "stayed": "stayed",
-    "information": "information",
-}
+#: names of the owners, kept as numbers, and where the round has these
+_CODED = {"strategy": "strategy_codes", "information": "information"}
 
 
-#: sums by strategy, and the columns of the population that are summed
-_SUMMED = {
-    "contribution": "contribution",
-    "reported_contribution": "claimed",
-    "cost": "cost_paid",
-    "payment": "payment",
-    "utility": "utility",
-}
+class _Step(NamedTuple):
+    """What is kept of a step: its transfers, the owners' columns, its own values, sums by strategy, and imports."""
+
+    step: int
+    transfers: Transfers
+    owners: dict[str, np.ndarray]
+    values: dict[str, Any]
+    sums: dict[str, np.ndarray]
+    links: Links | None
 
 
-class Recorder:
+_STEP = Record(
+    _Step,
+    step=WHOLE,
+    transfers=TRANSFERS,
+    owners=Table(TEXT, Numbers()),
+    values=Table(TEXT, SCALAR),
+    sums=Table(TEXT, Numbers()),
+    links=Maybe(LINKS),
+)
+
+
+class Recorder(Stateful):
     """Keeps of a run what `keep` says, of the owners in `sample` (None: of all), with the scenario's own `columns`.
 
     Where there is a folder to stream to, rows of owners go there as soon as they are many.
     """
 
+    _changing: ClassVar = {"_kept": Many(_STEP), "_last": Maybe(_STEP), "_written": WHOLE, "_stream": Part(Stream)}
+    _remade = frozenset({"choice", "columns", "sample"})
+
     def __init__(
-        self,
-        keep: Keep,
-        columns: Sequence[Column] = (),
-        sample: NDArray[np.int64] | None = None,
-        *,
-        with_cost: bool,
+        self, keep: Recording, columns: Sequence[Column] = (), sample: NDArray[np.int64] | None = None
     ) -> None:
         self.choice = keep
         self.columns = tuple(columns)
         self.sample = sample
-        self.with_cost = with_cost
         self._kept: list[_Step] = []
         self._last: _Step | None = None
         self._stream = Stream("owners")
         #: how many of the steps kept have their owners on disk
         self._written = 0
-        #: the kinds of the scenario's own columns, wide enough for all steps
-        self._kinds: dict[str, str] = {}
 
     def stream(self, folder: str | Path) -> None:
         """Write rows of owners to this folder from now on."""
@@ -92,6 +84,10 @@ class Recorder:
         """The columns of the last complete step, the scenario's own among them."""
         return dict(self._last.values) if self._last else {}
 
+    def value(self, name: str) -> Any:
+        """One of them."""
+        return self._last.values[name] if self._last else np.nan
+
     @property
     def latest(self) -> tuple[int, Transfers]:
         """The last complete step and its transfers."""
@@ -99,19 +95,25 @@ class Recorder:
 
     def wants(self, step: int) -> bool:
         """Whether this step is to be kept."""
-        return self.choice.every is not None and step % self.choice.every == 0
+        return self.choice.wants(step)
 
-    def keep(self, model: Any, transfers: Transfers, links: Links | None, values: dict[str, float]) -> None:
-        """Keep a step of the model: for good if it is wanted, else until the next."""
-        owners = self.owners(model.steps, model.population) | ({} if links is None else links.columns)
-        owners |= {column.name: self._own(column, model) for column in self.columns if column.frame == "owners"}
-        further = {column.name: self._own(column, model) for column in self.columns if column.frame == "steps"}
-        if self.sample is not None:
-            owners = {name: column[self.sample] for name, column in owners.items()}
-        self._last = _Step(model.steps, transfers, owners, values | further, self._sums(model.population))
-        if self.wants(model.steps):
-            self._make_room(model.population, len(owners["owner"]))
+    def keep(self, round: Round, people: Population) -> None:
+        """Keep a round: for good if it is wanted, else until the next."""
+        owners = self._owners(round)
+        values = {entry.name: entry.of(round).item() for entry in columns_of("steps", self.columns)}  # type: ignore[union-attr]
+        self._last = _Step(round.step, round.transfers, owners, values, self._sums(round), round.links)
+        if self.wants(round.step):
+            self._make_room(people, len(owners["owner"]))
             self._kept.append(self._last)
+
+    def _owners(self, round: Round) -> dict[str, np.ndarray]:
+        """The owners' columns of a round, one entry per owner; those that are 0 for everybody are left out."""
+        found = {entry.name: entry.of(round) for entry in columns_of("owners")}
+        # Functions of the user's own may go on to write to what they gave.
+        found |= {entry.name: _copied(entry.of(round)) for entry in self.columns if entry.frame == "owners"}
+        found |= {name: getattr(round, codes) for name, codes in _CODED.items()}
+        known = {name: values for name, values in found.items() if values is not None}
+        return known if self.sample is None else {name: values[self.sample] for name, values in known.items()}
 
     def _make_room(self, people: Population, rows: int) -> None:
         """Bring the owners of the steps before to disk if so many more rows would be too many."""
@@ -123,32 +125,13 @@ class Recorder:
         self._kept[self._written :] = [part._replace(owners={}, transfers=_NOTHING) for part in held]
         self._written = len(self._kept)
 
-    def _sums(self, people: Population) -> dict[str, np.ndarray]:
+    def _sums(self, round: Round) -> dict[str, np.ndarray]:
         """Sums over the owners of each strategy that anybody has, if they are wanted."""
         if not self.choice.strategies:
             return {}
-        kinds = len(people.labels)
-        summed = {name: np.bincount(people.codes, getattr(people, column), kinds) for name, column in _SUMMED.items()}
-        there = np.bincount(people.codes[people.stayed], minlength=kinds)
-        received = np.bincount(people.codes[people.stayed], people.accuracy[people.stayed], kinds)
-        unusable = np.bincount(people.codes[people.unusable], minlength=kinds)
-        with np.errstate(invalid="ignore"):
-            mean = received / there
-        table = {"strategy": np.arange(kinds), "owners": there, **summed, "accuracy": mean, "rejected": unusable}
-        had = np.bincount(people.codes, minlength=kinds) > 0
-        return {name: column[had] for name, column in table.items()}
-
-    def _own(self, column: Column, model: Any) -> Any:
-        """The value of a column of the user's own, one number or one per owner."""
-        found, owners = np.array(column.value(model)), len(model.population)
-        shape = () if column.frame == "steps" else (owners,)
-        if found.shape != shape or found.dtype == object:
-            wanted = "one number" if column.frame == "steps" else f"{owners} numbers, one per owner"
-            raise InputError(f"column {column.name!r} has shape {found.shape} in step {model.steps}; give {wanted}")
-        if column.frame == "steps":
-            return found.item()
-        self._kinds[column.name] = np.result_type(found, self._kinds.get(column.name, found.dtype)).str
-        return found
+        had = np.flatnonzero(round.by_strategy())
+        sums = {entry.name: entry.value(round)[had] for entry in columns_of("strategies")}  # type: ignore[misc]
+        return {"strategy": had, **sums}
 
     def _steps(self) -> list[_Step]:
         """All steps kept, and the last complete one."""
@@ -160,25 +143,22 @@ class Recorder:
         rest = self._frame(self._steps()[self._written :], population)
         if not self._stream.files:
             return rest
-        kinds: dict[str, Any] = {name: rest[name].dtype for name in NAMED}
-        kinds |= {name: kind for name, kind in self._kinds.items() if np.dtype(kind).kind in "biufc"}
+        kinds = {name: rest[name].dtype for name in NAMED}
         return LongTable(self._stream, rest, lambda piece: piece.astype(kinds))
 
     def _frame(self, steps: Sequence[_Step], population: Population) -> pd.DataFrame:
         """The owners' rows of some steps."""
-        none = {name: column[:0] for name, column in self.owners(0, population).items()}
-        none |= {name: np.zeros(0, dtype=kind) for name, kind in LINKED.items()}
-        filled = [none, *(_unlinked(part.owners) | part.owners for part in steps)]
-        names = dict.fromkeys(name for part in filled for name in part)
         columns: dict[str, Any] = {
-            name: np.concatenate([part[name] for part in filled if name in part]) for name in names
+            entry.name: _joined(entry, [(len(part.owners["owner"]), part.owners) for part in steps])
+            for entry in columns_of("owners", self.columns)
         }
+        codes = {name: np.concatenate([_NOBODY, *(part.owners[name] for part in steps)]) for name in _CODED}
         columns["run"] = np.zeros(len(columns["step"]), dtype=np.int64)
-        columns["information"] = pd.Categorical.from_codes(columns["information"], categories=list(INFORMATION))
-        columns["strategy"] = _named(columns["strategy"], population.labels)
+        columns["information"] = pd.Categorical.from_codes(codes["information"], categories=list(INFORMATION))
+        columns["strategy"] = _named(codes["strategy"], population.labels)
         columns["role"] = _named(population.roles.codes[columns["owner"]], population.roles.values)
         columns["name"] = _named(population.names.codes[columns["owner"]], population.names.values)
-        further = [column.name for column in self.columns if column.name in columns]
+        further = [entry.name for entry in self.columns if entry.frame == "owners"]
         return pd.DataFrame({name: columns[name] for name in (*COLUMNS["owners"], *further)})
 
     def strategy_frame(self, population: Population) -> pd.DataFrame:
@@ -193,55 +173,45 @@ class Recorder:
         columns["strategy"] = _named(columns["strategy"], population.labels)
         return pd.DataFrame({name: columns[name] for name in COLUMNS["strategies"]})
 
+    @property
+    def links(self) -> list[Links]:
+        """Who imported whose model, in every step that is wanted."""
+        return [part.links for part in self._kept if part.links is not None]
+
+    def import_frame(self) -> pd.DataFrame:
+        """Every import of a model, by those in the sample or from them."""
+        linked = [part.links for part in self._steps() if part.links is not None]
+        if not linked:
+            return no_rows("imports")
+        edges = pd.concat([pd.DataFrame(links.edges(self.sample)) for links in linked], ignore_index=True)
+        return edges.assign(run=0)[list(COLUMNS["imports"])]
+
     def step_frame(self) -> pd.DataFrame:
         """The steps' rows."""
         rows = [part.values for part in self._steps()]
-        columns: dict[str, np.ndarray] = {"run": np.zeros(len(rows), dtype=np.int64)}
-        further = [column.name for column in self.columns if column.frame == "steps"]
-        for name in (*list(COLUMNS["steps"])[1:], *further):
-            values = [row[name] for row in rows]
-            columns[name] = np.array(values) if name in further else np.array(values, _kind(name))
+        columns = {"run": np.zeros(len(rows), dtype=np.int64)}
+        for entry in columns_of("steps", self.columns):
+            columns[entry.name] = np.array([row[entry.name] for row in rows], dtype=entry.dtype)
         return pd.DataFrame(columns)
-
-    def owners(self, step: int, people: Population) -> dict[str, np.ndarray]:
-        """The owners' columns in a step, one entry per owner."""
-        n = len(people)
-        known = dict(zip(_KEPT, people.shared(*_KEPT.values()), strict=True))
-        return {
-            "step": np.broadcast_to(np.int64(step), n),
-            "owner": np.arange(n),
-            **known,
-            "reported_unit_cost": (
-                people.claimed_cost.unit(people.claimed) if self.with_cost else np.broadcast_to(np.nan, n)
-            ),
-            "rejected": people.unusable,
-            "strategy": people.codes,
-        }
-
-
-class _Step(NamedTuple):
-    """What is kept of a step: its transfers, the owners' columns, the step's own values, and sums by strategy."""
-
-    step: int
-    transfers: Transfers
-    owners: dict[str, np.ndarray]
-    values: dict[str, Any]
-    sums: dict[str, np.ndarray]
 
 
 _NOTHING = Transfers.central(np.zeros(0), "")
 
 
-def _unlinked(owners: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The columns of a federation in which all share one model."""
-    return {name: np.zeros(len(owners["owner"]), dtype=kind) for name, kind in LINKED.items()}
+_NOBODY = np.zeros(0, dtype=np.intp)
+
+
+def _copied(values: np.ndarray | None) -> np.ndarray | None:
+    return None if values is None else values.copy()
+
+
+def _joined(entry: Column, steps: Sequence[tuple[int, dict[str, np.ndarray]]]) -> np.ndarray:
+    """A column of the owners in some steps, each with its number of rows."""
+    none = np.zeros(0, dtype=entry.dtype)
+    return np.concatenate([none, *(filled(entry, owners.get(entry.name), rows) for rows, owners in steps)])
 
 
 def _named(codes: np.ndarray, names: Sequence[str]) -> pd.Categorical:
     """Names by their places, as categories in alphabetical order."""
     seen, places = np.unique(np.array(names), return_inverse=True)
     return pd.Categorical.from_codes(places[codes], categories=pd.Index(seen))
-
-
-def _kind(name: str) -> type:
-    return np.int64 if name in _COUNTS else float

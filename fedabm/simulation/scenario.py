@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 
 import networkx as nx
 
-from fedabm.common.errors import InputError, check_kind, check_positive, check_whole
-from fedabm.games.accuracy.base import Accuracy
+from fedabm.common.errors import InputError, check_kind, check_positive, check_whole, shown
+from fedabm.games.accuracy.base import Oracle
+from fedabm.games.accuracy.training import training_of
 from fedabm.games.valuation import Received, Valuation
+from fedabm.knowledge import Knowledge, Public, check_needs, emptiness, uncheckable
 from fedabm.mechanisms import Mechanism, NoPayments
-from fedabm.results.columns import Column
-from fedabm.results.keep import Keep
+from fedabm.results.columns import Column, check_columns
+from fedabm.results.keep import Recording
 from fedabm.simulation.activation import Activation, Simultaneous
 from fedabm.simulation.network import check_network
 from fedabm.simulation.owners import OwnerProfile, Owners, population
+from fedabm.simulation.participation import Everyone, Participation
 from fedabm.simulation.stopping import AtRest, Stopping
 
 __all__ = ["OwnerProfile", "Owners", "Scenario", "population"]
@@ -32,17 +35,23 @@ class Scenario:
     further columns of the frames (`fedabm.results.columns.Column`).  `seats` is the number of owners that the accuracy
     knows where that is more than there are at the beginning: room for those who are added while the run goes on.
     `record` keeps every k-th step in the frames (None: the last step only), so that memory stays bounded; a
-    `fedabm.results.keep.Keep` also a sample of the owners or sums by strategy.
+    `fedabm.results.keep.Recording` also a sample of the owners or sums by strategy.
+    `participation` says who is there in each round (`fedabm.simulation.participation`): by default everyone.
     `pay_every` is the number of steps in a stage: payments are kept and settled at its end (see `Treasury`).
+    `knowledge` is what the server knows of the worth of data (`fedabm.knowledge`; None: what the accuracy announces).
+    A mechanism that needs more is refused, unless the knowledge is `Nothing()`: then it runs, and `empty` says why it
+    has no effect.
+    Who sends an update that cannot be used is settled as if it had claimed 0; with `pay_rejected` its claim stands,
+    as in the papers, whose payments depend on claims alone.
     """
 
     owners: Sequence[OwnerProfile]
-    accuracy: Accuracy
+    accuracy: Oracle
     mechanism: Mechanism = field(default_factory=NoPayments)
     activation: Activation = field(default_factory=Simultaneous)
     steps: int = 200
     tolerance: float = 1e-9
-    record: int | Keep | None = 1
+    record: int | Recording | None = 1
     name: str = "scenario"
     valuation: Valuation = field(default_factory=Received)
     pay_every: int = 1
@@ -51,40 +60,64 @@ class Scenario:
     network: nx.Graph | None = None
     columns: tuple[Column, ...] = ()
     seats: int | None = None
+    participation: Participation = field(default_factory=Everyone)
+    knowledge: Knowledge | None = None
+    pay_rejected: bool = False
 
     def __post_init__(self) -> None:
         people = Owners.of(self.owners)
         people.check_names()
         object.__setattr__(self, "owners", people)
+        training_of(self.accuracy)  # it has one
         for what, value, kind in (
-            ("accuracy", self.accuracy, Accuracy),
             ("mechanism", self.mechanism, Mechanism),
             ("activation", self.activation, Activation),
             ("valuation", self.valuation, Valuation),
             ("stopping", self.stopping, Stopping),
+            ("participation", self.participation, Participation),
         ):
             check_kind(what, value, kind)
-        wanted = getattr(self.accuracy, "owners", None)
+        self.participation.check(self.room)
+        wanted = self.accuracy.owners
         if wanted is not None and wanted != self.room:
             raise InputError(f"{self.room} owners but an accuracy for {wanted}; give the same number")
+        if self.knowledge is not None:
+            check_kind("knowledge", self.knowledge, Knowledge)
+        self.knows.check(self.accuracy, self.room)
+        check_needs(self.knowledge, self.mechanism, self.accuracy)
+        if not isinstance(self.pay_rejected, bool):
+            raise InputError(f"pay_rejected must be true or false, got {shown(self.pay_rejected)}; give one of them")
         if self.network is not None:
             check_network(self.network, len(self.owners))
         object.__setattr__(self, "columns", tuple(self.columns))
         for column in self.columns:
             check_kind("a column", column, Column)
+        check_columns(self.columns)
         check_whole("steps", self.steps)
         if self.seats is not None:
             check_whole("seats", self.seats, len(self.owners))
         check_whole("pay_every", self.pay_every)
         check_positive("tolerance", self.tolerance, zero=True)
         check_positive("gap_tolerance", self.gap_tolerance, zero=True)
-        if self.record is not None and not isinstance(self.record, Keep):
+        if self.record is not None and not isinstance(self.record, Recording):
             check_whole("record", self.record)
 
     @property
-    def keep(self) -> Keep:
+    def keep(self) -> Recording:
         """What the frames keep."""
-        return Keep.of(self.record)
+        return Recording.of(self.record)
+
+    @property
+    def knows(self) -> Knowledge:
+        """What the server knows."""
+        return Public() if self.knowledge is None else self.knowledge
+
+    @property
+    def empty(self) -> str:
+        """Why the mechanism pays nothing and rations nobody here; empty text if it has what it needs."""
+        return emptiness(self.knows, self.mechanism, self.accuracy) or uncheckable(
+            self.knows, self.mechanism, self.accuracy
+        )
 
     @property
     def room(self) -> int:

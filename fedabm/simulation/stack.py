@@ -10,27 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedabm.common.arrays import Array, Flags
-from fedabm.common.errors import InputError
-from fedabm.common.names import spelled
 from fedabm.common.random import run_streams
+from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.certificate import Gains, weigh
 from fedabm.games.costs import Cost, PowerCost
 from fedabm.games.intervals import Limits
 from fedabm.games.offers import Offers
 from fedabm.games.promises import MOST_CHECKED
-from fedabm.results.frames import LINKED, shorten, versions
+from fedabm.kernel import Private, Receipt, check_sound, receive, settle
+from fedabm.results.columns import COLUMNS, Column, columns_of, filled
+from fedabm.results.frames import run_row
+from fedabm.results.round import NotStackable, Round
 from fedabm.results.stacked import StackedFrames, in_order
-from fedabm.simulation.ledger import check_balanced, check_sound
+from fedabm.simulation.effect import say_unattackable, without_effect
 from fedabm.simulation.measures import ROUNDING
 from fedabm.simulation.owners import Owners
 from fedabm.simulation.population import Population
-from fedabm.simulation.recorder import Recorder
 from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.stopping import Progress
 from fedabm.views import INFORMATION, SERVER, Outcome, Reports, ServerView
@@ -48,7 +49,6 @@ class Stack:
     def __init__(self, scenarios: Sequence[Scenario], seeds: Sequence[int]) -> None:
         self.scenarios, self.seeds = scenarios, seeds
         self.scenario, self.owners = scenarios[0], len(scenarios[0].owners)
-        self.recorder = Recorder(self.scenario.keep, with_cost=self.scenario.mechanism.asks_cost)
         streams = run_streams(seeds, self.owners)
         self._everyone = Owners.joined([Owners.of(one.owners) for one in scenarios])
         self.people = Population(self._everyone, 0, streams=streams)
@@ -59,9 +59,12 @@ class Stack:
         self.balance = np.zeros(len(scenarios))
         self.progress: list[list[Progress]] = [[] for _ in scenarios]
         self.rows: list[dict[str, Any]] = [{} for _ in scenarios]
+        #: runs in which somebody has tampered with its update
+        self._attacked: set[int] = set()
         #: pieces of the frames, by table
         self._kept: dict[str, list[dict[str, np.ndarray]]] = {"steps": [], "owners": [], "transfers": []}
-        self._offers = self._flat(self.scenario.mechanism.offers(self.scenario.accuracy, self._reports()))
+        self.accuracy = cast(Accuracy, self.scenario.accuracy)  # no training stacks
+        self._offers = self._flat(self.scenario.mechanism.offers(self.accuracy, self._reports()))
 
     def run(self) -> StackedFrames:
         """Step until all have ended by themselves."""
@@ -69,12 +72,11 @@ class Stack:
             self.step()
         tables = {name: in_order(pieces, len(self.rows)) for name, pieces in self._kept.items()}
         owners, transfers = tables["owners"].columns, tables["transfers"].columns
-        rows = owners.pop("run") * self.owners + owners["owner"]
+        rows = owners["run"] * self.owners + owners["owner"]
         for name, column in (("role", self._everyone.role), ("name", self._everyone.name)):
             owners[name] = _texts(column.values, column.codes[rows])
         owners["strategy"] = _texts(self.people.labels, owners["strategy"])
         owners["information"] = _texts(list(INFORMATION), owners["information"])
-        owners |= {name: np.zeros(len(rows), dtype=kind) for name, kind in LINKED.items()}
         transfers["reason"] = _texts([type(self.scenario.mechanism).__name__], np.zeros_like(transfers["step"]))
         return StackedFrames(self.rows, tables)
 
@@ -94,8 +96,7 @@ class Stack:
         """Let all owners act, cohort by cohort, on their own rows; in which runs somebody drew or learned."""
         people, restless = self.people, np.zeros(len(self.people), dtype=bool)
         total = np.repeat(self._table(people.claimed).sum(axis=1), self.owners)
-        accuracy = self.scenario.accuracy
-        public: dict[str, Any] = {"told": accuracy.tells, "frozen": accuracy.frozen, "present": self.owners}
+        public: dict[str, Any] = {"told": self.accuracy.tells, "frozen": False, "present": self.owners}
         for turn in people.turns(np.arange(len(people))):
             rows = turn.members
             offers = self._offers if len(rows) == len(people) else self._offers.take(rows)
@@ -107,42 +108,42 @@ class Stack:
                 restless[rows] = changed_rows(known, action.memory, len(rows))
             restless[rows] |= rng.drawn
             people.apply(turn, action, rng)
+        if people.attackers:
+            say_unattackable(self.scenario)
+            self._attacked |= {int(self.runs[row // self.owners]) for row in people.attackers}
         if not np.all(people.stayed):
-            raise InputError("an owner left its federation; such runs are stepped one by one")
+            raise NotStackable("an owner left its federation; such runs are stepped one by one")
         return np.any(self._table(restless), axis=1)
 
     def settle(self) -> Outcome:
         """The server applies its mechanism to the reports of each run."""
-        rule, oracle = self.scenario.mechanism, self.scenario.accuracy
-        outcome = rule.settle(ServerView(self.steps, self._reports(), oracle))
-        if rule.budget_balanced:
-            check_balanced(type(rule).__name__, outcome.payments, oracle)
+        outcome = settle(self.scenario.mechanism, ServerView(self.steps, self._reports(), self.accuracy))
         self._offers = self._flat(outcome.offers)
         return outcome
 
     def receive(self, outcome: Outcome) -> None:
         """Owners get their models and money, and bear their true costs; the server's accounts are kept."""
         people, everyone = self.people, np.arange(len(self.people))
-        worth = self.scenario.accuracy.values(self._table(people.contribution))
-        deal = people.deal(everyone, (outcome.access * worth).ravel(), None)
+        worth = self.accuracy.values(self._table(people.contribution))
         check_sound(outcome.transfers)
         paid = outcome.transfers.balances(len(people))[:-1]
         people.owed = paid
-        value = self.scenario.valuation
-        people.receive(everyone, deal.accuracy, paid, value.gain(deal), value.cost(deal))
-        self.balance -= self._table(paid).sum(axis=1)
+        got = receive(outcome, worth, self.scenario.valuation, self._private(), payment=self._table(paid))
+        people.receive(everyone, Receipt(*map(np.ravel, got)), paid)
+        self.balance -= got.payment.sum(axis=1)
         self._transfers = outcome.transfers
 
     def watch(self, moved: Array, restless: Flags) -> None:
         """Keep what is to be kept of this step, end the runs whose time has come, and go on with the others."""
         resting = ~(restless | (moved > self.scenario.tolerance) | (self.steps == 1))
-        values = self._values(moved)
+        round = self._round(moved)
+        given, welfare = round.total("contribution"), round.total("utility")
         ended = np.zeros(len(self.runs), dtype=bool)
         for place, run in enumerate(self.runs.tolist()):
-            seen = (values["contribution"][place], values["welfare"][place])
-            self.progress[run].append(Progress(self.steps, bool(resting[place]), float(seen[0]), float(seen[1])))
+            seen = Progress(self.steps, bool(resting[place]), float(given[place]), float(welfare[place]))
+            self.progress[run].append(seen)
             ended[place] = self.steps >= self.scenario.steps or self.scenario.stopping.ends(self.progress[run])
-        self._keep(values, np.full(len(self.runs), True) if self.recorder.wants(self.steps) else ended)
+        self._keep(round, np.full(len(self.runs), True) if self.scenario.keep.wants(self.steps) else ended)
         if np.any(ended):
             self._close(np.flatnonzero(ended), resting)
             self._go_on(np.flatnonzero(~ended))
@@ -162,22 +163,21 @@ class Stack:
 
     def _write_row(self, run: int, status: str, gap: float, found: float) -> None:
         scenario = self.scenarios[run]
-        self.rows[run] = {
-            "label": type(scenario.mechanism).__name__,
-            "scenario": scenario.name,
-            "parameters": "{}",
-            "seed": self.seeds[run],
-            "mechanism": shorten(spelled(scenario.mechanism)),
-            "accuracy": shorten(spelled(scenario.accuracy)),
-            "owners": self.owners,
-            "steps": self.steps,
-            "status": status,
-            "converged": status == "converged",
-            "gap": gap,
-            "found": found,
-            **versions(),
-            "machine": "",
-        }
+        self.rows[run] = run_row(
+            status,
+            mechanism=scenario.mechanism,
+            accuracy=scenario.accuracy,
+            scenario=scenario.name,
+            seed=self.seeds[run],
+            owners=self.owners,
+            steps=self.steps,
+            gap=gap,
+            found=found,
+            knowledge=scenario.knows.kind(scenario.accuracy),
+            knowledge_error=0.0,
+            without_effect=without_effect(scenario, attacked=run in self._attacked),
+            stacked=True,
+        )
 
     def _gains(self, places: Numbers) -> Gains:
         """The most that anybody could gain in each of some runs."""
@@ -222,41 +222,48 @@ class Stack:
 
     def _reports(self) -> Reports:
         """What the owners of every run have told their server."""
-        people, cost = self.people, None
-        if self.scenario.mechanism.asks_cost:
-            cost = PowerCost(*map(self._table, people.claimed_cost.columns))
-        return Reports(self._table(people.claimed), self._table(people.claimed_size), cost)
+        people = self.people
+        return Reports(self._table(people.claimed), self._table(people.claimed_size), self._claimed_cost())
 
-    def _values(self, moved: Array) -> dict[str, np.ndarray]:
-        """The columns of the steps, one entry per run."""
-        people, unknown = self.people, np.full(len(self.runs), np.nan)
-        sums = {
-            "contribution": people.contribution,
-            "cost": people.cost_paid,
-            "transferred": np.maximum(people.payment, 0.0),
-            "welfare": people.utility,
-            "rejected": people.unusable,
-        }
-        return {
-            **{name: self._table(column).sum(axis=1) for name, column in sums.items()},
-            "accuracy": self._table(people.accuracy).mean(axis=1),
-            "server_balance": self.balance.copy(),
-            "step": np.full(len(self.runs), self.steps, dtype=np.int64),
-            "present": np.full(len(self.runs), self.owners, dtype=np.int64),
-            "moved": moved,
-            "reciprocity": unknown,
-            "components": unknown,
-        }
+    def _private(self) -> Private:
+        """What is true of the owners of every run in this step."""
+        true = self.people.private(np.arange(len(self.people)))
+        columns = (self._table(column) for column in true if isinstance(column, np.ndarray))
+        given, capacity, eagerness, person = columns
+        return Private(given, capacity, self._cost_table(true.cost), eagerness, person)
 
-    def _keep(self, values: dict[str, np.ndarray], chosen: Flags) -> None:
+    def _claimed_cost(self) -> PowerCost | None:
+        """The costs that owners state, if they are asked."""
+        return self._cost_table(self.people.claimed_cost) if self.scenario.mechanism.asks_cost else None
+
+    def _cost_table(self, cost: Cost) -> PowerCost:
+        """The costs of all owners, run by run."""
+        return PowerCost(*map(self._table, cost.columns))
+
+    def _round(self, moved: Array) -> Round:
+        """What happened in this step, as the columns of the frames see it."""
+        columns: dict[str, Any] = {name: self._table(column) for name, column in self.people.shown().items()}
+        return Round(
+            step=self.steps,
+            **columns,
+            reported_cost=self._claimed_cost(),
+            labels=self.people.labels,
+            balance=self.balance.copy(),
+            moved=moved,
+        )
+
+    def _keep(self, round: Round, chosen: Flags) -> None:
         """Keep this step of some runs."""
         if not np.any(chosen):
             return
         places = np.flatnonzero(chosen)
         rows, runs = self._rows(places), np.repeat(self.runs, self.owners)
-        owners = {name: column[rows] for name, column in self.recorder.owners(self.steps, self.people).items()}
-        self._kept["steps"].append({"run": self.runs[places], **{name: part[places] for name, part in values.items()}})
-        self._kept["owners"].append(owners | {"run": runs[rows], "owner": rows % self.owners})
+        own = self.scenario.columns
+        steps = {entry.name: _values(entry, round) for entry in columns_of("steps", own)}
+        owners = {entry.name: _values(entry, round).ravel() for entry in columns_of("owners", own)}
+        owners |= {"strategy": round.strategy_codes.ravel(), "information": round.information.ravel(), "run": runs}
+        self._kept["steps"].append({"run": self.runs[places], **{name: part[places] for name, part in steps.items()}})
+        self._kept["owners"].append({name: column[rows] for name, column in owners.items()})
         self._kept["transfers"].append(self._entries(chosen))
 
     def _entries(self, chosen: Flags) -> dict[str, np.ndarray]:
@@ -270,6 +277,28 @@ class Stack:
         }
         step = np.full(len(kept), self.steps, dtype=np.int64)
         return {"run": self.runs[place[kept]], "step": step, **accounts, "amount": made.amount[kept]}
+
+
+def _values(entry: Column, round: Round) -> np.ndarray:
+    """A column of all runs; one of the user's own must be what it is for the first and the last run alone."""
+    if entry.name in COLUMNS[entry.frame]:
+        return filled(entry, entry.of(round), round.stayed.shape)
+    return _checked(entry, round)
+
+
+def _checked(entry: Column, round: Round) -> np.ndarray:
+    """The values of a column of the user's own, which may have been written with one run in mind."""
+    try:
+        values = filled(entry, entry.of(round), round.stayed.shape)
+        same = all(
+            np.array_equal(filled(entry, entry.of(round.one(run)), round.owners), values[run], equal_nan=True)
+            for run in (0, -1)
+        )
+    except Exception as error:
+        raise NotStackable(f"column {entry.name!r} cannot be had for many runs at once ({error})") from error
+    if not same:
+        raise NotStackable(f"column {entry.name!r} mixes runs; reduce along the last axis, as in .sum(axis=-1)")
+    return values
 
 
 def _texts(names: Sequence[str], codes: NDArray[Any]) -> np.ndarray:

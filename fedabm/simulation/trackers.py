@@ -3,22 +3,25 @@
     Federation(scenario).run(TensorBoard("logs"))
     fedabm run free_riding --watch tensorboard
 
-Nothing leaves the machine unless the library's own settings say so: MLflow writes a database in the folder unless
-MLFLOW_TRACKING_URI names a server, and Weights & Biases works offline unless WANDB_MODE says online.
+A run that goes on after a kill has every step once (see `journal`).  Nothing leaves the machine unless the library's
+own settings say so: MLflow writes a database in the folder unless MLFLOW_TRACKING_URI names a server, and Weights &
+Biases works offline unless WANDB_MODE says online.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from fedabm.common.errors import InputError, nearest
-from fedabm.common.files import as_path
+from fedabm.common.errors import InputError, MissingExtraError, nearest
+from fedabm.common.files import as_path, write
+from fedabm.simulation.journal import Tracker, numbers
 from fedabm.simulation.watching import RunBegun, Watcher
 from fedabm.simulation.writers import CsvWriter, JsonLinesWriter
 
@@ -26,36 +29,45 @@ __all__ = ["WATCHERS", "MLflow", "TensorBoard", "WeightsAndBiases", "watcher"]
 
 #: under what name runs are kept
 _PROJECT = "fedabm"
+#: the files of TensorBoard
+_EVENTS = "events.out.tfevents.*"
+#: the most numbers that MLflow takes at once
+_AT_ONCE = 1000
 
 
-class TensorBoard(Watcher):
+class TensorBoard(Tracker):
     """One folder of events per run; look at them with `tensorboard --logdir FOLDER`."""
 
     def __init__(self, folder: str | Path) -> None:
-        self._folder = as_path("the folder of TensorBoard", folder)
+        super().__init__(as_path("the folder of TensorBoard", folder))
         self._make = _library("tensorboardX", "tensorboard").SummaryWriter
         self._writer: Any = None
 
-    def begin(self, run: RunBegun) -> None:
-        """Open its folder; events of steps that will be done again are hidden."""
-        self._writer = self._make(str(self._folder / run.name), purge_step=run.done + 1 if run.done else None)
-        self._writer.add_text("run", _told(run), run.done)
+    def open(self, run: RunBegun) -> None:
+        """A fresh file in the folder of this run."""
+        place = self._folder / run.name
+        for old in place.glob(_EVENTS):
+            old.unlink(missing_ok=True)
+        self._writer = self._make(str(place))
+        self._writer.add_text("run", _told(run), 0)
 
-    def step(self, values: Mapping[str, Any]) -> None:
+    def put(self, steps: Iterable[Mapping[str, float]]) -> None:
         """One scalar per column."""
-        for name, number in _numbers(values).items():
-            self._writer.add_scalar(name, number, int(values["step"]))
+        for values in steps:
+            for name, number in numbers(values).items():
+                self._writer.add_scalar(name, number, int(values["step"]))
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Write what is left."""
         self._writer.close()
 
 
-class MLflow(Watcher):
+class MLflow(Tracker):
     """One MLflow run per run; look at them with `mlflow ui --backend-store-uri sqlite:///FOLDER/mlflow.db`."""
 
     def __init__(self, folder: str | Path) -> None:
         home = as_path("the folder of MLflow", folder)
+        super().__init__(home)
         self._library = _library("mlflow", "mlflow")
         _library("alembic", "mlflow")
         logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)  # else it tells of every table it makes
@@ -68,35 +80,47 @@ class MLflow(Watcher):
         self._artifacts = None if self._server else (home / "artifacts").resolve().as_uri()
         self._run = ""
 
-    def begin(self, run: RunBegun) -> None:
-        """A new run of the experiment `fedabm`, with what is known of it."""
+    def open(self, run: RunBegun) -> None:
+        """A new run of the experiment `fedabm`, with what is known of it, in place of one that was cut short."""
+        noted = self._folder / f".{run.name}.run"
+        if noted.exists():
+            self._delete(noted.read_text("utf-8"), going_on=run.done > 0)
         known = self._client.get_experiment_by_name(_PROJECT)
         experiment = known.experiment_id if known else self._client.create_experiment(_PROJECT, self._artifacts)
         self._run = self._client.create_run(experiment, run_name=run.name).info.run_id
+        write(noted, self._run)
         for name, value in _facts(run).items():
             self._client.log_param(self._run, name, value)
 
-    def step(self, values: Mapping[str, Any]) -> None:
-        """One metric per column."""
-        now, step = int(time.time() * 1000), int(values["step"])
-        make = self._library.entities.Metric
-        metrics = [make(name, number, now, step) for name, number in _numbers(values).items()]
-        self._client.log_batch(self._run, metrics=metrics)
+    def _delete(self, number: str, *, going_on: bool) -> None:
+        """Delete the run that a killed process has left; one that ended stays, unless this one goes on with it."""
+        with contextlib.suppress(self._library.exceptions.MlflowException):  # it is gone already
+            if going_on or self._client.get_run(number).info.status == "RUNNING":
+                self._client.delete_run(number)
 
-    def end(self) -> None:
+    def put(self, steps: Iterable[Mapping[str, float]]) -> None:
+        """One metric per column; the library takes so many at once."""
+        now, make = int(time.time() * 1000), self._library.entities.Metric
+        metrics = [
+            make(name, number, now, int(values["step"])) for values in steps for name, number in numbers(values).items()
+        ]
+        for first in range(0, len(metrics), _AT_ONCE):
+            self._client.log_batch(self._run, metrics=metrics[first : first + _AT_ONCE])
+
+    def close(self) -> None:
         """It has ended."""
         self._client.set_terminated(self._run)
 
 
-class WeightsAndBiases(Watcher):
+class WeightsAndBiases(Tracker):
     """One run of Weights & Biases per run; `wandb sync` sends what was kept offline."""
 
     def __init__(self, folder: str | Path) -> None:
-        self._folder = as_path("the folder of Weights & Biases", folder)
+        super().__init__(as_path("the folder of Weights & Biases", folder))
         self._library = _library("wandb", "wandb")
         self._run: Any = None
 
-    def begin(self, run: RunBegun) -> None:
+    def open(self, run: RunBegun) -> None:
         """A new run of the project `fedabm`."""
         self._folder.mkdir(parents=True, exist_ok=True)
         self._run = self._library.init(
@@ -109,11 +133,12 @@ class WeightsAndBiases(Watcher):
             settings=self._library.Settings(silent=True),
         )
 
-    def step(self, values: Mapping[str, Any]) -> None:
+    def put(self, steps: Iterable[Mapping[str, float]]) -> None:
         """All columns at once."""
-        self._run.log(_numbers(values), step=int(values["step"]))
+        for values in steps:
+            self._run.log(numbers(values), step=int(values["step"]))
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Write what is left."""
         self._run.finish()
 
@@ -139,14 +164,9 @@ def _library(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise InputError(
+        raise MissingExtraError(
             f"watching with {extra} needs {module}; install it with: pip install 'fedabm[{extra}]'"
         ) from None
-
-
-def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    """The columns that hold a number."""
-    return {name: float(value) for name, value in values.items() if name != "step" and value == value}
 
 
 def _facts(run: RunBegun) -> dict[str, Any]:

@@ -18,17 +18,23 @@ and the certified gap.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
+from fedabm.common.state import FLAG, Many, Numbers, Stateful
 from fedabm.games.curves import Array
+from fedabm.simulation.saved import TRANSFERS
 from fedabm.views import SERVER, Transfers
 
 __all__ = ["Treasury", "net", "within_budgets"]
 
 
-class Treasury:
+class Treasury(Stateful):
     """The owners' money, and the debts that are not settled yet."""
+
+    _changing: ClassVar = {"money": Numbers(1, "f"), "plain": FLAG, "_open": Many(TRANSFERS)}
+    _remade = frozenset({"every"})
 
     def __init__(self, money: Array, every: int = 1) -> None:
         self.every = every

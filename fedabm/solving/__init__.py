@@ -10,3 +10,7 @@ dynamics       the papers' best-response dynamics; `rates`: how large their step
 truth          reports of costs as strategies: is truth an equilibrium, ex post or on average?
 metrics        how good and how fair an outcome is
 """
+
+from fedabm.common.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

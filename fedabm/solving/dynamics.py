@@ -63,8 +63,7 @@ def projected_gradient(game: Game, start: Array, step: Step) -> Iterator[Array]:
     profile = game.profile(start)
     for turn in count():
         yield profile.copy()
-        size = _size(step, turn)
-        profile = np.clip(profile + size * game.slopes(profile), 0.0, game.capacities)
+        profile = _moved(game, profile, _size(step, turn))
 
 
 def stochastic_gradient(game: Game, start: Array, step: Step, active: int, rng: np.random.Generator) -> Iterator[Array]:
@@ -76,8 +75,14 @@ def stochastic_gradient(game: Game, start: Array, step: Step, active: int, rng: 
         yield profile.copy()
         size = _size(step, turn)
         moving = rng.choice(game.owners, size=active, replace=False)
-        moved = np.clip(profile + size * game.slopes(profile), 0.0, game.capacities)
+        moved = _moved(game, profile, size)
         profile[moving] = moved[moving]
+
+
+def _moved(game: Game, profile: Array, step: float) -> Array:
+    """A step along the slopes; an owner without a slope, as where infinite ones cancel, stays."""
+    slopes = game.slopes(profile)
+    return np.clip(profile + step * np.where(np.isnan(slopes), 0.0, slopes), 0.0, game.capacities)
 
 
 def best_response(game: Game, start: Array, damping: float = 1.0) -> Iterator[Array]:

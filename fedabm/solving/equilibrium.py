@@ -20,10 +20,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from fedabm.common.deadline import deadline
 from fedabm.common.errors import InputError, check_kind, check_positive, check_whole, nearest
 from fedabm.games.curves import Array
 from fedabm.solving import dynamics, search
@@ -37,9 +39,12 @@ from fedabm.solving.polish import polish, sharpened
 from fedabm.solving.potential import ascend
 from fedabm.solving.search import Path
 from fedabm.solving.table import OneGame
-from fedabm.solving.verdict import Equilibrium, certify
+from fedabm.solving.verdict import Equilibrium, certify, unseen
 
 __all__ = ["METHODS", "Equilibrium", "Game", "certify", "polish", "solve"]
+
+#: contributions of this share of capacity, where slopes at the start are infinite
+_INSIDE = 1e-3
 
 METHODS = (
     "auto",
@@ -69,7 +74,8 @@ def solve(
 
     `step`, `active` (owners per step, of the stochastic gradient), `rng` and `limit` (iterations) serve the papers'
     dynamics; a random generator also draws further starts for games with kinks (default: always the same ones).
-    After about `time_limit` seconds the best profile so far is returned, with what could be proven of it until then.
+    After `time_limit` seconds the best profile so far is returned, with what could be proven of it until then: at most
+    a tenth of the limit later (or half a second), unless a single question to a user's own class takes longer.
 
     >>> from fedabm.games.accuracy import PowerLaw
     >>> from fedabm.mechanisms import NoPayments
@@ -100,27 +106,38 @@ def _first_certified(game: Timed, candidates: Iterator[Path], origin: Array | No
     """The first candidate that certifies; else a cycle, if one was found; else the one with the least gain left."""
     best: Path | Equilibrium = Path(np.zeros(game.owners) if origin is None else origin, 0, "start")
     least, circle = math.inf, None
-    found = None
+    found = known = None
     try:
-        for found in candidates:
-            seen = certify(game, found, tolerance, _first_proof(game, found.profile))
-            best, least = (seen, seen.gain) if seen.gain < least else (best, least)
-            if seen.converged:
-                return polish(game, seen, tolerance)
-            if seen.gain <= tolerance:
-                # Nobody gains, only the proof is missing: it takes longer, or the shape of offers is unknown.
-                near = sharpened(game, seen)
-                best = near if seen.gain <= 0.1 * tolerance else best
-                proven = certify(game, near, tolerance, _long_proof(game), aim=0.8)
-                if proven.converged or seen.gain <= 0.1 * tolerance:
-                    return proven
-            circle = seen if circle is None and seen.cycle is not None else circle
+        with deadline(game.until):
+            for found in candidates:
+                seen = certify(game, found, tolerance, _first_proof(game, found.profile))
+                best, least = (seen, seen.gain) if seen.gain < least else (best, least)
+                known = best
+                if seen.converged:
+                    return polish(game, seen, tolerance)
+                if seen.gain <= tolerance:
+                    # Nobody gains, only the proof is missing: it takes longer, or the shape of offers is unknown.
+                    near = sharpened(game, seen)
+                    best = near if seen.gain <= 0.1 * tolerance else best
+                    proven = certify(game, near, tolerance, _long_proof(game), aim=0.8)
+                    if proven.converged or seen.gain <= 0.1 * tolerance:
+                        return proven
+                circle = seen if circle is None and seen.cycle is not None else circle
     except TimeUp:
-        reached = [certify(game, one, tolerance) for one in (best, found) if one is not None]
-        return min(reached, key=lambda one: one.gain)
+        return _at_last(game, [one for one in (known, best, found) if one is not None], tolerance)
     if not isinstance(best, Equilibrium):
         raise InputError("no starting point with finite slopes was found; give one with start=")
     return best if circle is None or least <= 1e3 * tolerance else circle
+
+
+def _at_last(game: Timed, reached: list[Path | Equilibrium], tolerance: float) -> Equilibrium:
+    """The best of what was reached when time was up; what nobody has looked at yet is looked at while grace lasts."""
+    seen = [replace(one, time_up=not one.converged) for one in reached if isinstance(one, Equilibrium)]
+    paths = [one for one in reached if isinstance(one, Path)]
+    with suppress(TimeUp), deadline(game.at_last):
+        for path in paths:
+            seen.append(certify(game, path, tolerance))
+    return min(seen or [unseen(game, paths[0])], key=lambda one: one.gain)
 
 
 def _first_proof(game: Game, profile: Array) -> int:
@@ -144,22 +161,24 @@ def _by(
     limit: int | None,
 ) -> Equilibrium:
     """Where one method leads; the start itself, if time is up before it leads anywhere."""
-    first = np.zeros(game.owners) if origin is None else origin
+    path = Path(np.zeros(game.owners) if origin is None else origin, 0, method)
     try:
-        first = opening(OneGame(game))[0] if origin is None else origin
-        if method in ("newton", "interior point"):
-            follow = newton if method == "newton" else interior_point
-            path = path_of(follow(OneGame(game), first[None], limit=limit or 100), method)
-        elif method == "potential":
-            path = ascend(game, first, limit or 200)
-        elif method.endswith("best response"):
-            path = _best_responses(game, first, method, limit or 1000 * game.owners)
-        else:
-            moves = _gradient(game, first, method, step, active, rng)
-            path = _watch(game, moves, method, limit or 10_000, tolerance)
+        with deadline(game.until):
+            first = opening(OneGame(game))[0] if origin is None else origin
+            path = replace(path, profile=first)
+            if method in ("newton", "interior point"):
+                follow = newton if method == "newton" else interior_point
+                path = path_of(follow(OneGame(game), first[None], limit=limit or 100), method)
+            elif method == "potential":
+                path = ascend(game, first, limit or 200)
+            elif method.endswith("best response"):
+                path = _best_responses(game, first, method, limit or 1000 * game.owners)
+            else:
+                moves = _gradient(game, first, method, step, active, rng)
+                path = _watch(game, moves, method, limit or 10_000, tolerance)
+            return certify(game, path, tolerance)
     except TimeUp:
-        path = Path(first, 0, method)
-    return certify(game, path, tolerance)
+        return _at_last(game, [path], tolerance)
 
 
 def _best_responses(game: Game, origin: Array, method: str, limit: int) -> Path:
@@ -179,10 +198,19 @@ def _gradient(
 ) -> Iterator[Array]:
     """The papers' gradient dynamics; by default with the longest step that cannot overshoot the linear model."""
     if step is None:
-        step = 1.0 / max(float(np.max(np.abs(game.jacobian(origin)).sum(axis=1))), 1e-12)
+        step = _longest_step(game, origin)
     if method == "projected gradient":
         return dynamics.projected_gradient(game, origin, step)
     return dynamics.stochastic_gradient(game, origin, step, active or max(1, game.owners // 3), rng)
+
+
+def _longest_step(game: Game, origin: Array) -> float:
+    """1 over the largest sum of a row of the Jacobian at the start; a little inside where slopes are infinite there."""
+    for profile in (origin, np.maximum(origin, _INSIDE * game.capacities)):
+        steep = float(np.max(np.abs(game.jacobian(profile)).sum(axis=1)))
+        if math.isfinite(steep):
+            return 1.0 / max(steep, 1e-12)
+    return float(np.min(game.capacities))
 
 
 def _watch(game: Game, path: Iterator[Array], method: str, limit: int, tolerance: float) -> Path:

@@ -23,6 +23,7 @@ from fedabm.games.costs import Cost, check_costs, costs_of
 from fedabm.games.curves import Array
 from fedabm.games.intervals import Limits
 from fedabm.games.offers import Offers
+from fedabm.games.slopes import check_accuracy_slopes
 from fedabm.mechanisms.base import Mechanism
 from fedabm.solving import jacobian
 from fedabm.views import Desk, Reports
@@ -73,9 +74,10 @@ class Game:
             raise InputError(f"{len(given)} capacities but {owners} costs; give one of each per owner")
         capacities = np.broadcast_to(given, owners).copy()
         check_costs(costs, capacities)
-        known = getattr(self.accuracy, "owners", None)
+        known = self.accuracy.owners
         if known is not None and known != owners:
             raise InputError(f"{owners} owners with costs but an accuracy of {known} owners; give one cost per owner")
+        check_accuracy_slopes(self.accuracy, capacities)
         if self.reported is not None:
             told = costs_of(self.reported, owners)
             if told.owners != owners:

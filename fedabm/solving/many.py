@@ -8,16 +8,15 @@ is not certified by then is given to `solve` by itself, like all other games.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from fedabm.common.arrays import Array, Places
-from fedabm.common.errors import InputError, check_kind, check_positive
-from fedabm.common.whose import all_ours
+from fedabm.common.errors import InputError, check_kind, check_positive, in_one_line
 from fedabm.games.certificate import weigh
-from fedabm.games.costs import PowerCost
 from fedabm.games.intervals import Limits
 from fedabm.games.promises import MOST_CHECKED
 from fedabm.solving.equilibrium import Equilibrium, solve
@@ -30,6 +29,7 @@ from fedabm.solving.table import Alike
 from fedabm.solving.verdict import outcome
 
 __all__ = ["solve_many"]
+
 
 #: the most entries of Jacobians that are made at once: few enough for memory
 _ENTRIES = 2**22
@@ -90,8 +90,8 @@ def _alone(game: Game, start: Any, tolerance: float, time_limit: float | None) -
 def _stackable(game: Game) -> bool:
     """Whether a game can be told in a row of a table; one with more than a few owners is large enough by itself."""
     parts = (game.mechanism, game.accuracy)
-    plain = type(game) is Game and all(isinstance(costs, PowerCost) for costs in (game.costs, game.told))
-    return plain and 0 < game.owners <= FEW and all(all_ours(part) and part.stacks for part in parts)
+    plain = type(game) is Game and all(costs.traits.power for costs in (game.costs, game.told))
+    return plain and 0 < game.owners <= FEW and all(part.traits.stacks for part in parts)
 
 
 def _together(games: Sequence[Game], starts: Sequence[Any], tolerance: float) -> list[Equilibrium | None]:
@@ -104,7 +104,9 @@ def _together(games: Sequence[Game], starts: Sequence[Any], tolerance: float) ->
             table = Alike.of(games)
             smooth = np.flatnonzero(is_smooth(table))
             found = _certified(table.take(smooth), _profiles(games, starts, smooth), tolerance) if len(smooth) else []
-    except Exception:  # it is told by the game that it comes from, when that is solved by itself
+    except Exception as error:  # the game that it comes from raises it again, when that is solved by itself
+        why = in_one_line(error)
+        warnings.warn(f"{len(games)} games are solved one by one, which takes longer: {why}", stacklevel=3)
         return results
     for place, one in zip(smooth.tolist(), found, strict=True):
         results[place] = one

@@ -143,15 +143,16 @@ def price_of_anarchy(welfare: Array | float, optimum: float) -> float:
 
     Koutsoupias and Papadimitriou 1999; `welfare` holds one number per equilibrium, `optimum` is from `welfare_optimum`
     with the same p.  Infinite if an equilibrium is worth nothing or less, 1 if nothing can be gained at all, nan if
-    even the optimum is a loss.
+    even the optimum is a loss.  An optimum that an equilibrium exceeds was none: the best that is known counts.
     """
     _check_alike(welfare=welfare)
     worst = float(np.min(welfare))
     if optimum < 0:
         return math.nan
+    best = max(optimum, float(np.max(welfare)))
     if worst <= 0:
-        return 1.0 if worst == optimum else math.inf
-    return optimum / worst
+        return 1.0 if worst == best else math.inf
+    return best / worst
 
 
 def gini(utilities: Array) -> float:

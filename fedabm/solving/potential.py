@@ -18,7 +18,6 @@ from scipy.linalg import cho_factor, cho_solve
 
 from fedabm.common.errors import InputError
 from fedabm.games.curves import Array
-from fedabm.mechanisms import ShapleyShare
 from fedabm.shapley import choose_method, shapley_potential
 from fedabm.solving.game import Game
 from fedabm.solving.search import Path
@@ -31,8 +30,7 @@ _RISE = 1e-4
 
 def has_potential(game: Game) -> bool:
     """Whether the game is M^Shap with exact shares for which the potential can be computed."""
-    rule = game.mechanism
-    if type(rule) is not ShapleyShare or rule.method == "monte_carlo":
+    if not game.mechanism.traits.potential:
         return False
     return choose_method(game.accuracy, np.ones(game.owners)) in ("linear", "quadrature", "enumeration")
 

@@ -22,19 +22,21 @@ What a path does not certify is left for the next one, so that games at the edge
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from fedabm.common.deadline import deadline
 from fedabm.common.errors import InputError, check_kind, check_positive, check_whole
 from fedabm.games.curves import Array
 from fedabm.solving import search
 from fedabm.solving.candidates import SMALL, by_newton
-from fedabm.solving.clock import TimeUp, timed
+from fedabm.solving.clock import Timed, TimeUp, timed
 from fedabm.solving.equilibrium import Equilibrium, certify, polish, solve
 from fedabm.solving.game import Game
 from fedabm.solving.opening import is_smooth
@@ -43,6 +45,8 @@ from fedabm.solving.table import OneGame
 from fedabm.solving.uniqueness import Uniqueness, index, uniqueness
 
 __all__ = ["Equilibria", "equilibria", "solve_all"]
+
+Answer = TypeVar("Answer")
 
 #: owners times random starts unless the caller says otherwise: this takes seconds
 _WORK = 240
@@ -108,7 +112,7 @@ def solve_all(
     """The equilibrium that `solve` returns, a proof that it is the only one, or all that many starts lead to.
 
     `starts` random profiles are tried beside the fixed ones; 0 leaves it at what is proven, which is the default for
-    more than 240 owners.  After about `time_limit` seconds what was found until then is returned.
+    more than 240 owners.  After `time_limit` seconds what was found until then is returned.
 
     >>> from fedabm.games.accuracy import GroupWeighted
     >>> from fedabm.mechanisms import NoPayments, ShapleyShare
@@ -128,24 +132,41 @@ def solve_all(
     answer = solve(limited, tolerance=tolerance)
     if not answer.converged:
         return Equilibria(answer, (), None, "nothing was certified")
-    known = uniqueness(game, answer.profile)
+    known = _in_time(limited, lambda: uniqueness(game, answer.profile), Uniqueness(None, "time was up"))
     random = min(16, _WORK // game.owners) if starts is None else starts
     if known.unique or random == 0:
         return Equilibria(answer, (answer,), known.unique, known.reason)
     every = _gathered(limited, [answer], _origins(game, random, rng or np.random.default_rng(0)), tolerance)
-    if len(every) > 1 and sum(index(game, one.profile) or 0 for one in every) != 1:
+    if len(every) > 1 and sum(sign or 0 for sign in _signs(limited, every)) != 1:
         every = _gathered(limited, every, _between(every), tolerance)
-    unique, reason = _verdict(game, every, known)
+    unique, reason = _verdict(limited, every, known)
     return Equilibria(answer, tuple(every), unique, f"{reason}; time was up" if limited.over else reason)
 
 
-def _verdict(game: Game, every: list[Equilibrium], known: Uniqueness) -> tuple[bool | None, str]:
+def _in_time(game: Timed, work: Callable[[], Answer], otherwise: Answer) -> Answer:
+    """What the work gives, or what there is otherwise if time is up before."""
+    try:
+        with deadline(game.at_last):
+            return work()
+    except TimeUp:
+        return otherwise
+
+
+def _verdict(game: Timed, every: list[Equilibrium], known: Uniqueness) -> tuple[bool | None, str]:
     """Whether there is more than one, and how that is known."""
     if len(every) == 1:
         nothing = "no other was found from many starts" if known.unique is None else "none of the others was found"
         return known.unique, f"{nothing} ({known.reason})"
     many = "or more " if len(every) >= _ENOUGH else ""
-    return False, f"{len(every)} {many}were found; {_completeness([index(game, one.profile) for one in every])}"
+    return False, f"{len(every)} {many}were found; {_completeness(_signs(game, every))}"
+
+
+def _signs(game: Timed, every: list[Equilibrium]) -> list[int | None]:
+    """The index of each equilibrium; nothing is known of them if time is up."""
+    unknown: list[int | None] = [None] * len(every)
+    # A game that may still be played: what was found is looked at while grace lasts.
+    plain = Game(game.accuracy, game.costs, game.capacities, game.mechanism, game.reported)
+    return _in_time(game, lambda: [index(plain, one.profile) for one in every], unknown)
 
 
 def _completeness(indices: list[int | None]) -> str:
@@ -208,7 +229,7 @@ def equilibria(
 def _gathered(game: Game, known: list[Equilibrium], origins: Iterator[Array], tolerance: float) -> list[Equilibrium]:
     """What is known and all that these starts lead to, most data first."""
     distinct = list(known)
-    with suppress(TimeUp):
+    with suppress(TimeUp), deadline(getattr(game, "until", math.inf)):
         smooth = is_smooth(OneGame(game))[0]
         for origin in origins:
             if len(distinct) >= _ENOUGH:

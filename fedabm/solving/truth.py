@@ -47,6 +47,8 @@ Draw = Callable[[np.random.Generator], Sequence[Any]]
 class Truth:
     """The largest gain found for each owner, the multiple of its cost that gains it, and how uncertain the gain is.
 
+    Where no lie gains anything, that is the truth: a gain of 0 by a multiple of 1.
+
     `errors` are half the widths of 95% intervals, 0 where nothing was sampled.  `holds` says that no gain beyond them
     exceeds the tolerance.
     """
@@ -75,7 +77,8 @@ def truth_ex_post(game: Game, lies: Sequence[float] = LIES, after: After = "sett
     gains = _gains([game] * game.owners, list(range(game.owners)), lies, after)
     best = np.argmax(gains, axis=1)
     most = gains[np.arange(game.owners), best]
-    return Truth(most, np.asarray(lies, dtype=float)[best], np.zeros(game.owners), tolerance)
+    stated = np.where(most > tolerance, np.asarray(lies, dtype=float)[best], 1.0)
+    return Truth(np.maximum(most, 0.0), stated, np.zeros(game.owners), tolerance)
 
 
 def bayesian_truth(
@@ -169,10 +172,16 @@ def _settled(games: Iterable[Game], starts: Sequence[Array] | None = None) -> di
 
 
 def _measured(gains: Array, lies: Sequence[float]) -> tuple[float, float, float]:
-    """The best lie by every other sample, and by the rest its mean gain and half the width of a 95% interval."""
-    best = int(np.argmax(gains[::2].mean(axis=0)))
+    """The best lie by every other sample, and by the rest its mean gain and half the width of a 95% interval.
+
+    Where none gains by the first half, the best is the truth, whose gain is 0, beside the interval of the best lie.
+    """
+    chosen = gains[::2].mean(axis=0)
+    best = int(np.argmax(chosen))
     seen = gains[1::2, best]
     error = t.ppf(0.975, len(seen) - 1) * seen.std(ddof=1) / np.sqrt(len(seen))
+    if chosen[best] <= 0:
+        return 0.0, 1.0, float(error)
     return float(seen.mean()), float(lies[best]), float(error)
 
 

@@ -26,10 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.games.accuracy import GroupWeighted, PowerLaw, RandomCoverage
+from fedabm.games.accuracy.mixture import Groups
 from fedabm.games.curves import Array
-from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments
-from fedabm.shapley.mixture import is_mixture
 from fedabm.solving.game import Game
 from fedabm.solving.opening import is_smooth
 from fedabm.solving.potential import has_potential
@@ -37,8 +35,6 @@ from fedabm.solving.table import OneGame
 
 __all__ = ["Uniqueness", "index", "is_p_matrix", "uniqueness"]
 
-#: mechanisms whose payments change with the own contribution by itself only, and convexly no more than the cost
-_PLAIN = (NoPayments, ContributionSubsidy, CostSharing)
 #: all principal minors of so many groups are quickly looked at
 _MOST_GROUPS = 12
 #: a slope or a minor below this share of its scale counts as zero: nothing is proven from it
@@ -61,8 +57,11 @@ def uniqueness(game: Game, profile: Array) -> Uniqueness:
         return Uniqueness(None, "no proof: costs are not all convex and of a known family")
     if has_potential(game):
         return _by_potential(game)
-    plain = type(game.mechanism) in _PLAIN and isinstance(game.accuracy, PowerLaw) and is_mixture(game.accuracy)
-    known = _by_margins(game, profile) if plain else Uniqueness(None, "no proof for this mechanism and accuracy")
+    groups = game.accuracy.exposure_groups(game.owners)
+    plain = game.mechanism.traits.separable and game.accuracy.traits.of_exponentials
+    known = Uniqueness(None, "no proof for this mechanism and accuracy")
+    if plain and groups is not None:
+        known = _by_margins(game, groups, profile)
     if known.unique is None and index(game, profile) == -1:
         return Uniqueness(
             unique=False, reason="this equilibrium has index -1 and the indices of all add up to 1: there are others"
@@ -85,16 +84,12 @@ def _strict_costs(game: Game) -> NDArray[np.bool_]:
 def _by_potential(game: Game) -> Uniqueness:
     """M^Shap: one equilibrium where the potential is strictly concave."""
     accuracy = game.accuracy
-    jumps = isinstance(accuracy, RandomCoverage) and bool(np.any(accuracy.sure))
-    if not is_mixture(accuracy) or jumps:
+    jumps = bool(np.any(np.isfinite(accuracy.own_jumps(game.owners))))
+    if not accuracy.traits.of_exponentials or jumps:
         return Uniqueness(
             None, "an exact potential game, but the sum of accuracies is not known to be strictly concave"
         )
-    useful = np.ones(game.owners, dtype=bool)
-    if isinstance(accuracy, RandomCoverage):
-        useful = np.any(accuracy.table > 0, axis=1)
-    if isinstance(accuracy, GroupWeighted):
-        useful = np.any(accuracy.weight_matrix(game.owners) > 0, axis=0)
+    useful = np.any(accuracy.exponentials(np.zeros(game.owners)).patterns > 0, axis=0)
     # Data that are worth nothing to anybody are given by those only whom they cost nothing.
     dear = game.costs.slope(np.zeros(game.owners)) > 0
     if np.all(useful | dear | _strict_costs(game)):
@@ -104,18 +99,14 @@ def _by_potential(game: Game) -> Uniqueness:
     return Uniqueness(None, "an exact potential game, but some owner's data bring and cost nothing")
 
 
-def _by_margins(game: Game, profile: Array) -> Uniqueness:
+def _by_margins(game: Game, groups: Groups, profile: Array) -> Uniqueness:
     """M^0 and its like on one curve of weighted totals: by the weights, then by who is indifferent at the margin."""
-    accuracy = game.accuracy
-    members = accuracy.members if isinstance(accuracy, GroupWeighted) else np.zeros(game.owners, dtype=np.intp)
-    weights = accuracy.table if isinstance(accuracy, GroupWeighted) else np.ones((1, 1))
-    present = np.unique(members)
-    if not is_p_matrix(weights[np.ix_(present, present)]):
+    if not is_p_matrix(groups.weights):
         return Uniqueness(None, "no proof: the weights between groups of owners are not a P-matrix")
     slope, scale = game.slopes(profile), np.abs(game.costs.slope(profile)) + 1e-300
     indifferent = (np.abs(slope) <= _NOTHING * scale) & ~_strict_costs(game)
-    for group in present:
-        rows = np.flatnonzero(indifferent & (members == group))
+    for group in range(len(groups.counts)):
+        rows = np.flatnonzero(indifferent & (groups.members == group))
         if len(rows) > 1:
             return _shared_margin(game, profile, rows)
     return Uniqueness(
@@ -164,6 +155,7 @@ def _minor(matrix: Array, rows: NDArray[np.intp]) -> float:
 def index(game: Game, profile: Array) -> int | None:
     """sign det(-J) over the owners that are free to move; None where offers are not smooth or somebody is indifferent.
 
+    >>> from fedabm.games.accuracy import GroupWeighted
     >>> from fedabm.mechanisms import NoPayments
     >>> game = Game(GroupWeighted(((1, 3), (3, 1)), (0, 1)), [0.05, 0.05], 100, NoPayments())
     >>> edge = 20**0.5 - 1

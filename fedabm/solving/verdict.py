@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fedabm.common.notebooks import as_html, number
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.certificate import weigh
 from fedabm.games.costs import Cost
@@ -19,24 +20,25 @@ from fedabm.mechanisms.base import Mechanism, balanced
 from fedabm.solving.game import Game
 from fedabm.solving.search import Path
 
-__all__ = ["Equilibrium", "Verdict", "certify", "gain_found", "outcome"]
+__all__ = ["Equilibrium", "Verdict", "certify", "gain_found", "outcome", "unseen"]
 
 Verdict = Literal["certified", "found", "cycle", "open"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Equilibrium:
     """A profile, what it brings the owners, and what any of them could still gain.
 
     `gap` is the proven bound on that; it is infinite where a mechanism promises nothing about the shape of its offers.
-    `gain` is the largest gain that a search has found.  The `verdict` is
+    `gain` is the largest gain that a search has found, infinite if there was no time for one.  The `verdict` is
 
         certified  gap <= tolerance: an equilibrium, proven; then and only then `converged`
         found      gain <= tolerance: nobody was found to gain, but that is not proven
         cycle      best responses repeat the profiles (rows) of `cycle` for ever, and nothing better was found
         open       somebody gains
 
-    `time_up` says whether a time limit ended the search or the proof.
+    `time_up` says whether a time limit ended the search or the proof.  Where shares are means over orders that were
+    drawn, `standard_errors` are those of the payments (n,), and nothing about the rule itself is certified.
     """
 
     profile: Array
@@ -50,25 +52,41 @@ class Equilibrium:
     method: str
     cycle: Array | None = None
     time_up: bool = False
+    standard_errors: Array | None = None
 
     @property
     def converged(self) -> bool:
         """Whether it is a certified equilibrium."""
         return self.verdict == "certified"
 
+    def __repr__(self) -> str:
+        left = f"nobody gains more than {self.gap:.2g}" if np.isfinite(self.gap) else f"gain found {self.gain:.2g}"
+        data = f"{len(self.profile):,} owners give {number(float(np.sum(self.profile)))}"
+        return f"Equilibrium({self.verdict}: {data}, {left}; {self.method})"
+
+    def _repr_html_(self) -> str:
+        return as_html(repr(self), self.rows())
+
     def as_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, ready for JSON; an infinite gap becomes None."""
         plain = {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
         plain["converged"] = self.converged
-        return plain if self.cycle is not None else {k: v for k, v in plain.items() if k != "cycle"}
+        absent = [name for name in ("cycle", "standard_errors") if getattr(self, name) is None]
+        return {name: value for name, value in plain.items() if name not in absent}
 
     def rows(self) -> list[dict[str, float]]:
         """One row per owner, for tables."""
-        columns = (self.profile, self.accuracies, self.payments, self.utilities)
-        names = ("contribution", "accuracy", "payment", "utility")
+        columns = {
+            "contribution": self.profile,
+            "accuracy": self.accuracies,
+            "payment": self.payments,
+            "utility": self.utilities,
+        }
+        if self.standard_errors is not None:
+            columns["standard error of payment"] = self.standard_errors
         return [
-            {"owner": owner, **dict(zip(names, map(float, row), strict=True))}
-            for owner, row in enumerate(zip(*columns, strict=True))
+            {"owner": owner, **dict(zip(columns, map(float, row), strict=True))}
+            for owner, row in enumerate(zip(*columns.values(), strict=True))
         ]
 
 
@@ -102,6 +120,18 @@ def certify(
         found.method if cycle is None else "best response cycle",
         cycle,
         time_up=verdict != "certified" and time.perf_counter() > until,
+        standard_errors=offers.payment.errors(profile) if offers.payment.sampled else None,
+    )
+
+
+def unseen(game: Game, found: Path) -> Equilibrium:
+    """What a profile brings, if there is no time to look who gains: that may be anything."""
+    profile, offers = found.profile, Game.offers(game, found.profile)
+    brought = outcome(game.mechanism, game.accuracy, offers, game.costs, profile)
+    errors = offers.payment.errors(profile) if offers.payment.sampled else None
+    facts = found.iterations, found.method
+    return Equilibrium(
+        profile, *brought, math.inf, math.inf, "open", *facts, cycle=None, time_up=True, standard_errors=errors
     )
 
 

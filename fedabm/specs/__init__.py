@@ -9,5 +9,6 @@
 - `written`  the way back, from objects to TOML values
 - `words`    both ways for words of the command line
 - `toml`     TOML files and texts
-- `games`    a game in a few lines of TOML
+- `games`    a game in a few lines of TOML; `owners`: one grammar for owners, also of studies
+- `families` families of classes and their entry points; `bounds`: which values their parameters may have
 """

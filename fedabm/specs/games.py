@@ -8,7 +8,7 @@ Mechanisms, accuracies and costs go by their class names in snake_case, or by wh
 looked for beside the file); a table gives parameters beside the `kind`, a bare name takes the defaults.  `costs` are
 numbers (linear costs) or tables such as { kind = "affine", rate = 0.1, fixed = 1.0 } or { kind = "tabulated",
 points = [0, 10, 20], costs = [0, 1, 4] }; one cost is everyone's, with `count` owners.  `capacity` is one number for
-all, or a list.
+all, or a list.  Owners may also be written one by one and in groups, as in a study (`owners`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from fedabm.games.accuracy import Accuracy
 from fedabm.games.costs import Cost
 from fedabm.mechanisms import Mechanism
 from fedabm.solving.game import Game
+from fedabm.specs.owners import all_at_once
 from fedabm.specs.toml import read_toml
 from fedabm.specs.values import Reader
 from fedabm.specs.words import value_of
@@ -98,7 +99,7 @@ def game_of(table: Mapping[str, Any], mechanism: str | None = None, reader: Read
     2
     """
     chosen = table if mechanism is None else {**table, "mechanism": _replaced(table.get("mechanism"), mechanism)}
-    return (reader or Reader()).make(Description, chosen, "the game").game()
+    return (reader or Reader()).make(Description, all_at_once(chosen), "the game").game()
 
 
 def _replaced(given: Any, mechanism: str) -> Any:

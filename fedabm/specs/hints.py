@@ -10,6 +10,8 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fedabm.common.log import LOG
+
 __all__ = ["allows_none", "hints_of", "parameters_of", "without_none"]
 
 #: what a parameter without annotation wants, if its default is one of these
@@ -57,7 +59,8 @@ def _meaning(annotation: Any, names: Mapping[str, Any]) -> Any:
     holder = types.SimpleNamespace(__annotations__={"it": annotation})
     try:
         return typing.get_type_hints(holder, {}, names)["it"]
-    except Exception:  # a name that only the type checker imports, or no type at all
+    except Exception as error:  # a name that only the type checker imports, or no type at all
+        LOG.debug("the annotation %r is taken as any value: %s", annotation, error)
         return Any
 
 

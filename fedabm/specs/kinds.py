@@ -1,7 +1,7 @@
 """Names of mechanisms, strategies, accuracies and the like in text: the class name in snake_case.
 
 Where an object of some class is wanted, one may name every class that is exported beside it and is of its kind, those
-that installed packages announce as entry points under the name of that package, and any other one by its place:
+that installed packages offer as entry points of its family (`families`), and any other one by its place:
 
     "shapley_share"     "my_package.rules:Bounty"     "path/to/rules.py:Bounty"
 
@@ -11,18 +11,18 @@ reports: the payments of a `PaymentRule`.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from fedabm.common.errors import InputError, nearest
+from fedabm.common.errors import FedabmError, InputError, nearest
 from fedabm.common.names import snake
+from fedabm.specs.families import groups_of, offered
 from fedabm.specs.hints import hints_of
 from fedabm.specs.places import find_place, one_line_errors
 
@@ -46,19 +46,33 @@ class Announced:
         try:
             with one_line_errors():
                 return self.entry.load()
-        except (ModuleNotFoundError, InputError) as error:
+        except (ModuleNotFoundError, FedabmError) as error:
             raise InputError(f"{self.name!r} of {self.package} cannot be loaded from {self.value!r}: {error}") from None
+
+
+def _later(group: str, **places: str) -> tuple[Announced, ...]:
+    return tuple(Announced(name, value, "fedabm", EntryPoint(name, value, group)) for name, value in places.items())
+
+
+#: what stands in a room above the one of its kind, and takes PyTorch to import
+_LATER = {
+    "fedabm.knowledge": _later(
+        "fedabm.knowledge",
+        measured="fedabm.learning.knowledge:Measured",
+        from_updates="fedabm.learning.knowledge:FromUpdates",
+    )
+}
 
 
 def word(base: type) -> str:
     """What a class is called in a message."""
-    return snake(base.__name__).strip("_").replace("_", " ")
+    return getattr(base, "called", snake(base.__name__).strip("_").replace("_", " "))
 
 
-def kinds(package: ModuleType) -> dict[str, type]:
-    """The classes that a package exports and that can be made, by their names in text."""
+def kinds(package: ModuleType, base: type) -> dict[str, Any]:
+    """The classes of a kind that a package exports and that can be made, by their names in text."""
     exported = {name: getattr(package, name) for name in package.__all__}
-    return {snake(name): one for name, one in exported.items() if _can_be_made(one)}
+    return {snake(name): one for name, one in exported.items() if _can_be_made(one) and is_a(one, base)}
 
 
 def choices(base: type, *more: ModuleType) -> dict[str, Maker | Announced]:
@@ -69,7 +83,8 @@ def choices(base: type, *more: ModuleType) -> dict[str, Maker | Announced]:
     True
     """
     package = _home(base)
-    further: dict[str, Maker | Announced] = {one.name: one for one in announced(package.__name__)}
+    others = [one for group in groups_of(base) for one in announced(group)]
+    further: dict[str, Maker | Announced] = {one.name: one for one in [*others, *_LATER.get(package.__name__, ())]}
     return {**further, **{name: make for module in (package, *more) for name, make in _makers(module, base)}}
 
 
@@ -87,15 +102,10 @@ def find_kind(kind: Any, base: type, folders: Sequence[Path] = (), *more: Module
 
 
 def announced(group: str) -> tuple[Announced, ...]:
-    """What installed packages offer under the name of one of ours, such as `fedabm.mechanisms`."""
-    return _announced(group, tuple(sys.path))
-
-
-@functools.cache
-def _announced(group: str, path: tuple[str, ...]) -> tuple[Announced, ...]:
-    found = entry_points(group=group)  # which reads the files of all installed packages on the path
+    """What installed packages offer in a group, such as `fedabm.mechanisms`."""
     return tuple(
-        Announced(one.name, one.value, one.dist.name if one.dist else "an installed package", one) for one in found
+        Announced(one.name, one.value, one.dist.name if one.dist else "an installed package", one)
+        for one in offered(group)
     )
 
 

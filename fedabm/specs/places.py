@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from fedabm.common.errors import InputError, nearest
+from fedabm.common.errors import FedabmError, InputError, UserCodeError, nearest
 
 __all__ = ["find_place", "is_file", "is_loading", "locate", "one_line_errors", "own_module"]
 
@@ -141,14 +141,14 @@ def one_line_errors(path: Path | None = None) -> Iterator[None]:
     """
     try:
         yield
-    except (InputError, MemoryError):
+    except (FedabmError, MemoryError):
         raise
     except SyntaxError as error:
-        raise InputError(f"{error.filename}, line {error.lineno}: {error.msg}; correct it there") from None
+        raise UserCodeError(f"{error.filename}, line {error.lineno}: {error.msg}; correct it there") from None
     except Exception as error:
         if path is None and isinstance(error, ModuleNotFoundError):
             raise
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if path is None or Path(frame.filename).is_relative_to(path.parent)] or frames
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InputError(f"{own[-1].filename}, line {own[-1].lineno}: {reason}; correct it there") from None
+        raise UserCodeError(f"{own[-1].filename}, line {own[-1].lineno}: {reason}; correct it there") from None

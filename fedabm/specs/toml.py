@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fedabm.common.errors import InputError
+from fedabm.common.files import read_bytes
 
 __all__ = ["parse_toml", "read_toml", "toml_key", "toml_of"]
 
@@ -16,7 +17,7 @@ __all__ = ["parse_toml", "read_toml", "toml_key", "toml_of"]
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The table in a TOML file."""
     try:
-        return parse_toml(Path(path).read_text(encoding="utf-8"), str(path))
+        return parse_toml(read_bytes(Path(path)).decode(), str(path))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}; give the path of a TOML file") from None
     except UnicodeDecodeError:

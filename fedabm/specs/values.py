@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.errors import InputError, as_numbers, nearest, shown
+from fedabm.common.errors import FedabmError, InputError, as_numbers, nearest, shown
 from fedabm.specs.hints import allows_none, hints_of, parameters_of, without_none
 from fedabm.specs.kinds import choices, find_kind, is_a, word
 from fedabm.specs.places import find_place
@@ -75,7 +75,7 @@ class Reader:
         for one in options:
             try:
                 return self._as(what, given, one)
-            except InputError as error:
+            except FedabmError as error:
                 refusals.append(error)
         if len(refusals) == 1:
             raise refusals[0]
@@ -168,7 +168,7 @@ class Reader:
 def _called(maker: Callable[..., Any], values: dict[str, Any], what: str) -> Any:
     try:
         return maker(**values)
-    except (InputError, MemoryError):
+    except (FedabmError, MemoryError):
         raise
     except Exception as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())

@@ -116,6 +116,7 @@ class Attacker(Wrapper):
     full: bool = False
     trains: bool = True
     asks: float | None = None
+    stacks = Wrapper.stacks
 
     def __post_init__(self) -> None:
         super().__post_init__()

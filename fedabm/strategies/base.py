@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, ClassVar
 
 from fedabm.common.errors import InputError
 from fedabm.common.names import snake
 from fedabm.common.random import Streams
+from fedabm.games.traits import Declaring, Forwarded, StrategyTraits, record
 from fedabm.views import Action, Memory, OwnerView, Reports
 
 __all__ = ["Strategy", "Wrapper"]
 
 
-class Strategy(ABC):
+class Strategy(Declaring, ABC):
     """What one owner does; written elementwise, so that equal strategies can act as one cohort.
 
     Row i of the action may depend on row i of the view only.  Strategies are frozen dataclasses: two that are equal act
@@ -22,8 +24,9 @@ class Strategy(ABC):
     comes back as `view.memory`, and what the action gives as `memory` takes its place.
     """
 
-    #: in every step all of its owners draw random numbers or none does: then many runs can be stepped together
-    stacks: bool = True
+    _kind_of_traits: ClassVar[type[StrategyTraits]] = StrategyTraits
+    # A flag: `StrategyTraits` says what it means.
+    stacks: bool = False
     #: wants to know what its own training does to its own model (`view.last.progress`)
     measures: bool = False
 
@@ -47,6 +50,11 @@ class Strategy(ABC):
     def declare(self, truth: Reports) -> Reports:
         """What it tells the server before it has acted: the truth, unless it lies."""
         return truth
+
+    @property
+    def traits(self) -> StrategyTraits:
+        """All that is known of it beyond its actions."""
+        return record(StrategyTraits, self)
 
     @property
     def label(self) -> str:
@@ -76,10 +84,8 @@ class Wrapper(Strategy):
         """As the wrapped strategy."""
         return self.truth.measures
 
-    @property
-    def stacks(self) -> bool:  # type: ignore[override]
-        """As the wrapped strategy."""
-        return self.truth.stacks
+    #: as the wrapped strategy; a subclass that does something else says so itself
+    stacks = Forwarded(attrgetter("truth.stacks"))
 
     def begin(self, n: int, rng: Streams) -> Memory | None:
         """What the wrapped strategy remembers."""

@@ -25,6 +25,7 @@ class BestResponse(Strategy):
     """
 
     rationality: float = 1.0
+    stacks = True
 
     def __post_init__(self) -> None:
         check_positive("rationality", self.rationality)
@@ -49,6 +50,7 @@ class GradientResponse(Strategy):
 
     step: float
     unit: float | None = None
+    stacks = True
 
     def __post_init__(self) -> None:
         check_number("gradient step", self.step)

@@ -22,6 +22,7 @@ class Liar(Wrapper):
     size_factor: float = 1.0
     contribution_factor: float = 1.0
     eagerness_factor: float = 1.0
+    stacks = Wrapper.stacks
 
     def __post_init__(self) -> None:
         super().__post_init__()

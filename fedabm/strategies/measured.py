@@ -30,6 +30,7 @@ class MeasuredResponse(Strategy):
     step: float
     least: float = 0.0
     measures = True
+    stacks = True
 
     def __post_init__(self) -> None:
         check_positive("gradient step", self.step)

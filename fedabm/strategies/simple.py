@@ -20,6 +20,8 @@ class AsAsked(Strategy):
     s_i = min(quota_i, capacity).  What MW-FedAvg assumes of everyone (`MultiplicativeWeights`).
     """
 
+    stacks = True
+
     def act(self, view: OwnerView) -> Action:
         """The quota."""
         if view.quota is None:
@@ -31,6 +33,8 @@ class AsAsked(Strategy):
 class Honest(Strategy):
     """Contribute all data and say so, whatever it costs: s_i = capacity.  What plain FedAvg assumes of everyone."""
 
+    stacks = True
+
     def act(self, view: OwnerView) -> Action:
         """Everything."""
         return view.truthful(view.capacity)
@@ -41,6 +45,7 @@ class FixedShare(Strategy):
     """Contribute the same share of the data every step: s_i = share * capacity."""
 
     share: float
+    stacks = True
 
     def __post_init__(self) -> None:
         check_range("contributed share", self.share, 0.0, 1.0)
@@ -54,6 +59,8 @@ class FixedShare(Strategy):
 class Keep(Strategy):
     """Contribute what it did before, in the first step its start: for instance an equilibrium that was solved for."""
 
+    stacks = True
+
     def act(self, view: OwnerView) -> Action:
         """The same again."""
         return view.truthful(view.last.contribution)
@@ -62,6 +69,8 @@ class Keep(Strategy):
 @dataclass(frozen=True)
 class FreeRider(Strategy):
     """Contribute nothing and take the model: s_i = 0.  Karimireddy et al. 2022, Section 3.2."""
+
+    stacks = True
 
     def act(self, view: OwnerView) -> Action:
         """Nothing."""
@@ -74,6 +83,7 @@ class Random(Strategy):
 
     low: float = 0.0
     high: float = 1.0
+    stacks = True
 
     def __post_init__(self) -> None:
         check_range("lowest share", self.low, 0.0, 1.0)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fedabm.common.names import spelled
-from fedabm.results.columns import COLUMNS
-from fedabm.results.frames import LINKED, Frames, run_frame, shorten
+from fedabm.results.columns import COLUMNS, columns_of, filled
+from fedabm.results.frames import Frames, run_frame, run_row
+from fedabm.results.round import Round
 from fedabm.simulation.ledger import Ledger
 from fedabm.solving.equilibrium import Equilibrium
 from fedabm.solving.game import Game
@@ -31,74 +30,63 @@ def equilibrium_frames(
 
     Columns that only a simulation can fill are empty.
     """
-    n = game.owners
-    row = {
-        "label": label,
-        "scenario": scenario,
-        "parameters": json.dumps(parameters or {}, sort_keys=True),
-        "seed": seed,
-        "mechanism": shorten(spelled(game.mechanism)),
-        "accuracy": shorten(spelled(game.accuracy)),
-        "owners": n,
-        "steps": found.iterations,
-        "status": "converged" if found.converged else "stopped",
-        "converged": found.converged,
-        "gap": found.gap,
-        "found": found.gain,
-        "wall_time": np.nan,
-    }
-    owners = _equilibrium_owners(game, found).reindex(columns=list(COLUMNS["owners"]))
-    step = _equilibrium_step(game, found).reindex(columns=list(COLUMNS["steps"]))
-    ledger = Ledger(n)
-    ledger.record(0, Transfers.central(found.payments, type(game.mechanism).__name__))
-    return Frames.join([Frames(run_frame(row), step, owners, ledger.frame())])
-
-
-def _equilibrium_owners(game: Game, found: Equilibrium) -> pd.DataFrame:
-    """What every owner does and gets."""
-    n, kept = game.owners, found.profile
-    return pd.DataFrame(
-        {
-            "step": 0,
-            "owner": np.arange(n),
-            "strategy": pd.Categorical(["equilibrium"] * n),
-            "role": pd.Categorical(["owner"] * n),
-            "name": pd.Categorical([""] * n),
-            "capacity": game.capacities,
-            "contribution": kept,
-            "reported_contribution": kept,
-            "reported_size": game.capacities,
-            "reported_unit_cost": game.costs.unit(kept) if game.mechanism.asks_cost else np.nan,
-            "accuracy": found.accuracies,
-            "best_accuracy": found.accuracies,
-            "gain": found.accuracies,
-            "cost": game.costs.value(kept),
-            "owed": found.payments,
-            "payment": found.payments,
-            "money": np.inf,
-            "utility": found.utilities,
-            "stayed": True,
-            "rejected": False,
-            "information": pd.Categorical(["offer"] * n, categories=list(INFORMATION)),
-            **{name: np.zeros(n, dtype=kind) for name, kind in LINKED.items()},
-        }
+    round = _round(game, found)
+    row = run_row(
+        "converged" if found.converged else "stopped",
+        parameters or {},
+        game.mechanism,
+        game.accuracy,
+        label=label,
+        scenario=scenario,
+        seed=seed,
+        owners=game.owners,
+        steps=found.iterations,
+        gap=found.gap,
+        found=found.gain,
+        wall_time=np.nan,
     )
+    steps = {entry.name: np.reshape(entry.of(round), 1) for entry in columns_of("steps")}  # type: ignore[arg-type]
+    owners = {entry.name: filled(entry, entry.of(round), game.owners) for entry in columns_of("owners")}
+    names = {"strategy": "equilibrium", "role": "owner", "name": "", "information": "offer"}
+    for name, text in names.items():
+        known = list(INFORMATION) if name == "information" else None
+        owners[name] = pd.Categorical([text] * game.owners, categories=known)
+    ledger = Ledger(game.owners)
+    ledger.record(0, Transfers.central(found.payments, type(game.mechanism).__name__))
+    tables = {name: _ordered(name, columns) for name, columns in (("steps", steps), ("owners", owners))}
+    return Frames.join([Frames(run_frame(row), transfers=ledger.frame(), **tables)])
 
 
-def _equilibrium_step(game: Game, found: Equilibrium) -> pd.DataFrame:
-    """The totals, as one row."""
-    row = {
-        "step": 0,
-        "contribution": found.profile.sum(),
-        "accuracy": found.accuracies.mean(),
-        "cost": game.costs.value(found.profile).sum(),
-        "transferred": np.maximum(found.payments, 0).sum(),
-        "welfare": found.utilities.sum(),
-        "server_balance": -found.payments.sum(),
-        "present": game.owners,
-        "rejected": 0,
-        "moved": 0.0,
-        "reciprocity": np.nan,
-        "components": np.nan,
-    }
-    return pd.DataFrame([row])
+def _ordered(name: str, columns: dict[str, Any]) -> pd.DataFrame:
+    return pd.DataFrame(columns).reindex(columns=list(COLUMNS[name]))
+
+
+def _round(game: Game, found: Equilibrium) -> Round:
+    """What every owner does and gets, as round 0."""
+    n, flags = game.owners, np.zeros(game.owners, dtype=bool)
+    return Round(
+        step=0,
+        capacity=game.capacities,
+        contribution=found.profile,
+        reported_contribution=found.profile,
+        reported_size=game.capacities,
+        reported_cost=game.costs if game.mechanism.asks_cost else None,
+        accuracy=found.accuracies,
+        best_accuracy=found.accuracies,
+        gain=found.accuracies,
+        cost=game.costs.value(found.profile),
+        owed=found.payments,
+        payment=found.payments,
+        money=np.full(n, np.inf),
+        utility=found.utilities,
+        stayed=~flags,
+        refused=flags,
+        dropped=flags,
+        absent=flags,
+        discount=np.zeros(n),
+        information=np.full(n, list(INFORMATION).index("offer")),
+        strategy_codes=np.zeros(n, dtype=int),
+        labels=["equilibrium"],
+        balance=-found.payments.sum(),
+        moved=0.0,
+    )

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from fedabm.common.errors import InputError, check_positive
+from fedabm.common.errors import FedabmError, InputError, check_positive
 from fedabm.common.files import check_no_link, locked, unwritable, write
 from fedabm.results.store import MANIFEST, is_complete, made_by, take_back
 from fedabm.study.study import ROWS, Study
 
-__all__ = ["finished", "left", "make_room", "unfinished", "worth"]
+__all__ = ["finished", "is_begun", "left", "make_room", "tidied", "unfinished", "worth"]
 
 _PLACE = ".running"
 _COMMAND = "command"
@@ -34,8 +34,13 @@ def left(folder: Path) -> str | None:
     try:
         with _held(place):
             return command
-    except InputError:
+    except FedabmError:
         return None
+
+
+def is_begun(folder: Path) -> bool:
+    """Whether a folder holds nothing but what a command saves on its way."""
+    return folder.is_dir() and {entry.name for entry in folder.iterdir()} <= {_PLACE}
 
 
 def finished(folder: Path, command: str, script: str) -> bool:
@@ -50,6 +55,16 @@ def finished(folder: Path, command: str, script: str) -> bool:
         with _held(place):
             take_back(folder)
             shutil.rmtree(place, ignore_errors=True)
+    return True
+
+
+def tidied(folder: Path, command: str) -> bool:
+    """Whether this command has finished here and was killed before it had tidied up, which is done now."""
+    place = folder / _PLACE
+    if not is_complete(folder) or not place.is_dir() or _command(place) not in (None, command):
+        return False
+    with _held(place):
+        shutil.rmtree(place, ignore_errors=True)
     return True
 
 
@@ -68,8 +83,11 @@ def make_room(folder: Path, command: str) -> None:
 
 
 @contextlib.contextmanager
-def unfinished(folder: Path, command: str, study: Study, every: float) -> Iterator[None]:
-    """Let a study go on where the same command was killed in this folder, and save it every so many seconds."""
+def unfinished(folder: Path, command: str, study: Study, every: float) -> Iterator[Path]:
+    """Let a study go on where the same command was killed in this folder, and save it every so many seconds.
+
+    Yields the folder of what is saved on the way, which goes when all is done.
+    """
     check_positive("--checkpoint", every)
     place = folder / _PLACE
     check_no_link(place)
@@ -89,7 +107,7 @@ def unfinished(folder: Path, command: str, study: Study, every: float) -> Iterat
             study.note(f"Going on with the unfinished run in {folder}")
         done = False
         try:
-            yield
+            yield place
             done = True
         finally:
             if done or not worth(folder):
@@ -98,7 +116,10 @@ def unfinished(folder: Path, command: str, study: Study, every: float) -> Iterat
 
 def worth(folder: Path) -> bool:
     """Whether anything was saved in this folder that a second attempt could use."""
-    names = [entry.name for entry in (folder / _PLACE).iterdir()]
+    try:
+        names = [entry.name for entry in (folder / _PLACE).iterdir()]
+    except OSError:  # somebody has removed it
+        return False
     return any(name not in (_COMMAND, _LOCK) and not name.endswith(ROWS) for name in names)
 
 

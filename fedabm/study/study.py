@@ -17,15 +17,16 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from fedabm.common.device import deterministic, precision, used
-from fedabm.common.errors import InputError, Interrupted
+from fedabm.common.errors import FedabmError, InputError, Interrupted
 from fedabm.common.progress import following, track
 from fedabm.common.random import check_seed
+from fedabm.common.texts import visible
 from fedabm.common.timing import timed
 from fedabm.results.frames import Frames, versions
+from fedabm.results.graphs import write_graphml
 from fedabm.results.store import save
 from fedabm.results.tables import write_table
 from fedabm.simulation.checkpoint import Keeper
-from fedabm.simulation.ledger import write_graphml
 from fedabm.simulation.model import Federation
 from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.watching import RunBegun, Watcher, watched
@@ -70,7 +71,7 @@ class Study:
         self.save_every: float | None = None
         #: where trained oracles may keep their results while the study goes on; FEDABM_TRAINED: for all studies
         self.scratch: Path | None = Path(os.environ["FEDABM_TRAINED"]) if "FEDABM_TRAINED" in os.environ else None
-        #: fields of `Keep` that replace those of every scenario: what the frames keep of a run
+        #: fields of `Recording` that replace those of every scenario: what the frames keep of a run
         self.keep: dict[str, Any] = {}
         #: who is told of every step of every run
         self.watchers: list[Watcher] = []
@@ -106,7 +107,7 @@ class Study:
         except KeyboardInterrupt:
             self.add(model.frames(label, self.parameters))
             raise Interrupted from None
-        except InputError:  # a strategy of the user's own has failed; what was recorded until then is kept
+        except FedabmError:  # a strategy of the user's own has failed; what was recorded until then is kept
             self.add(model.frames(label, self.parameters))
             raise
         if keeper:
@@ -171,7 +172,7 @@ class Study:
 
     def note(self, text: str) -> None:
         """Print a line."""
-        self.console.print(text, highlight=False, markup=False)
+        self.console.print(visible(text), highlight=False, markup=False)
 
     def table(self, frame: pd.DataFrame, title: str, name: str = "summary", *, shown: bool = True) -> None:
         """Keep a table, to be saved as NAME.csv, and print it unless it is not to be shown."""

@@ -13,6 +13,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from fedabm.common.texts import visible
+
 __all__ = ["short", "shown_table"]
 
 #: a number this much smaller than the largest of its column is noise of rounding
@@ -27,12 +29,14 @@ def shown_table(frame: pd.DataFrame, title: str) -> Group:
     kept = [column for column in frame.columns if column not in same]
     for column in kept:
         number = pd.api.types.is_numeric_dtype(frame[column]) and not pd.api.types.is_bool_dtype(frame[column])
-        shown.add_column(Text(str(column)), justify="right" if number else "left", overflow="fold")
+        shown.add_column(Text(visible(str(column))), justify="right" if number else "left", overflow="fold")
     texts = [_texts(frame[column]) for column in kept]
     for row in zip(*texts, strict=True):
         shown.add_row(*map(Text, row))
     said = [Text(f"In every row {below}", style="dim")] if below else []
-    return Group(Text(title, style="bold"), shown, *said)  # a title of the table itself would be folded at its width
+    return Group(
+        Text(visible(title), style="bold"), shown, *said
+    )  # a title of the table itself would be folded at its width
 
 
 def _constant(frame: pd.DataFrame) -> list[str]:
@@ -84,4 +88,4 @@ def short(value: Any) -> str:
         return f"{number:,.0f}" if 1e4 <= abs(number) < 1e15 else f"{number:,.4g}"
     if isinstance(value, int | np.integer):
         return f"{value:,}"
-    return str(value)
+    return visible(str(value))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from fedabm.common.errors import InputError
+from fedabm.common.errors import InputError, MissingExtraError
 from fedabm.sweep.executors import WorkerDied, Workers
 
 __all__ = ["RayExecutor"]
@@ -120,5 +120,7 @@ def _import_ray() -> Any:
         import ray
         import ray.exceptions
     except ImportError:
-        raise InputError("the executor 'ray' needs Ray; install it with: pip install 'fedabm[cluster]'") from None
+        raise MissingExtraError(
+            "the executor 'ray' needs Ray; install it with: pip install 'fedabm[cluster]'"
+        ) from None
     return ray

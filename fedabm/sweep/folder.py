@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import fnmatch
 import json
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -44,9 +43,7 @@ def claim(folder: str | Path) -> Path:
         for name in ("parts", "running"):
             files.check_no_link(folder / name)
             (folder / name).mkdir(exist_ok=True)
-        probe = folder / "running" / f".probe-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
+        files.probe(folder / "running")
     except OSError as error:
         raise files.unwritable(folder, error, "choose a writable --out") from None
     return folder
@@ -55,7 +52,7 @@ def claim(folder: str | Path) -> Path:
 def check_target(folder: Path, target: Mapping[str, str]) -> None:
     """Raise if the folder holds a sweep of something else; other designs of the same target may share it."""
     try:
-        manifest = json.loads((folder / SWEEP).read_text(encoding="utf-8"))
+        manifest = files.read_json(folder / SWEEP)
         version, known = manifest["format"], manifest["target"]
     except (OSError, ValueError, KeyError, TypeError):
         return  # none yet, or damaged: it is written anew

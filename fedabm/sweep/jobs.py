@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from fedabm.results.frames import Frames, split, versions
+from fedabm.results.frames import Frames, run_row, split
 from fedabm.results.nested import Tables
 from fedabm.simulation.checkpoint import Keeper
 from fedabm.simulation.collected import forget, run_model
@@ -103,7 +103,8 @@ def _model(job: Job) -> Any:
 
 def _tables(frames: Frames) -> Tables:
     row = {name: value for name, value in frames.runs.to_dict("records")[0].items() if name != "run"}
-    names = ("steps", "owners", "transfers", *(["strategies"] if len(frames.strategies) else []))
+    further = [name for name in ("strategies", "imports") if len(getattr(frames, name))]
+    names = ("steps", "owners", "transfers", *further)
     return {"runs": row, **{name: getattr(frames, name) for name in names}}
 
 
@@ -118,19 +119,8 @@ def failed(job: Job, error: BaseException | str, seconds: float, trace: str = ""
         kind = type(error)
         trace = "".join(traceback.format_exception(kind, error, _own(error)))
         error = f"{kind.__name__}: {error}" if str(error) else kind.__name__
-    row = {
-        "label": job.cell,
-        "scenario": job.target.name,
-        "parameters": as_text(job),
-        "seed": job.seed,
-        "status": "failed",
-        "converged": False,
-        **versions(),
-        "wall_time": seconds,
-        "error": error,
-        "traceback": trace,
-    }
-    return {"runs": row}
+    facts = {"label": job.cell, "scenario": job.target.name, "seed": job.seed, "wall_time": seconds}
+    return {"runs": run_row("failed", as_text(job), **facts, error=error, traceback=trace)}
 
 
 def _own(error: BaseException) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -12,6 +11,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from fedabm.common.log import LOG
+from fedabm.common.texts import visible
 from fedabm.sweep.runner import Count
 
 __all__ = ["Messages"]
@@ -31,11 +32,11 @@ class Messages:
 
     def _say(self, text: str) -> None:
         if not self._quiet:
-            self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+            self._console.print(visible(text), highlight=False, markup=False, soft_wrap=True)
 
     def damaged(self, path: Path) -> None:
         """A part was set aside."""
-        print(f"fedabm: damaged part set aside as {path}; its runs are repeated", file=sys.stderr)
+        LOG.warning("damaged part set aside as %s; its runs are repeated", path)
 
     def found(self, count: Count, others: int) -> None:
         """What was there already."""
@@ -73,12 +74,14 @@ class Messages:
     def interrupted(self, count: Count, folder: Path, repeat: str) -> None:
         """How to go on."""
         how = f"go on with: {repeat}" if repeat else "run the same sweep again to go on"
-        print(f"fedabm: stopped; {_words(count)}, all kept in {folder}; {how}", file=sys.stderr)
+        LOG.warning("stopped; %s, all kept in %s; %s", _words(count), folder, how)
 
     def end(self, count: Count) -> None:
         """The last line."""
         hint = "; see error and traceback in `runs`, or try again with --retry-failed" if count.failed else ""
         self._say(f"{count.done} runs done, {count.failed} failed{hint}.")
+        for why, runs in count.alone.most_common():
+            self._say(f"{runs} runs were stepped one by one, which takes longer than many at once: {why}.")
 
 
 def _words(count: Count) -> str:

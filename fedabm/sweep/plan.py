@@ -11,6 +11,7 @@ With local processes, call `run` under `if __name__ == "__main__":`, as for any 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,18 +19,19 @@ from pathlib import Path
 from typing import Any
 
 from fedabm.common.device import check_device
-from fedabm.common.errors import InputError, Interrupted, check_positive, check_whole
+from fedabm.common.digest import digest
+from fedabm.common.errors import FedabmError, InputError, Interrupted, check_positive, check_whole
 from fedabm.results import parts
+from fedabm.results.design import ALONE, add_note, read_manifest
 from fedabm.results.frames import versions
 from fedabm.results.sweeps import NEVER, states
 from fedabm.specs.written import written
 from fedabm.sweep.designs import Cell, Design
 from fedabm.sweep.executors import SerialExecutor, Workers, starting
 from fedabm.sweep.folder import check_target, claim, lock, write_jobs
-from fedabm.sweep.identity import digest
 from fedabm.sweep.jobs import Job
 from fedabm.sweep.messages import Messages
-from fedabm.sweep.places import executor_of
+from fedabm.sweep.places import check_executor, executor_of
 from fedabm.sweep.runner import Count, Runner
 from fedabm.sweep.seeds import MOST_RUNS, Seeds
 from fedabm.sweep.targets import Target, target_of
@@ -67,7 +69,7 @@ class Sweep:
 
     @cached_property
     def code(self) -> str:
-        """The fingerprint of the code."""
+        """The digest of the code."""
         return self.what.code
 
     @cached_property
@@ -139,13 +141,16 @@ class Sweep:
                 check_positive(name, value)
         if starting():
             raise InputError("a sweep was started while its workers start; call run under if __name__ == '__main__':")
+        if isinstance(executor, str):
+            check_executor(executor, workers, address, gpus)
         messages = Messages(quiet=quiet)
         jobs = self.jobs  # before the folder is touched: they may be refused
         place = claim(folder)
         with lock(place):
             check_target(place, self.describe()["target"])
             count, left = self._resume(place, messages, retry_failed=retry_failed)
-            write_jobs(place, jobs, self.describe())
+            count.alone = self._stepped_alone(place)
+            write_jobs(place, jobs, {**self.describe(), ALONE: dict(count.alone)})
             if not left:
                 messages.end(count)
                 return count
@@ -165,6 +170,15 @@ class Sweep:
             _lead(settings, chosen, left, count, messages, repeat, keep=chosen is executor)
         messages.end(count)
         return count
+
+    def _stepped_alone(self, folder: Path) -> Counter[str]:
+        """How many runs of this design were stepped one by one before, and why."""
+        try:
+            known = read_manifest(folder)
+        except FedabmError:  # none yet, or damaged: it is written anew
+            return Counter()
+        same = known.get("design_digest") == self.describe()["design_digest"]
+        return Counter(known.get(ALONE, {}) if same else {})
 
     def _resume(self, folder: Path, messages: Messages, *, retry_failed: bool) -> tuple[Count, list[Job]]:
         """What is there already, and the jobs that are left."""
@@ -207,5 +221,6 @@ def _lead(
         messages.interrupted(count, settings.folder, repeat)
         raise Interrupted from None
     finally:
+        add_note(settings.folder, ALONE, dict(count.alone))
         if not keep:
             executor.shutdown(wait=True, cancel_futures=not clean)

@@ -12,8 +12,10 @@ from typing import Any
 
 from fedabm.common.errors import InputError
 from fedabm.results import parts
+from fedabm.results.sweeps import states
 from fedabm.sweep.executors import WorkerDied, Workers
 from fedabm.sweep.jobs import Job, failed
+from fedabm.sweep.saving import ask_to_stop, handed_over
 from fedabm.sweep.watch import Watch
 from fedabm.sweep.worker import Batch, CodeChanged, Done, Note, Settings, merge_parts, read_note, run_batch, write_rows
 
@@ -31,11 +33,12 @@ BATCH_JOBS = 200
 
 @dataclass
 class Count:
-    """How far a sweep is."""
+    """How far a sweep is; `alone`: how many runs were stepped one by one though they might be stacked, and why."""
 
     total: int
     done: int = 0
     failed: int = 0
+    alone: Counter[str] = field(default_factory=Counter, compare=False)
 
     @property
     def left(self) -> int:
@@ -61,7 +64,16 @@ class Runner:
     _stack: int = 1
 
     def run(self) -> None:
-        """Do all jobs.  Ctrl-C drops what is running; nothing that is done is lost."""
+        """Do all jobs.  On Ctrl-C workers hand over what they have finished, and the count is that of what is kept."""
+        before = (self.count.done, self.count.failed)
+        try:
+            self._lead()
+        except KeyboardInterrupt:
+            self._take_over()
+            self._recount(*before)
+            raise
+
+    def _lead(self) -> None:
         self._queue.extend(self.jobs)
         self._parts = {part.name: part for part in parts.parts_in(self.settings.folder / "parts")}
         watch = Watch(self.settings)
@@ -73,6 +85,21 @@ class Runner:
             for future in watch.overdue(self._running):
                 self._overdue.add(future)
                 self.executor.end(future)
+
+    def _take_over(self) -> None:
+        """Let workers hand over what they have finished."""
+        if batches := [what.name for what in self._running.values() if isinstance(what, Batch)]:
+            notes = self.settings.folder / "running"
+            ask_to_stop(notes)
+            handed_over(notes, batches)
+
+    def _recount(self, done: int, lost: int) -> None:
+        """Count what is on disk of the jobs that were left, beside what was there before."""
+        known = states(self.settings.folder)
+        found = [
+            known[job.key].failed for job in self.jobs if job.key in known and known[job.key].attempt >= job.attempt
+        ]
+        self.count.done, self.count.failed = done + found.count(False), lost + found.count(True)
 
     def _hand_out(self) -> None:
         """Keep every worker busy; merging goes first, as it is due only now and then."""
@@ -115,8 +142,9 @@ class Runner:
 
     def _finished(self, batch: Batch, done: Done) -> None:
         self._failed_starts = 0
-        self._parts[done.part.name] = done.part
+        self._parts |= {part.name: part for part in done.parts}
         self._stack = done.stack
+        self.count.alone += done.alone
         pace = done.seconds / len(batch.jobs)
         self._pace = pace if self._pace is None else 0.5 * (self._pace + pace)
         self._tally(batch.jobs, done.failed)
@@ -137,11 +165,24 @@ class Runner:
             self._merged(what, None)
             return
         note = read_note(self.settings, what)
-        guilty = next((job for job in what.jobs if note and job.key == note.key), None)
-        repeated = [job for job in what.jobs if job is not guilty]
+        jobs = self._not_handed_over(what)
+        guilty = next((job for job in jobs if note and job.key == note.key), None)
+        repeated = [job for job in jobs if job is not guilty]
         if note and guilty and not self._given_up(guilty, error, note, overdue=overdue):
             repeated.insert(0, guilty)
         self._queue.extendleft(reversed(repeated))
+
+    def _not_handed_over(self, batch: Batch) -> list[Job]:
+        """The jobs of a batch that its worker had not written when it died; the others count."""
+        here = {part.name: part for part in parts.parts_in(self.settings.folder / "parts")}
+        if here.keys() <= self._parts.keys():
+            return list(batch.jobs)
+        self._parts = here
+        known = states(self.settings.folder)
+        there = [job for job in batch.jobs if job.key in known and known[job.key].attempt >= job.attempt]
+        self._tally(there, [job.key for job in there if known[job.key].failed])
+        keys = {job.key for job in there}
+        return [job for job in batch.jobs if job.key not in keys]
 
     def _given_up(self, job: Job, error: WorkerDied, note: Note, *, overdue: bool) -> bool:
         """Whether the job has had its chances; then its row says why."""
@@ -153,7 +194,7 @@ class Runner:
             return False
         reason = f"TimeLimit: the run took longer than {limit:g} s" if late else f"WorkerDied: {error} ({DEATHS} times)"
         row = failed(job, reason, seconds, note.trace)
-        part = write_rows(self.settings.folder, uuid.uuid4().hex, [(job, row)])
+        part = write_rows(self.settings.folder, uuid.uuid4().hex, [(job, [row])])
         self._parts[part.name] = part
         self._tally([job], [job.key])
         return True
@@ -172,5 +213,5 @@ class Runner:
             self._parts = {part.name: part for part in parts.parts_in(self.settings.folder / "parts")}
             return
         for name in names:
-            del self._parts[name]
+            self._parts.pop(name, None)
         self._parts[part.name] = part

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from fedabm.common.errors import InputError, nearest
+from fedabm.common.digest import digest
+from fedabm.common.errors import FedabmError, InputError, nearest
+from fedabm.common.sources import sources_of
 from fedabm.simulation.collected import is_model
 from fedabm.specs.places import find_place
 from fedabm.study import library
-from fedabm.sweep.identity import canonical
-from fedabm.sweep.sources import sources_of
 
 __all__ = ["Target", "target_of"]
 
@@ -118,7 +118,7 @@ def _where(thing: Any) -> str:
 
 def _has_content(value: Any) -> bool:
     try:
-        canonical(value)
-    except InputError:
+        digest(value)
+    except FedabmError:
         return False
     return True

@@ -2,35 +2,38 @@
 
 Their rows are those of single runs, bit for bit.  What cannot be stacked, and what goes wrong in a stack, is done one
 by one, so that a failure is the row of the run that failed.  So are runs with a limit on time or memory, as these hold
-for one run.
+for one run.  Why runs were done one by one is counted and told at the end of the sweep.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from fedabm.common.errors import in_one_line
 from fedabm.results.nested import nest_stacked
 from fedabm.simulation.alike import kind_of, why_alone
 from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.stack import Stack
 from fedabm.sweep.jobs import Job, as_text, scenario_of
 
-__all__ = ["Group", "Made", "groups_of"]
+__all__ = ["Group", "Grouped", "Made", "groups_of"]
 
 #: the most owners in one stack: enough to make the last few runs, which take longest, cheap; few enough for a cache
 MOST_ROWS = 2**14
 
 
 class Made(NamedTuple):
-    """A job and its scenario."""
+    """A job, its scenario, and of which kind that is."""
 
     job: Job
     scenario: Scenario
+    kind: Hashable
 
 
 @dataclass(frozen=True)
@@ -59,26 +62,43 @@ class Group:
         return nest_stacked(frames)
 
 
-def groups_of(jobs: Sequence[Job], note: Callable[[Job], None]) -> list[Group]:
-    """The groups among some jobs; `note` is told whose scenario is being made.
+class Grouped(NamedTuple):
+    """The groups among some jobs, and for each reason why others are not in any, how many."""
+
+    groups: list[Group]
+    alone: Counter[str]
+
+
+def groups_of(jobs: Sequence[Job], note: Callable[[Job], None]) -> Grouped:
+    """Jobs that make scenarios in groups; `note` is told whose scenario is being made.
 
     A cell whose first scenario cannot be stacked is not looked at any further.
     """
     kinds: dict[Hashable, list[Made]] = {}
-    alone: set[str] = set()
+    alone: Counter[str] = Counter()
+    reasons: dict[str, str] = {}
     for job in jobs:
-        if job.target.kind != "function" or job.cell in alone:
+        if job.target.kind != "function":
             continue
-        note(job)
-        try:
-            made = Made(job, scenario_of(job))
-            if why_alone(made.scenario) is None:
-                kinds.setdefault(kind_of(made.scenario), []).append(made)
+        if job.cell not in reasons:
+            note(job)
+            found = _made(job)
+            if isinstance(found, Made):
+                kinds.setdefault(found.kind, []).append(found)
                 continue
-        except (Exception, SystemExit):  # it is told when the job is done by itself
-            pass
-        alone.add(job.cell)
-    return [part for made in kinds.values() for part in _parted(Group(tuple(made)))]
+            reasons[job.cell] = found
+        alone[reasons[job.cell]] += 1
+    return Grouped([part for made in kinds.values() for part in _parted(Group(tuple(made)))], alone)
+
+
+def _made(job: Job) -> Made | str:
+    """The scenario of a job, or why it cannot be stacked."""
+    try:
+        scenario = scenario_of(job)
+        why = why_alone(scenario)
+        return Made(job, scenario, kind_of(scenario)) if why is None else f"{why} cannot be stacked"
+    except (Exception, SystemExit) as error:  # the row of the job that is done by itself says more
+        return in_one_line(error)
 
 
 def _parted(group: Group) -> list[Group]:

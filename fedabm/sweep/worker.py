@@ -14,18 +14,20 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import pyarrow as pa
 
 from fedabm.common.device import on_device
-from fedabm.common.files import clear_drafts, unwritable
+from fedabm.common.errors import in_one_line
+from fedabm.common.files import Unwritable, clear_drafts, unwritable
 from fedabm.results import parts
 from fedabm.results.nested import Tables, nest, stack
 from fedabm.sweep.jobs import Job, do, failed
 from fedabm.sweep.limits import TimeLimit, memory_limit, time_limit
+from fedabm.sweep.saving import HANDED, STOP, Saver
 from fedabm.sweep.together import groups_of
 
 __all__ = [
@@ -42,11 +44,20 @@ __all__ = [
 ]
 
 
-#: jobs that were done together, and their rows
-Stacked = tuple[list[Job], pa.Table]
+#: a job and the tables of its runs, or jobs that were done together and their rows
+Finished = tuple[Job, list[Tables]] | tuple[list[Job], pa.Table]
 
-#: notes and traces of batches, checkpoints of jobs
-_OURS = re.compile(r"([0-9a-f]{32})(-\d+)?\.(json|txt|checkpoint|checkpoint\.rows)")
+
+class Found(NamedTuple):
+    """Which jobs failed, how many make a full stack, and how many went alone for what reasons."""
+
+    failed: tuple[str, ...]
+    room: int
+    alone: Counter[str]
+
+
+#: notes and traces of batches, checkpoints of jobs, and folders of the rows that these have streamed
+_OURS = re.compile(rf"([0-9a-f]{{32}})(-\d+)?\.(json|txt|{HANDED}|checkpoint(\.rows)?)")
 
 
 class CodeChanged(Exception):
@@ -79,12 +90,17 @@ class Batch:
 
 @dataclass(frozen=True)
 class Done:
-    """How a batch went: its part, which jobs failed, the seconds it took, and how many such jobs make a full stack."""
+    """How a batch went.
 
-    part: parts.Part
+    Its parts, which jobs failed, the seconds it took, how many such jobs make a full stack, and how many that might
+    have been stacked were done one by one for what reasons.
+    """
+
+    parts: tuple[parts.Part, ...]
     failed: tuple[str, ...]
     seconds: float
     stack: int = 1
+    alone: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True)
@@ -97,76 +113,95 @@ class Note:
 
 
 def run_batch(settings: Settings, batch: Batch) -> Done:
-    """Do the jobs of a batch and write their part."""
+    """Do the jobs of a batch and write them, what is finished before the rest if that takes long."""
     began = time.perf_counter()
     prepare(settings, batch)
+    written: list[parts.Part] = []
+
+    def save(finished: list[Finished]) -> None:
+        written.append(write_rows(settings.folder, batch.name, finished))
+
     try:
-        with on_device(settings.device):
-            rows, stacks, room = _run(settings, batch)
+        with on_device(settings.device), Saver(save, settings.folder / "running", batch.name) as saver:
+            found = _run(settings, batch, saver)
     except OSError as error:  # of the note; what goes wrong in a run is a row
         raise unwritable(settings.folder, error, "free some space and resume") from None
-    part = write_rows(settings.folder, batch.name, rows, stacks)
     _clear(settings, batch)
-    lost = {job.key for job, tables in rows if tables["runs"]["status"] == "failed"}
-    return Done(part, tuple(sorted(lost)), time.perf_counter() - began, room)
+    return Done(tuple(written), found.failed, time.perf_counter() - began, found.room, found.alone)
 
 
 def _clear(settings: Settings, batch: Batch) -> None:
-    """Remove the note and the checkpoints of a batch that is done; a script has one for each of its runs."""
-    keys = {job.key for job in batch.jobs}
-    saved = [path for path in (settings.folder / "running").glob("*.checkpoint") if path.stem.split("-")[0] in keys]
-    for leftover in (_note(settings, batch), _trace(settings, batch), *saved):
-        leftover.unlink(missing_ok=True)
-        shutil.rmtree(leftover.with_name(f"{leftover.name}.rows"), ignore_errors=True)
+    """Remove the note, checkpoints and streamed rows of a batch that is done; a script has some for each run."""
+    names = {batch.name, *(job.key for job in batch.jobs)}
+    for path in (settings.folder / "running").iterdir():
+        ours = _OURS.fullmatch(path.name)
+        if ours and ours[1] in names:
+            _remove(path)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file, or a folder of streamed rows."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def clear_leftovers(folder: Path, done: Collection[str]) -> None:
-    """Remove what killed workers left: notes, drafts, and checkpoints of jobs that are done; no other file."""
+    """Remove what killed workers left: notes, drafts, checkpoints and rows of jobs that are done; no other file."""
     clear_drafts(folder / "running")
+    (folder / "running" / STOP).unlink(missing_ok=True)
     for leftover in (folder / "running").iterdir():
         ours = _OURS.fullmatch(leftover.name)
-        if ours and not (ours[3].startswith("checkpoint") and ours[1] not in done):
-            if leftover.is_dir():
-                shutil.rmtree(leftover, ignore_errors=True)
-            else:
-                leftover.unlink(missing_ok=True)
+        if ours and (ours[3] in ("json", "txt", HANDED) or ours[1] in done):
+            _remove(leftover)
 
 
-def _run(settings: Settings, batch: Batch) -> tuple[list[tuple[Job, Tables]], list[Stacked], int]:
-    """The tables of all jobs, one by one or of those that were done together; and how many could be done together."""
-    rows: list[tuple[Job, Tables]] = []
+def _run(settings: Settings, batch: Batch, saver: Saver[Finished]) -> Found:
+    """Do the jobs, alike ones together and the others one by one."""
+    lost: list[str] = []
     with _note(settings, batch).open("w") as note:
-        stacks, room = _stacks(settings, batch, note)
-        done = {job.key for jobs, _ in stacks for job in jobs}
+        done, room, alone = _stacks(settings, batch, note, saver)
         for job in batch.jobs:
             if job.key in done:
                 continue
             _write_note(note, job.key)
-            rows += [(job, tables) for tables in _attempt(settings, batch, job)]
+            tables = _attempt(settings, batch, job)
+            lost += [job.key] * any(one["runs"]["status"] == "failed" for one in tables)
+            saver.add((job, tables))
         _write_note(note, " " * len(job.key))  # at no run any more
-    return rows, stacks, room
+    return Found(tuple(sorted(lost)), room, alone)
 
 
-def _stacks(settings: Settings, batch: Batch, note: TextIO) -> tuple[list[Stacked], int]:
-    """What was done together, and how many such jobs make a full stack.
+def _stacks(
+    settings: Settings, batch: Batch, note: TextIO, saver: Saver[Finished]
+) -> tuple[set[str], int, Counter[str]]:
+    """Which jobs were done together, how many make a full stack, and why others might have been and were not.
 
     Jobs with a limit of their own, or a checkpoint to go on from, go one by one.
     """
     limited = settings.time_limit is not None or settings.memory_limit is not None
-    if limited or not (settings.together and batch.together):
-        return [], 1
-    jobs = [job for job in batch.jobs if not _saved(settings, job).exists()]
-    groups = groups_of(jobs, lambda job: _write_note(note, job.key))
-    stacks, room = [], max((group.room for group in groups), default=1)
+    functions = [job for job in batch.jobs if job.target.kind == "function"]
+    if not settings.together:
+        return set(), 1, Counter()
+    if limited or not batch.together:
+        why = "a limit on time or memory holds for one run" if limited else "a worker has died"
+        return set(), 1, Counter({why: len(functions)} if functions else {})
+    fresh = [job for job in batch.jobs if not _saved(settings, job).exists()]
+    groups, alone = groups_of(fresh, lambda job: _write_note(note, job.key))
+    done, room = set(), max((group.room for group in groups), default=1)
     for group in groups:
         if len(group.jobs) == 1:
             continue
         _write_note(note, group.jobs[0].key)
         try:
-            stacks.append((group.jobs, group.do()))
-        except Exception:  # whatever it is, the run that fails says so when it is done by itself
+            saver.add((group.jobs, group.do()))
+        except Exception as error:  # should it come from one of the runs, that fails when it is done by itself
             room = 1
-    return stacks, room
+            alone[in_one_line(error)] += len(group.jobs)
+        else:
+            done |= {job.key for job in group.jobs}
+    return done, room, alone
 
 
 def prepare(settings: Settings, batch: Batch) -> None:
@@ -185,6 +220,8 @@ def _attempt(settings: Settings, batch: Batch, job: Job) -> list[Tables]:
     try:
         with time_limit(settings.time_limit, trace), memory_limit(settings.memory_limit):
             return do(job, _saved(settings, job), settings.checkpoint)
+    except Unwritable:  # no fault of the run: it is left to do
+        raise
     except (Exception, SystemExit, TimeLimit) as error:
         return [failed(job, error, time.perf_counter() - began)]
 
@@ -196,13 +233,12 @@ def _write_note(file: TextIO, key: str) -> None:
     file.flush()
 
 
-def write_rows(
-    folder: Path, batch: str, rows: Sequence[tuple[Job, Tables]], stacks: Sequence[Stacked] = ()
-) -> parts.Part:
+def write_rows(folder: Path, batch: str, finished: Sequence[Finished]) -> parts.Part:
     """Write the tables of some runs as one part."""
-    singles = [([job for job, _ in rows], nest([tables for _, tables in rows]))] if rows else []
-    table = stack([table for _, table in (*singles, *stacks)])
-    jobs = [job for jobs, _ in (*singles, *stacks) for job in jobs]
+    singles = [(job, one) for job, tables in finished if isinstance(job, Job) for one in tables]
+    stacks = [(jobs, table) for jobs, table in finished if not isinstance(jobs, Job)]
+    table = stack([nest([one for _, one in singles])] * bool(singles) + [table for _, table in stacks])
+    jobs = [*(job for job, _ in singles), *(job for jobs, _ in stacks for job in jobs)]
     numbers = _numbers(jobs)
     marks: dict[str, Any] = {
         "key": pa.array([job.key for job in jobs]),

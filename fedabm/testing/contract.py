@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.errors import InputError
+from fedabm.common.errors import FedabmError
 from fedabm.results.frames import Frames
 
 __all__ = ["Check", "ContractBroken", "checked", "expect", "expect_equal_frames", "expect_value", "name_of"]
@@ -43,7 +43,7 @@ def checked(subject: Any, checks: Sequence[Check], seeds: int) -> None:
         except ContractBroken as error:
             broken.append(str(error))
         except Exception as error:
-            told = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+            told = str(error) if isinstance(error, FedabmError) else f"{type(error).__name__}: {error}"
             broken.append(f"it failed where {check.__name__.replace('_', ' ')} was checked: {told}; let it not fail")
     if broken:
         raise ContractBroken("\n".join(f"{type(subject).__name__}: {line}" for line in broken))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.errors import InputError, check_kind
+from fedabm.common.errors import FedabmError, check_kind
 from fedabm.games.accuracy import Accuracy, PowerLaw
 from fedabm.games.curves import Curve
 from fedabm.games.offers import Offers
@@ -26,6 +26,7 @@ from fedabm.testing.contract import Check, ContractBroken, checked, expect, expe
 from fedabm.testing.federations import ACCURACIES, OWNERS, everything, reports_of, restless, settle
 from fedabm.testing.models import plain_models
 from fedabm.testing.privacy import leaks
+from fedabm.testing.rules import TRAIT_CHECKS
 from fedabm.views import SERVER, Reports, ServerView
 
 __all__ = ["MECHANISM_CHECKS", "check_mechanism"]
@@ -131,7 +132,7 @@ def costs_are_needed_only_where_asked_for(mechanism: Mechanism, seed: int) -> No
         return
     try:
         settle(mechanism, accuracy, silent)
-    except InputError as error:
+    except FedabmError as error:
         expect("needs the owners' reported costs" in str(error), _NO_COSTS)
         return
     except Exception as error:
@@ -301,7 +302,7 @@ def says_so_where_all_share_one_model(mechanism: Mechanism, seed: int) -> None:
         return
     try:
         mechanism.settle(ServerView(1, reports_of(seed, mechanism), PowerLaw()))
-    except InputError:
+    except FedabmError:
         return
     raise ContractBroken("it settles where all share one model; raise InputError where view.sent is None")
 
@@ -325,6 +326,7 @@ MECHANISM_CHECKS: tuple[Check, ...] = (
     runs_repeat_and_can_be_interrupted,
     whoever_sent_nothing_sound_is_left_out,
     says_so_where_all_share_one_model,
+    *TRAIT_CHECKS,
 )
 
 

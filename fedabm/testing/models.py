@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.accuracy.training import RoundResult, State
 from fedabm.games.curves import Array, Line, Rows
-from fedabm.views import Reports, Sent, Since
+from fedabm.games.sending import Sending
+from fedabm.views import Exchanging, Reports, Sent, Since
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +74,8 @@ def plain_models(reports: Reports, seed: int = 0, width: int = 7) -> PlainModels
 
 
 @dataclass(frozen=True)
-class StandingModels(Accuracy):
-    """An accuracy whose owners send the same random models in every round, each worth one half."""
+class OneHalf(Accuracy):
+    """Every model is worth one half."""
 
     owners: int
     concave = True
@@ -88,7 +90,23 @@ class StandingModels(Accuracy):
     def marginals(self, profile: Array) -> Array:
         return np.zeros((len(profile), len(profile)))
 
-    def sent(self, rows: Rows, reports: Reports, *, with_losses: bool = False) -> PlainModels:
+
+@dataclass(frozen=True)
+class StandingModels(Exchanging[State]):
+    """A training whose owners send the same random models in every round, each worth one half."""
+
+    owners: int
+
+    def begin(self, seed: int) -> State:
+        return State()
+
+    def round(self, state: State, sending: Sending) -> tuple[State, RoundResult]:
+        return state, RoundResult.of(sending)
+
+    def worth(self, state: State) -> Accuracy:
+        return OneHalf(self.owners)
+
+    def sent(self, state: State, rows: Rows, reports: Reports, *, with_losses: bool = False) -> PlainModels:
         everyone = plain_models(Reports(np.ones(self.owners), np.ones(self.owners)))
         who = np.asarray(rows)
         sound = everyone.sound[who]

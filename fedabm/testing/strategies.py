@@ -100,6 +100,19 @@ def a_cohort_acts_as_its_members_would_alone(strategy: Strategy, seed: int) -> N
             _expect_equal(first, mine, "an owner alone does otherwise than in its cohort", remedy)
 
 
+def all_owners_draw_or_none_does_where_promised(strategy: Strategy, seed: int) -> None:
+    """Where it says that it stacks: in the same step, whatever has happened to them, without a network."""
+    for early in (True, False) if strategy.traits.stacks else ():
+        drawn = set()
+        for i in range(6):
+            view = replace(view_of(6, seed, strategy=strategy), neighbours=None)
+            mine = row(first_view(view, strategy) if early else view, i)
+            mine.rng.drawn = False
+            strategy.act(mine)
+            drawn.add(mine.rng.drawn)
+        expect(len(drawn) == 1, "some owners draw random numbers while others do not; set stacks = False")
+
+
 # Whole runs: it among others, in every order of turns, linked to a ring
 
 ACTIVATIONS: dict[str, Activation] = {
@@ -114,6 +127,7 @@ class Numbered(Wrapper):
     """Does what it wraps does; the number keeps it alone in its cohort."""
 
     number: int = 0
+    stacks = Wrapper.stacks
 
     def act(self, view: OwnerView) -> Action:
         """What it wraps does."""
@@ -180,6 +194,7 @@ STRATEGY_CHECKS: tuple[Check, ...] = (
     acting_leaves_the_view_alone,
     others_secrets_change_nothing_for_me,
     a_cohort_acts_as_its_members_would_alone,
+    all_owners_draw_or_none_does_where_promised,
     owners_do_the_same_in_a_cohort_and_alone,
     runs_repeat_and_can_be_interrupted,
 )

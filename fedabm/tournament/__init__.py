@@ -7,19 +7,6 @@ equilibria   mixtures in which nothing else would earn more
 finite       small populations: fixation of a mutant (Moran process), and alpha-rank
 """
 
-from fedabm.tournament.empirical import EmpiricalGame
-from fedabm.tournament.equilibria import symmetric_equilibria
-from fedabm.tournament.finite import alpha_rank, fixation
-from fedabm.tournament.play import Tournament, play
-from fedabm.tournament.replicator import ends, velocity
+from fedabm.common.lazy import attach
 
-__all__ = [
-    "EmpiricalGame",
-    "Tournament",
-    "alpha_rank",
-    "ends",
-    "fixation",
-    "play",
-    "symmetric_equilibria",
-    "velocity",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

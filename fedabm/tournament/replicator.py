@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
+from scipy.special import softmax
 
 from fedabm.common.arrays import Array
 from fedabm.tournament.empirical import EmpiricalGame, mixtures
@@ -20,40 +21,73 @@ __all__ = ["End", "ends", "inside", "trajectory", "velocity"]
 
 #: how long mixtures change, in units of one over the range of payoffs
 _TIME = 2000.0
-#: the speed below which they stand still
+#: the speed below which they stand still, if nothing earns more than the average by this share of the range
 _REST = 1e-9
+_GAIN = 1e-6
 
 
 class End(NamedTuple):
-    """Where mixtures end: the mixture, the share of starts that end there, and its regret (0: a Nash equilibrium)."""
+    """Where mixtures end.
+
+    The mixture, the share of starts that end there, its regret (0: a Nash equilibrium), and whether it stands still;
+    if not, mixtures were still changing when the time was over, as in a cycle.
+    """
 
     mixture: Array
     basin: float
     regret: float
+    at_rest: bool
 
 
 def velocity(game: EmpiricalGame, mixture: Any) -> Array:
     """dx/dt at one mixture (K,) or at many (b, K)."""
     x = np.asarray(mixture, dtype=float)
+    return x * _growth(game, x)
+
+
+def _growth(game: EmpiricalGame, x: Array) -> Array:
+    """d log x / dt: how much more than the average each strategy earns."""
     earned = game.fitness(x)
-    return x * (earned - np.sum(x * earned, axis=-1, keepdims=True))
+    earned = earned - np.max(earned, axis=-1, keepdims=True)  # a constant added to all payoffs changes nothing
+    return earned - np.sum(x * earned, axis=-1, keepdims=True)
 
 
 def trajectory(game: EmpiricalGame, start: Any, time: float = _TIME) -> Array:
-    """The mixtures (t, K) that a start goes through."""
-    scale = game.scale
+    """The mixtures (t, K) that a start goes through.
 
-    def change(_: float, x: Array) -> Array:
-        # A trial step may leave the simplex, where powers of shares have no end.
-        return velocity(game, np.clip(x, 0.0, 1.0)) / scale
+    Followed are the logarithms of the shares, d log x_k / dt = f_k(x) - sum_j x_j f_j(x): shares stay positive and sum
+    to one whatever the payoffs are, and what is rare for long can still come back.
+    """
+    first = np.asarray(start, dtype=float)
+    played = first > 0
 
-    def at_rest(time: float, x: Array) -> float:
-        return float(np.max(np.abs(change(time, x)))) - _REST
+    def shares(logs: Array) -> Array:
+        x = np.zeros((*logs.shape[:-1], len(first)))
+        x[..., played] = softmax(logs, axis=-1)
+        return x
 
-    at_rest.terminal = True  # type: ignore[attr-defined]
-    found = solve_ivp(change, (0.0, time), start, "LSODA", events=at_rest, rtol=1e-8, atol=1e-12)
-    path = np.maximum(found.y.T, 0.0)
-    return path / path.sum(axis=1, keepdims=True)
+    def change(_: float, logs: Array) -> Array:
+        return _growth(game, shares(logs))[played] / game.scale
+
+    def moving(time: float, logs: Array) -> float:
+        growth = change(time, logs)
+        return _unrest(shares(logs)[played], growth)
+
+    moving.terminal = True  # type: ignore[attr-defined]
+    logs = np.log(first[played])
+    found = solve_ivp(change, (0.0, time), logs, "LSODA", events=moving, rtol=1e-9, atol=1e-10)
+    return shares(found.y.T)
+
+
+def _unrest(shares: Array, growth: Array) -> float:
+    """Positive while a mixture moves, or something rare in it still grows."""
+    return max(float(np.max(np.abs(shares * growth))) / _REST, float(np.max(growth)) / _GAIN) - 1.0
+
+
+def _is_at_rest(game: EmpiricalGame, mixture: Array) -> bool:
+    played = mixture > 0
+    # the moment at which it comes to rest is found up to a rounding error
+    return _unrest(mixture[played], _growth(game, mixture)[played] / game.scale) <= 1e-3
 
 
 def inside(strategies: int, parts: int = 10) -> Array:
@@ -63,7 +97,10 @@ def inside(strategies: int, parts: int = 10) -> Array:
 
 
 def ends(game: EmpiricalGame, parts: int = 10, near: float = 0.02) -> list[End]:
-    """Where starts inside the simplex end, most visited first; ends closer than `near` count as one."""
+    """Where starts inside the simplex end, most visited first; ends closer than `near` count as one.
+
+    Shares sum to one, and a constant added to all payoffs leaves ends and basins as they are.
+    """
     found: list[list[Array]] = []
     starts = inside(len(game.strategies), parts)
     for start in starts:
@@ -74,4 +111,9 @@ def ends(game: EmpiricalGame, parts: int = 10, near: float = 0.02) -> list[End]:
         else:
             home.append(last)
     found.sort(key=len, reverse=True)
-    return [End(group[0], len(group) / len(starts), float(game.regret(group[0]))) for group in found]
+    return [_end(game, group, len(group) / len(starts)) for group in found]
+
+
+def _end(game: EmpiricalGame, group: list[Array], basin: float) -> End:
+    at_rest = all(_is_at_rest(game, mixture) for mixture in group)
+    return End(group[0], basin, float(game.regret(group[0])), at_rest)

@@ -4,33 +4,6 @@ Everything holds one entry (row) per owner.  A strategy is written elementwise, 
 (one row) or a whole cohort of owners with equal strategies; it never sees a row that is not its own to decide.
 """
 
-from fedabm.games.curves import Flags
-from fedabm.views.exchange import Exchange, LocalTask, Models, Sent, Since
-from fedabm.views.memory import Memory
-from fedabm.views.neighbours import Neighbours
-from fedabm.views.owners import INFORMATION, Action, Experience, OwnerView, Payoff
-from fedabm.views.reports import Desk, Reports
-from fedabm.views.server import SERVER, Evidence, Outcome, ServerView, Transfers
+from fedabm.common.lazy import attach
 
-__all__ = [
-    "INFORMATION",
-    "SERVER",
-    "Action",
-    "Desk",
-    "Evidence",
-    "Exchange",
-    "Experience",
-    "Flags",
-    "LocalTask",
-    "Memory",
-    "Models",
-    "Neighbours",
-    "Outcome",
-    "OwnerView",
-    "Payoff",
-    "Reports",
-    "Sent",
-    "ServerView",
-    "Since",
-    "Transfers",
-]
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

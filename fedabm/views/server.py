@@ -13,6 +13,7 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Flags
 from fedabm.games.offers import Offers, nothing
 from fedabm.views.exchange import Exchange, Sent
+from fedabm.views.known import Known
 from fedabm.views.reports import Reports
 
 __all__ = ["SERVER", "Evidence", "Outcome", "ServerView", "Transfers"]
@@ -37,7 +38,8 @@ class Evidence:
 class ServerView:
     """All that the server knows when it settles: reports, the accuracy oracle and, where everyone has one, models.
 
-    `evidence` is None where nothing was trained, such as in a game that is solved.
+    `evidence` is None where nothing was trained, such as in a game that is solved.  `known` says what kind of knowledge
+    the oracle is, with its error and its scores (None in such a game).
     """
 
     step: int
@@ -45,6 +47,7 @@ class ServerView:
     oracle: Accuracy
     sent: Sent | None = None
     evidence: Evidence | None = None
+    known: Known | None = None
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,32 @@
 """Objects as JSON and raw numbers.  Unlike a pickle, what is read back runs no code of the writer's choice.
 
 Objects become nodes of a list, so that what is one object stays one; the numbers of arrays lie behind the list.  What
-comes back is data: containers, arrays, random generators, and objects that are filled in without being called (their
-`__setstate__` aside), of classes from this package or from modules among what is `Given`.  Functions, paths and all
-else must be given, and come back from there.
+comes back is data: containers, arrays, random generators, and objects that are filled in without being called, of a
+closed list of classes (`kept`) and of the user's own classes of which an object is `Given`.  Functions, paths and all
+else must be given, and come back from there; methods are neither written nor read.
 
 given        what reader and writer both have
-classes      which classes are trusted, and values of other packages
+kept         the closed list of classes
+classes      how classes are found, and values of other packages
+filling      which attributes an object may be given
 writing      from objects to bytes
 reading      and back
-fingerprint  whether two processes are given the same
 """
 
-from fedabm.common.archive.classes import Unsaveable, foreign
-from fedabm.common.archive.fingerprint import fingerprint
-from fedabm.common.archive.given import Given
-from fedabm.common.archive.reading import unpack
+from fedabm.common.archive.classes import Unsaveable, foreign, is_foreign
+from fedabm.common.archive.filling import check_attributes
+from fedabm.common.archive.given import Given, name_of
+from fedabm.common.archive.reading import check_bits, unpack
 from fedabm.common.archive.writing import pack
 
-__all__ = ["Given", "Unsaveable", "fingerprint", "foreign", "pack", "unpack"]
+__all__ = [
+    "Given",
+    "Unsaveable",
+    "check_attributes",
+    "check_bits",
+    "foreign",
+    "is_foreign",
+    "name_of",
+    "pack",
+    "unpack",
+]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fedabm.common.archive.given import Given, is_ours
+from fedabm.common.archive.given import Given, name_of
+from fedabm.common.archive.kept import KEPT
 
-__all__ = ["FOREIGN", "Unsaveable", "class_name", "find_class", "foreign", "is_trusted"]
+__all__ = ["FOREIGN", "Unsaveable", "class_name", "find_class", "foreign", "is_foreign"]
 
 
 class Unsaveable(TypeError):
@@ -32,14 +32,14 @@ def foreign(name: str, *types: type, write: Callable[[Any], Sequence[Any]], read
     FOREIGN[name] = _Foreign(types, write, read)
 
 
-def is_trusted(module: str, given: Given) -> bool:
-    """Whether classes of a module may be named."""
-    return is_ours(module) or module in given.modules
+def is_foreign(value: Any) -> bool:
+    """Whether a value is of another package that archives know."""
+    return any(type(value) in other.types for other in FOREIGN.values())
 
 
 def class_name(kind: type, given: Given) -> str:
     """The name of a class, by which a reader finds it."""
-    name = f"{kind.__module__}:{kind.__qualname__}"
+    name = name_of(kind)
     try:
         found = find_class(name, given)
     except ValueError:
@@ -50,14 +50,22 @@ def class_name(kind: type, given: Given) -> str:
 
 
 def find_class(name: str, given: Given, base: type = object) -> Any:
-    """The class of that name, if it is trusted and objects of it can be filled in without further ado."""
-    module, _, path = name.partition(":")
-    if not is_trusted(module, given):
-        raise ValueError(f"it names {name}, which is not trusted")
-    found: Any = importlib.import_module(module) if is_ours(module) else sys.modules.get(module)
-    for part in path.split("."):
-        found = getattr(found, part, None)
-    own = f"{getattr(found, '__module__', None)}:{getattr(found, '__qualname__', None)}"
-    if not isinstance(found, type) or own != name or not issubclass(found, base) or hasattr(found, "__del__"):
+    """The class of that name: one of the closed list, or the user's own if an object of it is given.
+
+    It is looked up among what is loaded, so that an archive imports nothing, and by its own name only.
+    """
+    found = _kept(name) if name in KEPT else given.classes.get(name)
+    if found is None or not issubclass(found, base) or not _is_plain(found):
         raise ValueError(f"it names {name}, which is no class of plain data")
     return found
+
+
+def _kept(name: str) -> type | None:
+    module, _, path = name.partition(":")
+    found = getattr(sys.modules.get(module), path, None)
+    return found if isinstance(found, type) and name_of(found) == name else None
+
+
+def _is_plain(kind: type) -> bool:
+    """Whether objects of a class can be filled in without code that is meant for pickles."""
+    return kind.__getstate__ is object.__getstate__ and not (hasattr(kind, "__setstate__") or hasattr(kind, "__del__"))

@@ -8,16 +8,19 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-__all__ = ["PLAIN", "Given", "Place", "attributes", "found_later", "is_ours"]
+__all__ = ["PLAIN", "Given", "Place", "attributes", "found_later", "is_code", "is_ours", "name_of"]
 
 #: values that take no more room than the name of a place
 PLAIN = (type(None), bool, int, float, complex, str, bytes, np.generic)
+
+#: packages whose classes are neither ours nor the user's
+_LIBRARIES = {"mesa", "networkx", "numpy", "pandas", "pyarrow", "scipy", "torch"}
 
 Place = tuple[str | int, ...]
 
@@ -25,7 +28,7 @@ Place = tuple[str | int, ...]
 class Given:
     """All that can be reached in a value by attributes and places in tuples.
 
-    `modules` are those of the classes and functions among it, ours and Python's own aside: code that the user runs.
+    `classes` are the user's own classes of which there is an object among it, by name.
 
     >>> shared = (["a", "list"], 3)
     >>> Given(shared).place(shared[0]), Given(shared).at((0,))
@@ -36,7 +39,7 @@ class Given:
         self._root = root
         self._places: dict[int, Place] = {}
         self._paths: dict[PurePath, Place] = {}
-        self.modules: set[str] = set()
+        self.classes: dict[str, type] = {}
         self._walk(root, ())
 
     def place(self, value: Any) -> Place | None:
@@ -57,22 +60,31 @@ class Given:
         if isinstance(value, PurePath):
             self._paths.setdefault(value, place)
             return
-        home = _home(value)
-        if not is_ours(home) and home.partition(".")[0] not in sys.stdlib_module_names:
-            self.modules.add(home)
+        if _is_users(type(value)):
+            self.classes.setdefault(name_of(type(value)), type(value))
         for step, part in _parts(value):
             self._walk(part, (*place, step))
 
 
-def _home(value: Any) -> str:
-    """The module of a class or function, or of an object's class."""
-    code = isinstance(value, type) or inspect.isroutine(value)
-    return getattr(value if code else type(value), "__module__", None) or ""
+def name_of(kind: type) -> str:
+    """A class by its own module and name."""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def is_code(value: Any) -> bool:
+    """Whether a value is a class, a function or a method, and not data."""
+    return isinstance(value, type | partial) or inspect.isroutine(value)
 
 
 def is_ours(module: str) -> bool:
     """Whether a module belongs to this package."""
     return module.partition(".")[0] == "fedabm"
+
+
+def _is_users(kind: type) -> bool:
+    """Whether a class is the user's own."""
+    package = kind.__module__.partition(".")[0]
+    return not is_ours(package) and package not in sys.stdlib_module_names and package not in _LIBRARIES
 
 
 def _parts(value: Any) -> Iterator[tuple[str | int, Any]]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import enum
 import json
-from collections import OrderedDict
 from typing import Any
 
 import numpy as np
 
 from fedabm.common.archive.classes import FOREIGN, find_class
-from fedabm.common.archive.given import Given
+from fedabm.common.archive.filling import check_fields, fill, may_be_code
+from fedabm.common.archive.given import Given, is_code
 
-__all__ = ["unpack"]
+__all__ = ["check_bits", "unpack"]
 
 _GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+#: where a generator reads its next number is not looked at by NumPy: that place, and the last that there is
+_PLACES = {"MT19937": ("pos", 624), "Philox": ("buffer_pos", 4)}
 
 
 def unpack(content: bytes, given: Given) -> Any:
@@ -35,38 +37,46 @@ class _Reader:
     def __init__(self, nodes: list[Any], numbers: memoryview, given: Given) -> None:
         self._nodes = nodes
         self._numbers = numbers
+        self._left = len(numbers)
         self._given = given
         self._made: dict[int, Any] = {}
 
-    def value(self, told: Any) -> Any:
-        """What something stands for: a JSON value for itself, a list for a node."""
+    def value(self, told: Any, *, code: bool = False) -> Any:
+        """What something stands for: a JSON value for itself, a list for a node; `code` only where that may be."""
         if not isinstance(told, list):
+            if isinstance(told, dict):
+                raise ValueError("a mapping that is no node")
             return told
         (number,) = told
         if number not in self._made:
             what, *parts = self._nodes[number]
-            if what in ("list", "dict", "OrderedDict", "object"):
-                self._fill(number, what, *parts)
+            if what in ("list", "dict", "object"):
+                self._fill(number, what, *parts, code=code)
             else:
                 self._made[number] = getattr(self, f"_read_{what}")(*parts)
+        if is_code(self._made[number]) and not code:
+            raise ValueError("a function in place of data")
         return self._made[number]
 
-    def _values(self, told: list[Any]) -> list[Any]:
-        return [self.value(item) for item in told]
+    def _values(self, told: list[Any], *, code: bool = False) -> list[Any]:
+        return [self.value(item, code=code) for item in told]
 
-    def _fill(self, number: int, what: str, *parts: Any) -> None:
+    def _fill(self, number: int, what: str, content: Any, *further: Any, code: bool) -> None:
         """Objects that may hold themselves: they are there before their content is."""
         made: Any
         if what == "list":
             made = self._made[number] = []
-            made.extend(self._values(parts[0]))
-        elif what != "object":
-            made = self._made[number] = {} if what == "dict" else OrderedDict()
-            made.update(map(self._values, parts[0]))
+            made.extend(self._values(content))
+        elif what == "dict":
+            made = self._made[number] = {}
+            made.update((self.value(key), self.value(value, code=code)) for key, value in content)
         else:
-            kind = find_class(parts[0], self._given)
+            kind = find_class(content, self._given)
             made = self._made[number] = object.__new__(kind)
-            _set_state(made, self.value(parts[1]))
+            fill(made, self._attributes(kind, *further))
+
+    def _attributes(self, kind: type, state: dict[str, Any]) -> dict[str, Any]:
+        return {name: self.value(told, code=may_be_code(kind, name)) for name, told in state.items()}
 
     def _read_given(self, place: list[Any]) -> Any:
         return self._given.at(tuple(place))
@@ -82,8 +92,11 @@ class _Reader:
 
     def _read_bytes(self, where: list[int]) -> bytes:
         begin, size = where
+        self._left -= size
+        if begin < 0 or size < 0 or self._left < 0:  # all numbers are read once, so that little content stays little
+            raise ValueError("numbers are missing")
         content = bytes(self._numbers[begin : begin + size])
-        if begin < 0 or len(content) != size:
+        if len(content) != size:
             raise ValueError("numbers are missing")
         return content
 
@@ -104,35 +117,32 @@ class _Reader:
             made[place] = self.value(item)
         return made.reshape(shape)
 
-    def _read_subarray(self, name: str, array: Any, state: Any) -> Any:
-        made = self.value(array).view(find_class(name, self._given, np.ndarray))
-        vars(made).update(self.value(state))
-        return made
-
     def _read_generator(self, kind: str, state: Any, seeds: dict[str, Any]) -> np.random.Generator:
         if kind not in _GENERATORS:
             raise ValueError(f"no generator {kind}")
+        if not 4 <= seeds["pool_size"] <= 64:
+            raise ValueError("a generator with too many seeds")
         bits = getattr(np.random, kind)(np.random.SeedSequence(**seeds))
-        bits.state = state
+        bits.state = check_bits(state)
         return np.random.Generator(bits)
 
     def _read_foreign(self, name: str, parts: list[Any]) -> Any:
         return FOREIGN[name].read(*self._values(parts))
 
-    def _read_class(self, name: str) -> type:
-        return find_class(name, self._given)
-
     def _read_enum(self, name: str, member: str) -> Any:
         return find_class(name, self._given, enum.Enum)[member]
 
     def _read_named(self, name: str, items: list[Any]) -> Any:
-        return tuple.__new__(find_class(name, self._given, tuple), self._values(items))
+        kind = find_class(name, self._given, tuple)
+        found = self._values(items)
+        check_fields(kind, dict(zip(kind._fields, found, strict=True)))
+        return tuple.__new__(kind, found)
 
 
-def _set_state(made: Any, state: Any) -> None:
-    """Give an object its content: by its own `__setstate__` if it has one."""
-    if hasattr(type(made), "__setstate__"):
-        made.__setstate__(state)
-        return
-    for name, value in state.items():
-        object.__setattr__(made, name, value)
+def check_bits(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a generator; ValueError if it would read beyond its own numbers."""
+    name, last = _PLACES.get(state["bit_generator"], ("", 0))
+    place = {**state, **state["state"]}.get(name, 0)
+    if not isinstance(place, int) or not 0 <= place <= last:
+        raise ValueError("a generator beyond its numbers")
+    return state

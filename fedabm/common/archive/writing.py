@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import enum
 import json
-from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
 
 from fedabm.common.archive.classes import FOREIGN, Unsaveable, class_name
-from fedabm.common.archive.given import Given, attributes
+from fedabm.common.archive.filling import check_attributes, may_be_code
+from fedabm.common.archive.given import Given, attributes, is_code
 
 __all__ = ["pack"]
 
 _SEQUENCES = (list, tuple)
 _SETS = (set, frozenset)
-_MAPPINGS = (dict, OrderedDict)
 
 
 def pack(value: Any, given: Given) -> bytes:
@@ -42,21 +41,26 @@ class _Writer:
         self._alive: list[Any] = []
         self._end = 0
 
-    def value(self, value: Any) -> Any:
-        """What stands for a value: itself if JSON has it, else a list with the number of its node."""
+    def value(self, value: Any, *, code: bool = False) -> Any:
+        """What stands for a value: itself if JSON has it, else a list with the number of its node.
+
+        Functions that are given may stand where there is `code`.
+        """
         if value is None or type(value) in (bool, int, float, str):
             return value
+        if is_code(value) and not (code and self._given.place(value) is not None):
+            raise Unsaveable(f"{getattr(value, '__qualname__', value)} is no plain data")
         if id(value) not in self._known:
             self._known[id(value)] = number = len(self.nodes)
             self._alive.append(value)  # so that no other object gets its id
             self.nodes.append(None)
-            self.nodes[number] = self._node(value)
+            self.nodes[number] = self._node(value, code=code)
         return [self._known[id(value)]]
 
     def _values(self, values: Iterable[Any]) -> list[Any]:
         return [self.value(item) for item in values]
 
-    def _node(self, value: Any) -> list[Any]:
+    def _node(self, value: Any, *, code: bool) -> list[Any]:
         place = self._given.place(value)
         kind = type(value)
         if place is not None:
@@ -65,11 +69,11 @@ class _Writer:
             return [kind.__name__, self._values(value)]
         if kind in _SETS:
             return [kind.__name__, self._values(sorted(value, key=repr))]
-        if kind in _MAPPINGS:
-            return [kind.__name__, [self._values(item) for item in value.items()]]
+        if kind is dict:
+            return ["dict", [[self.value(key), self.value(part, code=code)] for key, part in value.items()]]
         if kind is bytes:
             return ["bytes", self._keep(value)]
-        if isinstance(value, np.ndarray | np.generic):
+        if kind is np.ndarray or isinstance(value, np.generic):
             return self._array(value)
         if kind is np.random.Generator:
             return ["generator", *_generator(value)]
@@ -87,8 +91,6 @@ class _Writer:
 
     def _array(self, value: Any) -> list[Any]:
         array = np.asarray(value)
-        if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
-            return ["subarray", class_name(type(value), self._given), self.value(array), self.value(vars(value))]
         if array.dtype.hasobject:
             return ["objects", list(array.shape), self._values(array.ravel().tolist())]
         order: Literal["C", "F"] = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
@@ -97,16 +99,21 @@ class _Writer:
         return ["array" if isinstance(value, np.ndarray) else "scalar", *told]
 
     def _object(self, value: Any) -> list[Any]:
-        if isinstance(value, type):
-            return ["class", class_name(value, self._given)]
         kind = type(value)
         name = class_name(kind, self._given)
         if isinstance(value, enum.Enum):
             return ["enum", name, value.name]
         if isinstance(value, tuple):
             return ["named", name, self._values(value)]
-        own = kind.__getstate__ is not object.__getstate__
-        return ["object", name, self.value(value.__getstate__() if own else attributes(value))]
+        return ["object", name, self._attributes(value)]
+
+    def _attributes(self, value: Any) -> dict[str, Any]:
+        state = attributes(value)
+        try:
+            check_attributes(type(value), state)
+        except ValueError as error:
+            raise Unsaveable(str(error)) from None
+        return {name: self.value(part, code=may_be_code(type(value), name)) for name, part in state.items()}
 
 
 def _generator(value: np.random.Generator) -> list[Any]:

@@ -6,7 +6,7 @@ Files are looked for in one folder: the environment variable FEDABM_DATA, or `fe
 from fedabm.data.datasets.base import Dataset
 from fedabm.data.datasets.files import data_folder
 from fedabm.data.datasets.hub import from_flower, from_hub, from_table
-from fedabm.data.datasets.registry import Row, download, load, names, status
+from fedabm.data.datasets.registry import Row, download, load_dataset, names, status
 
 __all__ = [
     "Dataset",
@@ -16,7 +16,7 @@ __all__ = [
     "from_flower",
     "from_hub",
     "from_table",
-    "load",
+    "load_dataset",
     "names",
     "status",
 ]

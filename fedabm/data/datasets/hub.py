@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.errors import InputError, nearest
+from fedabm.common.errors import InputError, MissingExtraError, nearest
 from fedabm.data.datasets.base import Dataset
 from fedabm.data.datasets.text import words
 
@@ -19,7 +19,7 @@ def from_hub(path: str, x: str, y: str, user: str | None = None, length: int = 4
     try:
         hub = importlib.import_module("datasets")
     except ImportError:
-        raise InputError("the hub needs the package datasets; run pip install 'fedabm[hub]'") from None
+        raise MissingExtraError("the hub needs the package datasets; run pip install 'fedabm[hub]'") from None
     try:
         loaded = hub.load_dataset(path, **options)
     except (OSError, ValueError) as error:  # no network, no such set, no such split

@@ -15,7 +15,7 @@ from fedabm.data.datasets.base import Dataset
 from fedabm.data.datasets.download import Progress, Remote, fetch, open_url
 from fedabm.data.datasets.files import data_folder, matches
 
-__all__ = ["Row", "download", "load", "names", "status"]
+__all__ = ["Row", "download", "load_dataset", "names", "status"]
 
 _QMNIST = "https://raw.githubusercontent.com/facebookresearch/qmnist/master/"
 _MNIST_GZ = {
@@ -183,10 +183,10 @@ def names() -> list[str]:
     return list(_SPECS)
 
 
-def load(name: str, folder: str | os.PathLike[str] | None = None, **options: Any) -> Dataset:
+def load_dataset(name: str, folder: str | os.PathLike[str] | None = None, **options: Any) -> Dataset:
     """Read a set; `options` are those of its reader, for instance `seed` of quadratic.
 
-    >>> load("digits").shape
+    >>> load_dataset("digits").shape
     (1, 8, 8)
     """
     spec, place = _spec(name), data_folder(folder)

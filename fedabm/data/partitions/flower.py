@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.errors import InputError
+from fedabm.common.errors import MissingExtraError
 from fedabm.data.partitions.base import Partition
 
 __all__ = ["FromFlower"]
@@ -29,7 +29,7 @@ class FromFlower(Partition):
         try:
             hub = importlib.import_module("datasets")
         except ImportError:
-            raise InputError("Flower's partitioners need flwr-datasets; run pip install 'fedabm[hub]'") from None
+            raise MissingExtraError("Flower's partitioners need flwr-datasets; run pip install 'fedabm[hub]'") from None
         columns = {"index": np.arange(len(labels)), "label": labels} | ({} if users is None else {"user": users})
         # A partitioner accepts a table only once, so a copy takes it and this one can be used again.
         partitioner = copy.deepcopy(self.partitioner)

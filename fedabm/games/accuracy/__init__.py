@@ -1,10 +1,11 @@
 """Closed forms of what the shared model is worth: the oracles that answer in microseconds."""
 
-from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.accuracy.announced import Announced
+from fedabm.games.accuracy.base import Accuracy, Exposure, Oracle
 from fedabm.games.accuracy.custom import Custom
 from fedabm.games.accuracy.joint import JointQuadratic
 from fedabm.games.accuracy.pac_bound import PacBound
-from fedabm.games.accuracy.phased import Announced, Phased, Schedule
+from fedabm.games.accuracy.phased import Phased, Schedule
 from fedabm.games.accuracy.power_law import GroupWeighted, PowerLaw
 from fedabm.games.accuracy.random_coverage import RandomCoverage
 from fedabm.games.accuracy.random_discovery import RandomDiscovery
@@ -17,6 +18,7 @@ __all__ = [
     "Exposure",
     "GroupWeighted",
     "JointQuadratic",
+    "Oracle",
     "PacBound",
     "Phased",
     "PowerLaw",

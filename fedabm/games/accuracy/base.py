@@ -1,4 +1,4 @@
-"""What an oracle of accuracies must offer, closed form or trained.
+"""What an oracle of accuracies must offer: pure functions, in closed form or of models that `training` has made.
 
 An oracle maps a profile of contributions to what the shared model is worth to each owner, a_i(s).  Mechanisms,
 strategies and the solver only ever ask an oracle:
@@ -6,7 +6,8 @@ strategies and the solver only ever ask an oracle:
 - `values(profiles)`: accuracies for many profiles at once, (k, n) -> (k, n);
 - `curves(profile)`: each owner's accuracy as a function of its own contribution, the others' fixed;
 - `spillovers(profile)`: what the others' accuracies sum to, as a function of the own contribution;
-- `marginals(profile)`: the full matrix d a_i / d s_j, for small games.
+- `marginals(profile)`: the full matrix d a_i / d s_j, for small games;
+- `traits`: what is known beyond that, by which everybody decides how to go on.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,29 +25,76 @@ from fedabm.common.errors import check_pairs
 from fedabm.common.others import sum_of_others
 from fedabm.common.rowwise import sum_last
 from fedabm.common.table import Table
+from fedabm.games.accuracy.mixture import Groups, Mixture, PowerDensity
 from fedabm.games.curves import Along, AlongEach, Array, Curve, Rows, beside
-from fedabm.games.sending import Sending
+from fedabm.games.traits import Declaring, WorthTraits, forward, record
 
-__all__ = ["Accuracy", "Exposure", "Probed"]
+__all__ = ["Accuracy", "Exposure", "Oracle", "Probed", "Restricted"]
 
 
-class Accuracy(ABC):
-    """Accuracies a_i(s) of all owners at a profile s of contributions."""
+class Oracle:
+    """What a scenario's `accuracy` can be: an accuracy, or a training (`fedabm.games.accuracy.training`).
 
-    #: a_i is concave in the own contribution between the kinks
-    concave: bool = False
-    #: a_i does not decrease in any contribution
-    monotone: bool = False
+    It is for so many `owners`; without a word of its own a class is for any number.
+    """
+
     #: says how a_i changes with the own contribution; a model in training only shows what it is worth now
     tells: bool = True
+    #: the kind of knowledge that `public` gives a server (`fedabm.views.known.KINDS`); asking costs nothing
+    announces: str = "curve"
+    #: owners send model updates, so that tampering with them has an effect
+    takes_updates: bool = False
+    #: values at what owners claim are those of the models that they sent, so that no false claim shows
+    echoes_claims: bool = False
+    #: there are data on which one model can be trained again (`Training.retrained`)
+    retrains: bool = False
+    #: one shared model is learned from these updates, and a server can keep them to look at
+    keeps_updates: bool = False
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        # Not here: it would be the default of a dataclass's own field `owners`.
+        stated = hasattr(cls, "owners") or "owners" in vars(cls).get("__annotations__", ())
+        if not stated and not any(getattr(part, "__isabstractmethod__", False) for part in vars(cls).values()):
+            cls.owners = None  # type: ignore[assignment, method-assign]
+
+    if TYPE_CHECKING:
+
+        @property
+        def owners(self) -> int | None:
+            """For how many owners it is defined; None: for any number."""
+
+    @property
+    def inner(self) -> Oracle:
+        """What is really trained: itself, or the oracle that a wrapper stands around."""
+        return self
+
+    @property
+    def traits(self) -> WorthTraits:
+        """What is known of it for sure: nothing."""
+        return WorthTraits()
+
+
+class Accuracy(Declaring, Oracle, ABC):
+    """Accuracies a_i(s) of all owners at a profile s of contributions."""
+
+    _kind_of_traits: ClassVar[type[WorthTraits]] = WorthTraits
+    # Flags: `WorthTraits` says what they mean.
+    concave: bool = False
+    monotone: bool = False
+    of_exposure: bool = False
+    of_total: bool = False
+    linear_in_all: bool = False
+    of_exponentials: bool = False
+    stacks: bool = False
+    padded: bool = False
     #: every answer takes training models, so that none is asked for without need
     costly: bool = False
-    #: the protocol has fixed what owners contribute, and only the weights are trained from now on
-    frozen: bool = False
-    #: nothing but the total counts, and no step changes anything: profiles (runs, n) serve many runs at once
-    stacks: bool = False
-    #: (n,) what every owner's own training in this step gained it on its own test part; None: nobody measured it
-    progress: Array | None = None
+
+    @property
+    def traits(self) -> WorthTraits:
+        """All that is known of it beyond its values."""
+        return record(WorthTraits, self)
 
     @abstractmethod
     def values(self, profiles: Array) -> Array:
@@ -85,54 +133,77 @@ class Accuracy(ABC):
         """The same accuracies when only the owners in `rows` take part."""
         return Restricted(self, Table(np.asarray(rows, dtype=np.intp)))
 
-    def advance(self, profile: Array) -> Accuracy:
-        """The accuracies after one more step of training on these contributions; closed forms stay as they are."""
-        return self
-
-    def train(self, sending: Sending) -> tuple[Accuracy, NDArray[np.bool_]]:
-        """The accuracies after one round of the federation, and whose model update was unusable and dropped.
-
-        Closed forms know no updates.  They advance on the contributions that were announced before the owners decided,
-        so that weights and contributions take their steps together (Doshi et al. 2025, eq. 3 and 4).
-        """
-        return self.advance(sending.before.contribution), np.zeros(len(sending.now.contribution), dtype=bool)
-
-    def tried(self, sending: Sending) -> Accuracy:
-        """The accuracies after owners trained a step for themselves, to measure `progress`, and sent nothing."""
-        return self
-
-    def sent(self, rows: Rows, reports: Any, *, with_losses: bool = False) -> Any:
-        """What the owners in `rows` sent beside their `reports` in this round; None where all share one model."""
-        return None
-
-    def deliver(self, rows: Rows, exchange: Any) -> Accuracy:
-        """After the server has sent the owners in `rows` what the mechanism decided; closed forms stay as they are."""
-        return self
-
-    def hand_out(self, rows: Rows, contributions: Array, promised: Array) -> Array:
-        """What the models are really worth that the owners in `rows` are handed, if each is `promised` this much.
-
-        `contributions` are everybody's.  Closed forms keep promises to the digit; an oracle that trains hands out
-        models that are really worse.
-        """
-        return promised
-
-    def seeded(self, seed: int) -> Accuracy:
-        """The accuracies in a run with this seed; closed forms do not depend on chance."""
-        return self
-
     @property
     def public(self) -> Accuracy:
         """What the server announces and everybody reckons with: by default the accuracies themselves."""
         return self
 
+    def among(self, owners: int) -> Accuracy:
+        """The same, made of an accuracy of so many owners; a user's may be made for all without saying so."""
+        return self
+
+    @property
+    def states_curves(self) -> bool:
+        """Whether its class says how curves are found, so that they can be wrong; differences cannot."""
+        return type(self).curves is not Accuracy.curves
+
     def at_zero(self, owners: int) -> Array:
         """What each owner gets from an empty coalition, a_i(0)."""
         return self.values(np.zeros((1, owners)))[0]
 
+    # What only some families know
+
+    def as_exposure(self) -> Exposure | None:
+        """The curve of weighted sums that it is (`WorthTraits.of_exposure`); None: it is none."""
+        return None
+
+    def as_total(self) -> Exposure | None:
+        """The curve of the total that it is to everybody (`WorthTraits.of_total`); None: it is none."""
+        return None
+
+    def exposure_groups(self, owners: int) -> Groups | None:
+        """The groups of owners with the same exposure, where these are few; None: nothing is known of them."""
+        return None
+
+    def exponentials(
+        self, profile: Array, precision: float = 1e-15, reach: Array | None = None, order: int = 1
+    ) -> Mixture:
+        """The mixture of exponentials that is missing from the sum of all accuracies (`WorthTraits.of_exponentials`).
+
+        It is as precise as asked around a profile, for own contributions up to `reach` and derivatives up to `order`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no exponentials; state them, or of_exponentials = False")
+
+    @property
+    def power_density(self) -> PowerDensity | None:
+        """The power of the exposure that is missing from its accuracies; None: the mixture has finitely many terms."""
+        return None
+
+    def own_jumps(self, owners: int) -> Array:
+        """Own contributions (n, b) at which some coalition's accuracies jump, whatever the others contribute."""
+        return np.empty((owners, 0))
+
 
 class Exposure(Accuracy):
-    """Accuracies that are one common curve of a weighted sum: a_i(s) = v(sum_j W_ij s_j)."""
+    """Accuracies that are one common curve of a weighted sum: a_i(s) = v(sum_j W_ij s_j).
+
+    All weights W are one, and only the total matters, unless a subclass states `exposures` and the weights.
+    """
+
+    of_exposure = True
+    of_total = True
+
+    def as_exposure(self) -> Exposure | None:
+        """Itself, unless a subclass has answers of its own."""
+        return self if self.of_exposure else None
+
+    def as_total(self) -> Exposure | None:
+        """Itself where all weights are one."""
+        return self if self.of_exposure and self.of_total else None
+
+    def exposure_groups(self, owners: int) -> Groups | None:
+        """One group of all where only the total matters."""
+        return Groups.alike(owners) if self.of_exposure and self.of_total else None
 
     @abstractmethod
     def curve(self, exposure: Array) -> Array:
@@ -186,7 +257,7 @@ class Exposure(Accuracy):
 
     def from_others(self, profile: Array) -> Array:
         """sum_{j != i} W_ij s_j: the exposure to everybody else's data."""
-        if type(self).exposures is Exposure.exposures:
+        if self.of_total:
             return sum_of_others(profile)
         return np.maximum(self.exposures(profile[None])[0] - self.own_weights(len(profile)) * profile, 0.0)
 
@@ -204,7 +275,7 @@ class Exposure(Accuracy):
     def spillovers(self, profile: Array) -> Curve:
         """sum_{j != i} v(exposure of j from all but i + W_ji * own contribution)."""
         profile = np.asarray(profile, dtype=float)
-        if type(self).weight_matrix is Exposure.weight_matrix:  # all ones, whatever the number of owners
+        if self.of_total:  # all weights are one, whatever the number of owners
             return (profile.shape[-1] - 1.0) * self.curves(profile)
         weights = self.weight_matrix(len(profile))
         if np.all(weights == 1):
@@ -215,9 +286,15 @@ class Exposure(Accuracy):
         """The own contributions from which on the model is worth anything to one of the others."""
         if self.viable <= 0:
             return np.empty((len(profile), 0))
-        if type(self).weight_matrix is Exposure.weight_matrix:
+        if self.of_total:
             return self.kinks(profile)
         return _needed(self.viable, *self._exposed_others(profile, self.weight_matrix(len(profile))))
+
+    def restrict(self, rows: Rows) -> Accuracy:
+        """The same curve with fewer owners; itself where only the total matters."""
+        if not self.of_exposure:
+            return super().restrict(rows)
+        return self if self.of_total else RestrictedExposure(self, Table(np.asarray(rows, dtype=np.intp)))
 
     def _exposed_others(self, profile: Array, weights: Array) -> tuple[Array, Array]:
         """Exposures (n, n - 1) of the others while the own contribution is 0, and what a unit of it adds to them."""
@@ -288,40 +365,34 @@ class ProbedOthers(Probed):
 
 @dataclass(frozen=True)
 class Restricted(Accuracy):
-    """An oracle in which everybody outside `rows` contributes nothing and is not asked."""
+    """An oracle in which everybody outside `rows` contributes nothing and is not asked.
+
+    The full oracle is asked about `width` owners; None: about as many as it is made for, or as `rows` name.
+    """
 
     full: Accuracy
     rows: Table
+    width: int | None = None
+    padded = True
+    # Whoever is left out stands beside it at 0: what rests on sums over all owners does not carry over.
+    of_exposure = False
+    of_exponentials = False
+    power_density = None
+    stacks = False
 
     @property
     def owners(self) -> int:
         """For how many owners this accuracy is defined."""
         return len(self.rows)
 
-    @property
-    def concave(self) -> bool:  # type: ignore[override]
-        """As the full oracle."""
-        return self.full.concave
-
-    @property
-    def monotone(self) -> bool:  # type: ignore[override]
-        """As the full oracle."""
-        return self.full.monotone
-
-    @property
-    def tells(self) -> bool:  # type: ignore[override]
-        """As the full oracle."""
-        return self.full.tells
-
-    @property
-    def costly(self) -> bool:  # type: ignore[override]
-        """As the full oracle."""
-        return self.full.costly
-
     @cached_property
     def public(self) -> Accuracy:
         """What the full oracle announces, restricted too; always the same object, so that offers can stand."""
         return self if self.full.public is self.full else self.full.public.restrict(self.rows.array)
+
+    def among(self, owners: int) -> Restricted:
+        """The full oracle is asked about so many owners."""
+        return replace(self, width=owners)
 
     def values(self, profiles: Array) -> Array:
         """Accuracies of the owners in `rows`, the others at zero."""
@@ -339,12 +410,62 @@ class Restricted(Accuracy):
         """The full oracle's marginals among the owners in `rows`."""
         return self.full.marginals(self._embed(profile))[np.ix_(self.rows.array, self.rows.array)]
 
+    def own_jumps(self, owners: int) -> Array:
+        """Those of the full oracle."""
+        return self.full.own_jumps(self._width)[self.rows.array]
+
+    @property
+    def _width(self) -> int:
+        """Of how many owners the full oracle is asked."""
+        return self.full.owners or self.width or int(np.max(self.rows.array, initial=-1)) + 1
+
     def _embed(self, profiles: Array) -> Array:
         """Profiles of all owners, zero outside `rows`."""
-        width = getattr(self.full, "owners", None) or int(np.max(self.rows.array, initial=-1)) + 1
-        embedded = np.zeros((*np.shape(profiles)[:-1], width))
+        embedded = np.zeros((*np.shape(profiles)[:-1], self._width))
         embedded[..., self.rows.array] = profiles
         return embedded
+
+
+forward(Restricted, Accuracy, "full", methods=None)
+forward(Restricted, Oracle, "full", methods=None)
+
+
+@dataclass(frozen=True)
+class RestrictedExposure(Restricted, Exposure):  # type: ignore[misc]
+    """The same curve of weighted sums, from which the weights of everybody outside `rows` are left out."""
+
+    full: Exposure
+    of_exposure = True
+    of_total = False
+
+    def curve(self, exposure: Array) -> Array:
+        """v of the full oracle."""
+        return self.full.curve(exposure)
+
+    def curve_slope(self, exposure: Array) -> Array:
+        """v' of the full oracle."""
+        return self.full.curve_slope(exposure)
+
+    def curve_curvature(self, exposure: Array) -> Array:
+        """v'' of the full oracle."""
+        return self.full.curve_curvature(exposure)
+
+    @property
+    def viable(self) -> float:
+        """As of the full oracle."""
+        return self.full.viable
+
+    def exposures(self, profiles: Array) -> Array:
+        """Those of the owners in `rows`, the others at zero."""
+        return self.full.exposures(self._embed(profiles))[..., self.rows.array]
+
+    def own_weights(self, owners: int) -> Array:
+        """W_ii of the owners in `rows`."""
+        return np.asarray(self.full.own_weights(self._width))[self.rows.array]
+
+    def weight_matrix(self, owners: int) -> Array:
+        """W_ij among the owners in `rows`."""
+        return self.full.weight_matrix(self._width)[np.ix_(self.rows.array, self.rows.array)]
 
 
 def _needed(exposure: Array | float, base: Array, weight: Array) -> Array:

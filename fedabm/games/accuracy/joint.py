@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from fedabm.common.errors import MOST, InputError, check_number, check_range, finite_vector
+from fedabm.common.state import NUMBER, Each
 from fedabm.games.accuracy.base import Exposure
+from fedabm.games.accuracy.training import Stepwise
 from fedabm.games.curves import Array, Rows
 
 __all__ = ["JointQuadratic"]
@@ -17,7 +20,7 @@ _LARGEST = 1e50
 
 
 @dataclass(frozen=True)
-class JointQuadratic(Exposure):
+class JointQuadratic(Exposure, Stepwise):
     """The same model for everyone, the better the closer its weights w are to the target and the more data it has.
 
         a_i(w, s) = 1 - |target - w|^2 / sum_j s_j
@@ -41,6 +44,7 @@ class JointQuadratic(Exposure):
     least: float = 1e-6
     monotone = True
     concave = True
+    changes: ClassVar = {"weights": Each(NUMBER)}
 
     def __post_init__(self) -> None:
         for name in ("target", "weights"):

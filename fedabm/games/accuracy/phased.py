@@ -1,127 +1,36 @@
-"""When weights are trained and what owners are told: the same for closed forms and for models in training."""
+"""When weights are trained: together with the owners' decisions, or in a phase of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fedabm.common.errors import InputError, check_kind, check_positive, check_whole, finite_vector
-from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.curves import Array, Curve, Rows
-from fedabm.games.sending import Effort, Sending
+from fedabm.common.state import FLAG, WHOLE, Kind, Record
+from fedabm.games.accuracy.base import Accuracy, Oracle
+from fedabm.games.accuracy.training import RoundResult, State, Training, training_of
+from fedabm.games.curves import Array, Rows
+from fedabm.games.sending import Sending
+from fedabm.games.traits import forward
 
-__all__ = ["Announced", "Phased", "Schedule", "Wrapping"]
+__all__ = ["Phased", "Schedule"]
 
 
-@dataclass(frozen=True)
-class Wrapping(Accuracy):
-    """Another accuracy, `model`, of which a subclass changes how it is trained or announced."""
+@dataclass(frozen=True, eq=False)
+class PhasedState(State):
+    """How long owners have waited for phase 2, whether it has begun, and what the model has come to."""
 
-    model: Accuracy
-
-    def __post_init__(self) -> None:
-        check_kind("the model", self.model, Accuracy)
-
-    @property
-    def owners(self) -> int | None:
-        """For how many owners this accuracy is defined; None: any number."""
-        return getattr(self.model, "owners", None)
-
-    @property
-    def concave(self) -> bool:  # type: ignore[override]
-        """As the model."""
-        return self.model.concave
-
-    @property
-    def monotone(self) -> bool:  # type: ignore[override]
-        """As the model."""
-        return self.model.monotone
-
-    @property
-    def public(self) -> Accuracy:
-        """What the model announces."""
-        return self.model.public
-
-    def values(self, profiles: Array) -> Array:
-        """The model's accuracies."""
-        return self.model.values(profiles)
-
-    def curves(self, profile: Array) -> Curve:
-        """The model's curves."""
-        return self.model.curves(profile)
-
-    def kinks(self, profile: Array) -> Array:
-        """The model's kinks."""
-        return self.model.kinks(profile)
-
-    def hand_out(self, rows: Rows, contributions: Array, promised: Array) -> Array:
-        """As the model hands out."""
-        return self.model.hand_out(rows, contributions, promised)
-
-    def marginals(self, profile: Array) -> Array:
-        """The model's marginals."""
-        return self.model.marginals(profile)
-
-    def seeded(self, seed: int) -> Self:
-        """With the model as it is in a run with this seed."""
-        return self._with(self.model.seeded(seed))
-
-    @property
-    def progress(self) -> Array | None:  # type: ignore[override]
-        """What owners measured on the model."""
-        return self.model.progress
-
-    def train(self, sending: Sending) -> tuple[Accuracy, NDArray[np.bool_]]:
-        """Train the model."""
-        trained, dropped = self.model.train(sending)
-        return self._with(trained), dropped
-
-    def tried(self, sending: Sending) -> Self:
-        """Let owners measure on the model."""
-        return self._with(self.model.tried(sending))
-
-    def sent(self, rows: Rows, reports: Any, *, with_losses: bool = False) -> Any:
-        """What the model's owners sent."""
-        return self.model.sent(rows, reports, with_losses=with_losses)
-
-    def deliver(self, rows: Rows, exchange: Any) -> Self:
-        """Hand the model what the server sends back."""
-        return self._with(self.model.deliver(rows, exchange))
-
-    def _with(self, model: Accuracy) -> Self:
-        """Around another model; itself if it is the same, so that everybody sees that nothing was learned."""
-        return self if model is self.model else replace(self, model=model)
+    model: State
+    waited: int = 0
+    begun: bool = False
 
 
 @dataclass(frozen=True)
-class Announced(Wrapping):
-    """Really trained accuracies, while owners and mechanism reckon with what is `told`, such as a public curve.
-
-    FedBR of Murhekar et al. 2023, Section 5: `Announced(Trained(engine, rounds=50), Curve.measure(...))`.
-    """
-
-    told: Accuracy
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_kind("what is told", self.told, Accuracy)
-
-    @property
-    def public(self) -> Accuracy:
-        """What is told."""
-        return self.told.public
-
-    def restrict(self, rows: Rows) -> Announced:
-        """Both with fewer owners."""
-        return Announced(self.model.restrict(rows), self.told.restrict(rows))
-
-
-@dataclass(frozen=True)
-class Phased(Wrapping):
+class Phased(Training[PhasedState]):
     """Phase 1: owners decide while the weights are frozen.  Phase 2: the weights are trained.
 
     Phase 1 ends once everybody claims at least `full`, or nobody's claim moved (with `rising`: rose) by more than
@@ -132,53 +41,99 @@ class Phased(Wrapping):
     keep to the protocol keep them.  `early` trains on what was contributed before the owners decided.
     """
 
+    model: Oracle
     full: tuple[float, ...] | None = None
     tolerance: float | None = None
     at_most: int | None = None
     early: bool = False
     tries: bool = True
     rising: bool = False
-    waited: int = 0
-    begun: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, Oracle):
+            check_kind("the model", self.model, Accuracy)
+
+    @cached_property
+    def _training(self) -> Training[Any]:
+        return training_of(self.model)
 
     @property
     def owners(self) -> int | None:
         """As the model, or as many as `full` has entries."""
-        return super().owners if self.full is None else len(self.full)
-
-    def train(self, sending: Sending) -> tuple[Accuracy, NDArray[np.bool_]]:
-        """Wait, or train the model."""
-        if not (self.begun or self._over(sending)):
-            # Who waits for full data only waits for the owners to move, so that a run in which nobody does can end.
-            counts = self.tolerance is not None or self.at_most is not None
-            waiting = replace(self, waited=self.waited + 1) if counts else self
-            tried = self.model.tried(sending) if self.tries else self.model
-            return waiting._with(tried), np.zeros(len(sending.now.claimed), dtype=bool)
-        work = replace(sending, now=sending.before) if self.early else sending
-        # What owners would measure from now on moves nobody any more.
-        trained, dropped = self.model.train(replace(work, measured=False) if self._waits else work)
-        return (self if self.begun else replace(self, begun=True))._with(trained), dropped
-
-    def advance(self, profile: Array) -> Accuracy:
-        """One step in which everybody contributes and claims this much, as before."""
-        effort = Effort(np.asarray(profile, dtype=float), np.asarray(profile, dtype=float))
-        return self.train(Sending(effort, effort))[0]
-
-    def restrict(self, rows: Rows) -> Accuracy:
-        """The model with fewer owners; whether to train is decided for all."""
-        return self.model.restrict(rows)
+        return self.model.owners if self.full is None else len(self.full)
 
     @property
-    def frozen(self) -> bool:  # type: ignore[override]
+    def model_bytes(self) -> int:  # type: ignore[override]
+        """That of the model."""
+        return self._training.model_bytes
+
+    @property
+    def machine(self) -> str:  # type: ignore[override]
+        """That of the model."""
+        return self._training.machine
+
+    def begin(self, seed: int) -> PhasedState:
+        """Phase 1, if there is one."""
+        return PhasedState(self._training.begin(seed))
+
+    def round(self, state: PhasedState, sending: Sending) -> tuple[PhasedState, RoundResult]:
+        """Wait, or train the model."""
+        if not (state.begun or self._over(state, sending)):
+            return self._wait(state, sending)
+        work = replace(sending, now=sending.before) if self.early else sending
+        # What owners would measure from now on moves nobody any more.
+        work = replace(work, measured=False) if self._waits else work
+        model, result = self._training.round(state.model, work)
+        begun = state if state.begun else replace(state, begun=True)
+        return _around(begun, model), result
+
+    def _wait(self, state: PhasedState, sending: Sending) -> tuple[PhasedState, RoundResult]:
+        # Who waits for full data only waits for the owners to move, so that a run in which nobody does can end.
+        counts = self.tolerance is not None or self.at_most is not None
+        waiting = replace(state, waited=state.waited + 1) if counts else state
+        if not self.tries:
+            return waiting, RoundResult.of(sending)
+        model, result = self._training.trial(state.model, sending)
+        return _around(waiting, model), result
+
+    def worth(self, state: PhasedState) -> Accuracy:
+        """That of the model."""
+        return self._training.worth(state.model)
+
+    def updates(self, state: PhasedState) -> Any:
+        """Those of the model."""
+        return self._training.updates(state.model)
+
+    def retrained(self, rounds: int, seed: int, state: PhasedState | None = None) -> Any:
+        """That of the model."""
+        return self._training.retrained(rounds, seed, None if state is None else state.model)
+
+    def hand_out(self, state: PhasedState, rows: Rows, contributions: Array, promised: Array) -> Array:
+        """As the model."""
+        return self._training.hand_out(state.model, rows, contributions, promised)
+
+    def frozen(self, state: PhasedState) -> bool:
         """Whether phase 2 has begun."""
-        return self.begun and self._waits
+        return state.begun and self._waits
+
+    def unwrap(self, state: PhasedState) -> tuple[Training[Any], State]:
+        """Those of the model."""
+        return self._training.unwrap(state.model)
+
+    def within(self, state: PhasedState, inner: State) -> PhasedState:
+        """Around a state of the model that is around another one of the training within."""
+        return _around(state, self._training.within(state.model, inner))
+
+    def state_kind(self) -> Kind:
+        """That of the model, and how long owners have waited."""
+        return Record(PhasedState, model=self._training.state_kind(), waited=WHOLE, begun=FLAG)
 
     @property
     def _waits(self) -> bool:
         """Whether there is a phase 1 at all."""
         return not (self.full is None and self.tolerance is None and self.at_most is None)
 
-    def _over(self, sending: Sending) -> bool:
+    def _over(self, state: PhasedState, sending: Sending) -> bool:
         """Whether phase 1 has ended."""
         if not self._waits:
             return True
@@ -186,8 +141,16 @@ class Phased(Wrapping):
         full = self.full is not None and bool(np.all(before >= np.array(self.full)))
         # In the first step nobody has measured anything, so that standing still says nothing.
         moved = now - before if self.rising else np.abs(now - before)
-        still = self.tolerance is not None and self.waited > 0 and bool(np.max(moved) <= self.tolerance)
-        return full or still or (self.at_most is not None and self.waited >= self.at_most)
+        still = self.tolerance is not None and state.waited > 0 and bool(np.max(moved) <= self.tolerance)
+        return full or still or (self.at_most is not None and state.waited >= self.at_most)
+
+
+forward(Phased, Oracle, "model", None)
+
+
+def _around(state: PhasedState, model: State) -> PhasedState:
+    """Around another state of the model; the same if it is, so that everybody sees that nothing was learned."""
+    return state if model is state.model else replace(state, model=model)
 
 
 @dataclass(frozen=True)
@@ -213,7 +176,7 @@ class Schedule:
         if self.until_full and self.at_most is None and self.until_still is None:
             raise InputError("who waits for everybody's data may wait forever; give until_still or at_most as well")
 
-    def over(self, accuracy: Accuracy, capacities: Sequence[float] | Array) -> Accuracy:
+    def over(self, accuracy: Oracle, capacities: Sequence[float] | Array) -> Oracle:
         """An accuracy that is trained by this schedule."""
         full = tuple(finite_vector("capacities", capacities).tolist()) if self.until_full else None
         if full is None and self == Schedule():

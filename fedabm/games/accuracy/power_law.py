@@ -12,6 +12,7 @@ from fedabm.common.others import sum_of_others
 from fedabm.common.rowwise import product, sum_last
 from fedabm.common.table import Table
 from fedabm.games.accuracy.base import Exposure
+from fedabm.games.accuracy.mixture import Groups, Mixture, PowerDensity
 from fedabm.games.curves import Array, Rows
 
 __all__ = ["GroupWeighted", "PowerLaw"]
@@ -55,6 +56,25 @@ class PowerLaw(Exposure):
         """The exposure below which the model is worth nothing."""
         return max(0.0, (self.scale / self.ceiling) ** (1 / self.exponent) - self.offset)
 
+    @property
+    def of_exponentials(self) -> bool:  # type: ignore[override]
+        """Whether it is worth something from the start; one that is cut off at zero is no mixture."""
+        return self.viable <= 1e-12 * self.offset
+
+    @property
+    def power_density(self) -> PowerDensity:
+        """scale (x + offset)^-exponent."""
+        return PowerDensity(self.scale, self.exponent, self.offset)
+
+    def exponentials(
+        self, profile: Array, precision: float = 1e-15, reach: Array | None = None, order: int = 1
+    ) -> Mixture:
+        """One atom per group of owners and node of the density."""
+        groups = self.exposure_groups(len(profile))
+        if groups is None:
+            raise NotImplementedError(f"{type(self).__name__} has exposures of its own; state exposure_groups")
+        return self.power_density.mixture(groups, profile, precision, reach, order)
+
     def curve(self, exposure: Array) -> Array:
         """max(0, ceiling - scale (x + offset)^-exponent)."""
         with np.errstate(divide="ignore"):
@@ -94,6 +114,10 @@ class GroupWeighted(PowerLaw):
 
     weights: Any = ((1.0,),)
     groups: Any = (0,)
+    monotone = True
+    concave = True
+    of_total = False
+    of_exponentials = PowerLaw.of_exponentials
     stacks = False
 
     def __init__(
@@ -155,6 +179,13 @@ class GroupWeighted(PowerLaw):
     def weight_matrix(self, owners: int) -> Array:
         """weights[g_i, g_j]."""
         return self.table[np.ix_(self.members, self.members)]
+
+    def exposure_groups(self, owners: int) -> Groups:
+        """The groups that have members."""
+        counts = np.bincount(self.members, minlength=len(self.table)).astype(float)
+        present = counts > 0
+        members = (np.cumsum(present) - 1)[self.members]
+        return Groups(self.table[present][:, self.members], counts[present], members)
 
     def restrict(self, rows: Rows) -> GroupWeighted:
         """The same weights with fewer owners."""

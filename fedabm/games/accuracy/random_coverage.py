@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from fedabm.common.rowwise import product, sum_last
 from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.accuracy.mixture import CERTAIN, Mixture
 from fedabm.games.accuracy.random_discovery import check_width, probabilities
 from fedabm.games.curves import Array, Curve, Rows
 
-__all__ = ["RandomCoverage", "jumps_at_zero"]
+__all__ = ["RandomCoverage"]
 
 #: the most numbers in one block of owners x trials x instances
 _BLOCK = 2**18
@@ -40,6 +41,7 @@ class RandomCoverage(Accuracy):
     q: Any
     monotone = True
     concave = True
+    of_exponentials = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "q", probabilities(self.q, most=1.0))
@@ -91,16 +93,23 @@ class RandomCoverage(Accuracy):
 
     def kinks(self, profile: Array) -> Array:
         """0 for everyone whose first bit of data makes it jump."""
-        return jumps_at_zero(self) if self.sure.any() else np.empty((len(profile), 0))
+        return self.own_jumps(len(profile))
+
+    def own_jumps(self, owners: int) -> Array:
+        """0 for every owner that sees some instance for sure, none (infinity) for the others."""
+        return np.where(self.sure.any(axis=1), 0.0, np.inf)[:, None] if self.sure.any() else np.empty((owners, 0))
+
+    def exponentials(
+        self, profile: Array, precision: float = 1e-15, reach: Array | None = None, order: int = 1
+    ) -> Mixture:
+        """One atom per instance."""
+        rates = np.where(self.sure, CERTAIN, -self.logs).T
+        points = len(rates)
+        return Mixture(0.5 * self.table.sum(axis=0), np.ones(points), np.arange(points), rates)
 
     def restrict(self, rows: Rows) -> RandomCoverage:
         """The same instances with fewer owners."""
         return RandomCoverage(self.table[rows])
-
-
-def jumps_at_zero(accuracy: RandomCoverage) -> Array:
-    """A kink at 0 for every owner that sees some instance for sure, none (infinity) for the others, (n, 1)."""
-    return np.where(accuracy.sure.any(axis=1), 0.0, np.inf)[:, None]
 
 
 @dataclass(frozen=True)

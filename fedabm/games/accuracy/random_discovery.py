@@ -34,6 +34,8 @@ class RandomDiscovery(Exposure):
     q: Any
     monotone = True
     concave = True
+    of_total = False
+    linear_in_all = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "q", probabilities(self.q))

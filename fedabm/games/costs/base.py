@@ -5,20 +5,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedabm.common.errors import check_positive
 from fedabm.games.curves import Array, Curve, Rows
+from fedabm.games.traits import CostTraits, Declaring
 
 Flags = NDArray[np.bool_]
 
 __all__ = ["Cost", "Flags", "ScaledCost"]
 
 
-class Cost(Curve):
+class Cost(Declaring, Curve):
     """The cost c(s) of one owner, or of many with one row each (`stack`).
 
     A cost of your own is a subclass with `value(x)` for one owner, elementwise on arrays of any shape:
@@ -33,20 +34,25 @@ class Cost(Curve):
                 return self.rate * x + self.disc * (x > 100.0)
 
     It is defined for every x >= 0, never falls, and is convex between its `breaks`; `check_costs` looks at many points.
-    Where it is not convex say convex = False: proofs then take longer.  With a `slope` of its own it is faster; proofs
-    rest on its values alone.
+    Where it is not convex say convex = False: proofs then take longer.  With a `slope` of its own it is faster; it is
+    checked against the values, and proofs rest on these alone.
     """
 
     #: own contributions at which one owner's cost or its slope jumps; at a jump `value` decides what is paid there
     breaks: Sequence[float] = ()
-    #: convex between the breaks; of many owners, one entry each
+    _kind_of_traits: ClassVar[type[CostTraits]] = CostTraits
+    # Flags: `CostTraits` says what they mean.  Of many owners the first three may have one entry each.
     convex: bool | Flags = True
-    #: straight between the breaks; of many owners, one entry each
     straight: bool | Flags = False
-    #: c(s) = c(0) + unit * s, for all owners
-    linear: bool = False
-    #: a family of this library, whose shape and slope are beyond doubt; of many owners, one entry each
     closed: bool | Flags = False
+    linear: bool = False
+    power: bool = False
+
+    @property
+    def traits(self) -> CostTraits:
+        """All that is known of it beyond its values, of all owners."""
+        flags = self.convex, self.straight, self.linear, self.closed, self.power
+        return CostTraits(*(bool(np.all(flag)) for flag in flags))
 
     @abstractmethod
     def value(self, x: Array) -> Array:
@@ -75,6 +81,11 @@ class Cost(Curve):
     def kinks(self, owners: int) -> Array:
         """The breaks of every owner, (owners, b); infinite where an owner has fewer."""
         return np.tile(np.asarray(self.breaks, dtype=float), (owners, 1))
+
+    @property
+    def states_slope(self) -> bool:
+        """Whether its class says what the slope is, so that it can be wrong; differences cannot."""
+        return type(self).slope is not Cost.slope
 
     def scaled(self, factor: float) -> Cost:
         """The cost multiplied by a factor, as a liar would state it."""
@@ -116,6 +127,10 @@ class Cost(Curve):
     def figures(self) -> Array:
         """The numbers (n, m) that are an owner's secret: a lie states others, zero or positive; the kind is public."""
         return np.ones((1, 1))
+
+    def as_power(self) -> Any:
+        """The `PowerCost` that it is (`CostTraits.power`); None: it is none."""
+        return None
 
     def alike(self, other: Cost) -> bool | Flags:
         """Whether another cost is of the same kind, so that only its figures differ."""

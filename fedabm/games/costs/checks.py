@@ -1,4 +1,4 @@
-"""Whether a user's own cost keeps what every cost promises: finite, never falling, convex between its breaks."""
+"""Whether a user's own cost keeps its promises: finite, never falling, convex between breaks, with a true slope."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fedabm.games.costs.base import Cost
 from fedabm.games.costs.many import groups, stack
 from fedabm.games.curves import Array
 from fedabm.games.roots import just_inside
+from fedabm.games.slopes import INSIDE, contradicted, is_own
 
 __all__ = ["check_costs"]
 
@@ -20,10 +21,9 @@ def check_costs(cost: Cost, capacity: Array) -> None:
     """Raise unless all data of every owner have a cost, and costs of users' own keep their promises."""
     if not cost.linear:
         _check_all_data(cost, capacity)
-    if not np.all(cost.closed):
-        for rows, part in groups(cost, len(capacity)):
-            if not np.all(part.closed):
-                _check(part, float(np.max(capacity[rows])))
+    for rows, part in groups(cost, len(capacity)):
+        if not np.all(part.closed) or is_own(part):
+            _check(part, float(np.max(capacity[rows])))
 
 
 def _check_all_data(cost: Cost, capacity: Array) -> None:
@@ -58,3 +58,19 @@ def _check(cost: Cost, top: float) -> None:
         point = inside[:, 1:-1][hollow][0]
         remedy = "name its jumps in `breaks`, or say convex = False"
         raise InputError(f"{cost!r} is not convex at {point:g}; {remedy}")
+    if cost.states_slope:
+        _check_slope(cost, edges)
+
+
+def _check_slope(cost: Cost, edges: Array) -> None:
+    """A slope of the user's own against its values, inside each piece."""
+    width = np.diff(edges)[:, None]
+    x = (edges[:-1, None] + width * INSIDE).ravel()
+    one = stack([cost])
+    slope = one.slope(x[None])[0]
+    wide = np.repeat(width, len(INSIDE))
+    wrong, rise = contradicted(lambda at: one.value(at[None])[0], slope, x, wide)
+    if np.any(wrong):
+        point = int(np.argmax(wrong))
+        told = f"{cost!r} has slope {slope[point]:.4g} at {x[point]:.4g}, but its values rise by {rise[point]:.4g}"
+        raise InputError(f"{told} per unit there; mend `slope`, or leave it out")

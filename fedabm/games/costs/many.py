@@ -147,7 +147,7 @@ def groups(cost: Cost, owners: int = 0) -> Iterator[tuple[Members, Cost]]:
 def single(cost: Cost, row: int) -> Cost:
     """The cost of one owner, with single numbers."""
     (_, own), *_ = groups(cost.take([row]), 1)
-    return PowerCost(*(float(column[0]) for column in own.columns)) if isinstance(own, PowerCost) else own
+    return PowerCost(*(float(column[0]) for column in own.columns)) if own.power else own
 
 
 def _mixture(pieces: Iterable[tuple[Members, Cost]]) -> Cost:
@@ -176,7 +176,7 @@ def stack(costs: Sequence[Cost]) -> Cost:
         raise InputError("no owners: got an empty list of costs; give at least one owner")
     if any(cost.owners is not None for cost in costs):
         raise InputError("one of the costs is that of several owners; list one cost per owner, with single numbers")
-    if all(isinstance(cost, PowerCost) for cost in costs):
+    if all(cost.power for cost in costs):
         return costs[0].together(costs)
     return _mixture((np.array([row]), cost) for row, cost in enumerate(costs))
 
@@ -200,7 +200,7 @@ def costs_of(costs: Any, owners: int = 1) -> Cost:
 def replaced(cost: Cost, rows: Members, others: Cost) -> Cost:
     """The costs of all owners, with those in `rows` replaced by others; a row after the last is a newcomer's."""
     known = cost.owners or 0
-    if isinstance(cost, PowerCost) and isinstance(others, PowerCost) and np.max(rows, initial=0) < known:
+    if cost.power and others.power and np.max(rows, initial=0) < known:
         columns = [column.copy() for column in cost.columns]
         for column, other in zip(columns, others.columns, strict=True):
             column[rows] = other

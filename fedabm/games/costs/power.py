@@ -36,6 +36,7 @@ class PowerCost(Cost):
     exponent: Any = 1.0
     fixed: Any = 0.0
     closed = True
+    power = True
 
     def __init_subclass__(cls) -> None:
         raise InputError(f"{cls.__name__} would be charged as a PowerCost; write a subclass of Cost with value(x)")
@@ -129,6 +130,10 @@ class PowerCost(Cost):
         """One row per number."""
         columns = zip(*(other._parts for other in others), strict=True)
         return PowerCost(*(np.hstack(column).astype(float) for column in columns))
+
+    def as_power(self) -> PowerCost:
+        """Itself."""
+        return self
 
     def figures(self) -> Array:
         """Rate and fixed part."""

@@ -152,6 +152,11 @@ class Engine:
         """How many numbers a model has."""
         return self.layout.size
 
+    @property
+    def model_bytes(self) -> int:
+        """What a model amounts to: four bytes per number."""
+        return 4 * self.size
+
     @timed("training")
     def initial(self, seed: int) -> Tensor:
         """A fresh model (P,), the same on every device."""

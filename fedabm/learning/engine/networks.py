@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from fedabm.common.errors import InputError, check_kind, nearest
+from fedabm.common.errors import FedabmError, InputError, check_kind, nearest
 from fedabm.learning.engine.blocks import LastState, Quadratic, Residual, SeededDropout, convolution
 
 __all__ = ["NETWORKS", "build", "check_fit", "count", "try_out"]
@@ -219,7 +219,7 @@ def check_fit(
     wanted = classes or 1
     try:
         out = try_out(network, shape, dtype, 2)
-    except InputError:
+    except FedabmError:
         raise
     except (RuntimeError, ValueError, IndexError) as error:
         reason = str(error).splitlines()[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,25 @@ from fedabm.learning.engine.host import pull
 __all__: list[str] = []
 
 
+_DTYPES = {str(kind).removeprefix("torch."): kind for kind in vars(torch).values() if isinstance(kind, torch.dtype)}
+#: numbers that a tensor may seem to have which repeats a few
+_MOST = 2**34
+
+
+def _is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether every number has a place of its own, and no place is free."""
+    size = 1
+    for step, length in sorted(zip(strides, shape, strict=True)):
+        if length > 1 and step != size:
+            return False
+        size *= length
+    return True
+
+
 def _write(tensor: Tensor) -> list[Any]:
     """Kind, device, shape, strides and numbers; what is only repeated is kept once."""
     once = tensor.detach()[tuple(slice(0, 1) if step == 0 else slice(None) for step in tensor.stride())]
+    once = once if _is_dense(once.shape, once.stride()) else once.contiguous()
     numbers = pull(once.contiguous().reshape(-1).view(torch.uint8))
     kind = str(tensor.dtype).removeprefix("torch.")
     grows = [isinstance(tensor, nn.Parameter), tensor.requires_grad]
@@ -32,9 +50,10 @@ def _read(
     numbers: np.ndarray,
     grows: list[bool],
 ) -> Tensor:
-    dtype = getattr(torch, kind)
-    if not isinstance(dtype, torch.dtype):
-        raise ValueError(f"no kind of number: {kind}")
+    dtype = _DTYPES[kind]
+    present = numbers.dtype == np.uint8 and numbers.size == math.prod(once) * dtype.itemsize
+    if not present or not _is_dense(once, strides) or math.prod(shape) > _MOST:
+        raise ValueError("a tensor without its numbers")
     made = torch.empty_strided(once, strides, dtype=dtype)
     if numbers.size:
         made.copy_(torch.from_numpy(numbers).view(dtype).reshape(once))
@@ -43,5 +62,3 @@ def _read(
 
 
 foreign("tensor", Tensor, nn.Parameter, write=_write, read=_read)
-foreign("shape", torch.Size, write=lambda shape: [tuple(shape)], read=torch.Size)
-foreign("device", torch.device, write=lambda device: [str(device)], read=torch.device)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from fedabm.common.errors import InputError
+from fedabm.common.errors import FedabmError, InputError
 from fedabm.learning.language.models import Base
 from fedabm.learning.language.packed import Packing, pack_attention
 
@@ -121,7 +121,7 @@ def tail_of(base: Base, last: int | None, *, packed: bool = True) -> tuple[nn.Mo
     front = None if last is None else Front(base, last)
     try:
         packs = packed and _agree(base, model, front, packed=True)
-    except (InputError, TypeError, ValueError, RuntimeError):  # its attention takes other arguments
+    except (FedabmError, TypeError, ValueError, RuntimeError):  # its attention takes other arguments
         packs = False
     if packs:
         return model, hook

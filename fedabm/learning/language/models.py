@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from torch import nn
 
-from fedabm.common.errors import InputError
+from fedabm.common.errors import InputError, MissingExtraError
 from fedabm.data.datasets.files import data_folder
 
 __all__ = ["Base", "Kind", "Source", "checksum", "load", "packaged", "transformers"]
@@ -71,7 +71,7 @@ def transformers() -> Any:
     try:
         import transformers as found
     except ImportError:
-        raise InputError("language models need transformers; run pip install 'fedabm[llm]'") from None
+        raise MissingExtraError("language models need transformers; run pip install 'fedabm[llm]'") from None
     return found
 
 
@@ -112,7 +112,7 @@ def load(source: Source, fetch: Callable[[str, str], str] = _hub) -> Base:
             reason = " ".join(str(error).split())[:200]
             raise InputError(f"{folder} holds no {source.kind} model that can be read ({reason})") from None
         except ImportError:
-            raise InputError(f"{folder} needs gguf to be read; run pip install 'fedabm[llm]'") from None
+            raise MissingExtraError(f"{folder} needs gguf to be read; run pip install 'fedabm[llm]'") from None
     return Base(model.eval().requires_grad_(False), tokeniser, source.kind, found)
 
 

@@ -18,10 +18,9 @@ from weakref import WeakSet
 import numpy as np
 
 from fedabm.common.errors import InputError
-from fedabm.common.table import Table
 from fedabm.games.accuracy.base import Accuracy, Probed
-from fedabm.games.accuracy.random_discovery import check_width
-from fedabm.games.curves import Array, Curve, Line
+from fedabm.games.accuracy.standing import Standing
+from fedabm.games.curves import Array, Curve
 
 __all__ = ["Answering", "Answers", "Standing"]
 
@@ -49,6 +48,10 @@ class Answers(Accuracy):
     def curves(self, profile: Array) -> Curve:
         """Each owner's accuracy along its own contribution; the curves ask, too."""
         return self._server().curves(profile)
+
+    def kinks(self, profile: Array) -> Array:
+        """Where the oracle says that its curves have kinks."""
+        return self._server().kinks(profile)
 
     def marginals(self, profile: Array) -> Array:
         """d a_i / d s_j as the oracle finds them."""
@@ -83,33 +86,3 @@ class Answering(Accuracy):
         """Each owner's accuracy along its own contribution, by asking."""
         profile = np.asarray(profile, dtype=float)
         return Probed(self.public, profile, np.arange(len(profile)), self.kinks(profile))
-
-
-@dataclass(frozen=True)
-class Standing(Accuracy):
-    """What one model is worth to everybody, (n,), whatever anybody contributes."""
-
-    worth: Table
-    concave = True
-    monotone = True
-    tells = False
-
-    @property
-    def owners(self) -> int:
-        """For how many owners this accuracy is defined."""
-        return len(self.worth)
-
-    def values(self, profiles: Array) -> Array:
-        """The same for every profile, (k, n)."""
-        profiles = np.asarray(profiles, dtype=float)
-        check_width(profiles, self.owners)
-        return np.broadcast_to(self.worth.array, profiles.shape)
-
-    def curves(self, profile: Array) -> Line:
-        """The same for every own contribution."""
-        check_width(np.asarray(profile), self.owners)
-        return Line(self.worth.array, np.zeros(self.owners))
-
-    def marginals(self, profile: Array) -> Array:
-        """None."""
-        return np.zeros((self.owners, self.owners))

@@ -22,7 +22,7 @@ from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.evaluate import by_owner, judge
 from fedabm.learning.engine.first_layer import FirstLayer, Members
 from fedabm.learning.engine.host import pull
-from fedabm.learning.oracles.memory import Memory, digest
+from fedabm.learning.oracles.memory import AnswerCache, digest
 from fedabm.learning.rules.aggregate import screen
 
 __all__ = ["AveragedModels"]
@@ -38,6 +38,7 @@ class AveragedModels:
     models         everybody's model (n, P); one that is not finite counts as the start
     contributions  everybody's weight (n,)
     folder         where values are kept, or None to keep them in memory only
+    known          the memory to keep them in, instead of a folder
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class AveragedModels:
         judges: Sequence[int] | None = None,
         folder: str | Path | None = None,
         measure: str = "accuracy",
+        known: AnswerCache | None = None,
     ) -> None:
         if measure not in ("accuracy", "loss"):
             raise InputError(f"measure must be accuracy or loss, got {measure!r}; choose one of them")
@@ -60,7 +62,7 @@ class AveragedModels:
         self._engine, self._measure = engine, measure
         self._samples, self._offsets = engine.part("test", judges)
         self.owners, self.judges = len(rows), len(self._offsets) - 1
-        self._memory = Memory(folder, "" if folder is None else self._digest())
+        self._memory = AnswerCache(folder, "" if folder is None else self._digest()) if known is None else known
         self._first = FirstLayer.of(engine, self.owners + 1)
 
     def mixing(self, coalitions: np.ndarray) -> np.ndarray:
@@ -77,6 +79,11 @@ class AveragedModels:
             raise InputError(f"coalitions must be a matrix with {self.owners} columns, got {wanted.shape}")
         found = self._memory.answers(np.packbits(wanted, axis=1), self._values, _SAVED)
         return found.reshape(len(wanted), self.judges)
+
+    @property
+    def judged(self) -> int:
+        """How many coalitions' values are known."""
+        return len(self._memory)
 
     def _values(self, packed: np.ndarray) -> np.ndarray:
         """Values (k, judges) of coalitions given as rows of bits."""

@@ -15,12 +15,14 @@ from torch import Tensor
 from fedabm.common.errors import InputError, check_whole, finite_vector
 from fedabm.common.random import check_seed
 from fedabm.games.accuracy.random_discovery import check_width
+from fedabm.games.accuracy.training import Present, Stepwise
 from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.answers import Answering, Answers
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.scores import Measure
+from fedabm.learning.oracles.trained import Trained
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import one_round
 
@@ -35,7 +37,7 @@ class Learned(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Coalition(Answering):
+class Coalition(Answering, Stepwise):
     """a_i(s_X): what the model mixed from the updates of the owners in X is worth to owner i, for one profile s.
 
         w_X = w_0 + rate * sum_{t < rounds} sum_{i in X} s_i / s(X) u_i^t
@@ -60,6 +62,9 @@ class Coalition(Answering):
     start: Tensor | None = None
     folder: str | Path | None = None
     _answers: Answers = field(init=False)
+    #: values are known for parts of one profile only
+    announces = "coalitions"
+    retrains = True
 
     def __post_init__(self) -> None:
         check_whole("rounds", self.rounds)
@@ -109,6 +114,15 @@ class Coalition(Answering):
             total, kept = total + done.updates, kept & done.sound
             model, memory = done.model, done.memory
         return torch.where(kept.unsqueeze(1), total, 0.0), ~pull(kept)
+
+    def advance(self, profile: Array) -> Coalition:
+        """Itself: it is of one profile."""
+        return self
+
+    def retrained(self, rounds: int, seed: int, state: Present | None = None) -> Trained:
+        """So many rounds with the same recipe on any contributions, afresh or from its own start."""
+        start = None if state is None else self.start
+        return Trained(self.engine, rounds, self.recipe, seed, self.measure, start=start)
 
     def values(self, profiles: Array) -> Array:
         """Accuracies (k, n) of the coalitions that k restrictions (k, n) of the profile stand for."""

@@ -1,10 +1,10 @@
-"""Accuracy of the one model that a federation trains while its owners decide, round by round."""
+"""The one model that a federation trains while its owners decide, round by round."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,17 +13,22 @@ from torch import Tensor
 
 from fedabm.common.errors import InputError, check_whole
 from fedabm.common.random import check_seed
+from fedabm.common.state import NUMBER, TEXT, WHOLE, Each, Kind, Maybe, Numbers, Record, Thing
 from fedabm.common.table import Table
+from fedabm.games.accuracy.announced import Announced
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.curves import Array, Line, Rows
-from fedabm.games.sending import Effort, Sending
+from fedabm.games.accuracy.training import RoundResult, State, Training
+from fedabm.games.curves import Array, Rows
+from fedabm.games.sending import EFFORT, Effort, Sending
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.answers import Standing
 from fedabm.learning.oracles.handing import by_noise
-from fedabm.learning.oracles.memory import Memory as Remembered
+from fedabm.learning.oracles.memory import AnswerCache as Remembered
 from fedabm.learning.oracles.memory import digest
 from fedabm.learning.oracles.scores import Measure
+from fedabm.learning.oracles.trained import Trained
+from fedabm.learning.oracles.updates import Updates
 from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.base import Memory
 from fedabm.learning.rules.recipe import Recipe
@@ -32,8 +37,35 @@ from fedabm.learning.rules.rounds import Round, one_round
 __all__ = ["Learning"]
 
 
+@dataclass(frozen=True, eq=False)
+class LearningState(State):
+    """The server's model between two rounds.
+
+    seed      from which initial model and mini-batches follow
+    model     (P,) the model after the last round that was really trained; None: the initial one
+    memory    what the recipe's rule remembers of the rounds so far
+    late      rounds since then that were looked up only
+    path      a name of all that led here; empty: nothing may be looked up any more
+    worth     what the present model is worth to everybody, (n,); None: nobody has judged it yet
+    progress  what own training brought everybody in the last round, if it was measured
+    spent     seconds of each step, for rounds that were looked up those of their training
+    updates   what the last round showed the server of every owner, if it wanted to look
+    """
+
+    seed: int
+    round: int = 0
+    model: Tensor | None = None
+    memory: Memory | None = None
+    late: tuple[Effort, ...] = ()
+    path: str = ""
+    worth: Table | None = None
+    progress: Array | None = None
+    spent: tuple[float, ...] = ()
+    updates: Updates | None = None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Learning(Accuracy):
+class Learning(Training[LearningState]):
     """a_i: what the server's present model is worth on owner i's test part; each step of a run is one round.
 
     The present model does not depend on what an owner might contribute instead.  What owners and mechanism reckon with
@@ -42,12 +74,11 @@ class Learning(Accuracy):
 
     Local training uses true contributions, the server's mixing those claimed.  early=True trains on the contributions
     from before the owners decided.  After `rounds` rounds (None: without end) the model is final.  Without a `seed` of
-    its own, initial model and mini-batches follow from the seed of the run.  `memory` is what the recipe's rule
-    remembers of the rounds so far.
+    its own, initial model and mini-batches follow from the seed of the run.
 
     `known` remembers what rounds have led to, also for other runs with the same data, recipe, seed and contributions.
-    A round that is known is not trained; should its model be wanted later, all rounds since the last `model` are
-    (`late`).  `spent` are the seconds of each step, for known rounds those of their training.
+    A round that is known is not trained; should its model be wanted later, all rounds since the last one that was
+    trained are.
     """
 
     engine: Engine
@@ -58,17 +89,9 @@ class Learning(Accuracy):
     early: bool = False
     rounds: int | None = None
     known: Remembered | None = None
-    round: int = 0
-    model: Tensor | None = None
-    memory: Memory | None = None
-    late: tuple[Effort, ...] = ()
-    worth: Table | None = None
-    progress: Array | None = None
-    path: str = ""
-    spent: tuple[float, ...] = ()
-    #: nothing changes with the own contribution
-    concave = True
-    monotone = True
+    takes_updates = True
+    retrains = True
+    keeps_updates = True
 
     def __post_init__(self) -> None:
         if self.seed is not None:
@@ -77,7 +100,7 @@ class Learning(Accuracy):
             check_whole("rounds", self.rounds, 0)
         if self.announced is not None and not isinstance(self.announced, Accuracy):
             raise InputError(f"announced must be an accuracy, got {self.announced!r}; give for instance a Curve")
-        if (width := getattr(self.announced, "owners", None)) not in (None, self.owners):
+        if self.announced is not None and (width := self.announced.owners) not in (None, self.owners):
             raise InputError(f"{self.owners} owners but an announced accuracy for {width}; give the same number")
 
     def __repr__(self) -> str:
@@ -86,112 +109,113 @@ class Learning(Accuracy):
 
     @property
     def owners(self) -> int:
-        """For how many owners this accuracy is defined."""
+        """For how many owners there are data."""
         return self.engine.data.owners
 
     @property
-    def weights(self) -> Tensor:
-        """The server's present model, (P,)."""
-        return self._state[0]
+    def model_bytes(self) -> int:  # type: ignore[override]
+        """Of the parameters."""
+        return self.engine.model_bytes
 
-    @cached_property
-    def _state(self) -> tuple[Tensor, Memory | None]:
-        """The present model and what the rule remembers; rounds that were only remembered are trained now."""
-        model = self.engine.initial(self.seed or 0) if self.model is None else self.model
-        memory = self.memory
-        for place, effort in enumerate(self.late):
-            how = (self.recipe, self.seed or 0, self.round - len(self.late) + place)
+    @property
+    def machine(self) -> str:  # type: ignore[override]
+        """That of the engine."""
+        return self.engine.machine
+
+    def begin(self, seed: int) -> LearningState:
+        """The initial model of the own seed, or else of the run's."""
+        seed = seed if self.seed is None else self.seed
+        begun = (self.engine.content, self.recipe, self.measure, seed)
+        return LearningState(seed, path="" if self.known is None else digest(*begun))
+
+    def weights(self, state: LearningState) -> Tensor:
+        """The server's present model, (P,)."""
+        return self._present(state)[0]
+
+    def _present(self, state: LearningState) -> tuple[Tensor, Memory | None]:
+        """The present model and what the rule remembers; rounds that were only looked up are trained now."""
+        model = self.engine.initial(state.seed) if state.model is None else state.model
+        memory = state.memory
+        for place, effort in enumerate(state.late):
+            how = (self.recipe, state.seed, state.round - len(state.late) + place)
             done = one_round(self.engine, model, effort.contribution, *how, effort.claimed, (), memory)
             model, memory = done.model, done.memory
         return model, memory
 
-    @cached_property
-    def _standing(self) -> Standing:
-        """What the present model is worth to everybody."""
-        return Standing(Table(self.measure.of(self.engine, self.weights)[0]) if self.worth is None else self.worth)
+    def worth(self, state: LearningState) -> Accuracy:
+        """What the present model is worth, whatever anybody contributes; everybody reckons with what is announced."""
+        standing = Standing(self._judged(state))
+        return standing if self.announced is None else Announced(standing, self.announced)
+
+    def _judged(self, state: LearningState) -> Table:
+        """What the present model is worth to everybody, (n,)."""
+        return Table(self.measure.of(self.engine, self.weights(state))[0]) if state.worth is None else state.worth
 
     @property
-    def public(self) -> Accuracy:
-        """What is announced, or else what the present model is worth; the model and the data stay here."""
-        return self._standing if self.announced is None else self.announced.public
+    def announces(self) -> str:  # type: ignore[override]
+        """The kind of what is announced."""
+        return "none" if self.announced is None else self.announced.announces
 
-    def seeded(self, seed: int) -> Learning:
-        """With the run's seed, unless it has its own."""
-        return self if self.seed is not None else replace(self, seed=seed, model=self.model if self.round else None)
+    def updates(self, state: LearningState) -> Updates | None:
+        """Those of the last round, if they were to be kept."""
+        return state.updates
 
-    def values(self, profiles: Array) -> Array:
-        """What the present model is worth, whatever the profile, (k, n)."""
-        return self._standing.values(profiles)
+    def retrained(self, rounds: int, seed: int, state: LearningState | None = None) -> Trained:
+        """So many rounds with the same recipe on any contributions, afresh or from the model of a state."""
+        start = None if state is None else self.weights(state)
+        return Trained(self.engine, rounds, self.recipe, seed, self.measure, start=start)
 
-    def curves(self, profile: Array) -> Line:
-        """The same for every own contribution."""
-        return self._standing.curves(profile)
-
-    def marginals(self, profile: Array) -> Array:
-        """None."""
-        return self._standing.marginals(profile)
-
-    def hand_out(self, rows: Rows, contributions: Array, promised: Array) -> Array:
+    def hand_out(self, state: LearningState, rows: Rows, contributions: Array, promised: Array) -> Array:
         """The present model with as little noise on its weights as the promises allow."""
         who = np.arange(self.owners)[rows]
-        return by_noise(self.engine, self.weights, who, promised, self.measure, (self.seed or 0) + self.round)
+        return by_noise(self.engine, self.weights(state), who, promised, self.measure, state.seed + state.round)
 
-    def advance(self, profile: Array) -> Learning:
-        """One honest round on these contributions."""
-        effort = Effort(np.asarray(profile, dtype=float), np.asarray(profile, dtype=float))
-        return self.train(Sending(effort, effort))[0]
-
-    def train(self, sending: Sending) -> tuple[Learning, NDArray[np.bool_]]:
-        """One round; itself if nobody takes part, and whose update was dropped."""
+    def round(self, state: LearningState, sending: Sending) -> tuple[LearningState, RoundResult]:
+        """One round; the same state if nobody takes part or the model is final."""
         used, claimed = sending.before if self.early else sending.now
         counts = self.engine.data.counts(used)
         nothing = not np.any(counts) and not sending.tampering
-        if nothing or (self.rounds is not None and self.round >= self.rounds):
-            return self, np.zeros(self.owners, dtype=bool)
+        if nothing or (self.rounds is not None and state.round >= self.rounds):
+            still = state if state.updates is None else replace(state, updates=None)
+            return still, replace(RoundResult.of(sending), progress=state.progress)
         effort = Effort(counts.astype(float), np.rint(claimed))
         done: list[Round] = []
 
         def find(rows: NDArray[Any]) -> Array:
             begun = time.perf_counter()
-            model, memory = self._state
-            how = (self.recipe, self.seed or 0, self.round)
+            model, memory = self._present(state)
+            how = (self.recipe, state.seed, state.round)
             done.append(one_round(self.engine, model, used, *how, claimed, sending.tampering, memory))
-            judged = self._judged(done[0], counts > 0 if sending.measured else np.zeros(self.owners, dtype=bool))
-            return np.vstack([judged, np.full(self.owners, time.perf_counter() - begun)])[None]
+            wanted = counts > 0 if sending.measured else np.zeros(self.owners, dtype=bool)
+            shown = self._shown(state, model, done[0], wanted)
+            return np.vstack([shown, np.full(self.owners, time.perf_counter() - begun)])[None]
 
-        # What somebody tampered with is not to be remembered, nor what follows from it.
-        known = None if sending.tampering else self.known
-        path = self._named(effort.contribution, effort.claimed)
+        # What somebody tampered with is not to be remembered, nor what follows from it; nor are updates.
+        path = digest(state.path, *effort) if state.path and not (sending.tampering or sending.keep) else ""
         asked = _question(path, sending.measured)
-        worth, dropped, progress, seconds = (find(asked) if known is None else known.answers(asked, find))[0]
-        kept: dict[str, Any] = {"late": (*self.late, effort)}
+        worth, dropped, progress, seconds = self._answers(path, asked, find)[0]
+        kept: dict[str, Any] = {"late": (*state.late, effort)}
         if done:
             kept = {"model": done[0].model, "memory": done[0].memory, "late": ()}
-        kept |= {"worth": Table(worth), "progress": progress if sending.measured else None, "known": known}
-        after = replace(self, round=self.round + 1, path=path, spent=(*self.spent, float(seconds[0])), **kept)
-        return after, dropped.astype(bool)
+        kept |= {"worth": Table(worth), "progress": progress if sending.measured else None}
+        kept["updates"] = self._kept(state, done[0], claimed) if sending.keep else None
+        spent = (*state.spent, float(seconds[0]))
+        after = replace(state, round=state.round + 1, path=path, spent=spent, **kept)
+        return after, RoundResult(dropped.astype(bool), after.progress, sending.senders(counts))
 
-    def _judged(self, done: Round, wanted: NDArray[np.bool_]) -> Array:
-        """What a round's model is worth, whose update was dropped, what own training brought these owners; (3, n)."""
-        worth = self.measure.of(self.engine, done.model)[0]
-        sound = pull(done.sound)
-        owners = np.flatnonzero(wanted & sound)
-        progress = np.zeros(self.owners)
-        progress[owners] = self._gained(done.updates[owners], owners)
-        return np.stack([worth, ~sound, progress])
+    def _kept(self, state: LearningState, done: Round, claimed: Array) -> Updates:
+        """What this round shows the server of every owner."""
+        how = (self.engine, self.recipe, self.measure)
+        return Updates(*how, self.weights(state), done.updates, done.sound, claimed, state.seed, state.round)
 
-    def _gained(self, updates: Tensor, owners: NDArray[np.intp]) -> Array:
-        """How much more some owners' own models are worth to them than the present one, (k,)."""
-        if not len(owners):
-            return np.zeros(0)
-        return self.measure.own(self.engine, self.weights + updates, owners) - self._standing.worth.array[owners]
-
-    def tried(self, sending: Sending) -> Learning:
+    def trial(self, state: LearningState, sending: Sending) -> tuple[LearningState, RoundResult]:
         """Everybody trains from the present model, measures what that brings, and keeps it to itself."""
         if not sending.measured:
-            return self
+            return state, replace(RoundResult.of(sending), progress=state.progress)
+        state = replace(state, worth=self._judged(state))
         counts = self.engine.data.counts(sending.now.contribution)
-        each = [_question(self._named(), f"owner {owner} tries {count}") for owner, count in enumerate(counts)]
+        name = digest(state.path) if state.path else ""
+        each = [_question(name, f"owner {owner} tries {count}") for owner, count in enumerate(counts)]
         asked = np.concatenate(each)
         owners = {row.tobytes(): owner for owner, row in enumerate(asked)}
 
@@ -199,23 +223,52 @@ class Learning(Accuracy):
             begun = time.perf_counter()
             who = np.array([owners[row.tobytes()] for row in rows])
             alone = np.where(np.isin(np.arange(self.owners), who), counts, 0).astype(float)
-            model, memory = self._state
-            updates = self.recipe.train(self.engine, model, alone, self.seed or 0, self.round, memory)[who]
+            model, memory = self._present(state)
+            updates = self.recipe.train(self.engine, model, alone, state.seed, state.round, memory)[who]
             gained = np.zeros(len(who))
             sound = np.flatnonzero(pull(screen(updates)))
-            gained[sound] = self._gained(updates[sound], who[sound])
+            gained[sound] = self._gained(state, model + updates[sound], who[sound])
             return np.stack([gained, np.full(len(who), (time.perf_counter() - begun) / len(who))], axis=1)
 
-        gained, seconds = (find(asked) if self.known is None else self.known.answers(asked, find, self.owners)).T
-        spent = (*self.spent, float(seconds.sum()))
-        return replace(self, worth=self._standing.worth, progress=gained, spent=spent)
+        gained, seconds = self._answers(state.path, asked, find, self.owners).T
+        spent = (*state.spent, float(seconds.sum()))
+        after = replace(state, progress=gained, spent=spent)
+        return after, replace(RoundResult.of(sending), progress=gained)
 
-    def _named(self, *more: Any) -> str:
-        """A name of all that led to the present model and of what is done with it; nothing if nobody remembers."""
-        if self.known is None:
-            return ""
-        begun = (self.engine.content, self.recipe, self.measure, self.seed)
-        return digest(*((self.path,) if self.path else begun), *more)
+    def state_kind(self) -> Kind:
+        """The model between two rounds; data, network and recipe are the scenario's."""
+        return Record(
+            LearningState,
+            seed=WHOLE,
+            round=WHOLE,
+            model=Maybe(Thing(Tensor)),
+            memory=Maybe(Thing(tuple)),
+            late=Each(EFFORT),
+            path=TEXT,
+            worth=Maybe(Thing(Table)),
+            progress=Maybe(Numbers()),
+            spent=Each(NUMBER),
+            updates=Maybe(Updates.kind(self.engine, self.recipe, self.measure)),
+        )
+
+    def _answers(self, path: str, asked: NDArray[Any], find: Callable[[Any], Array], at_once: int = 1) -> Array:
+        """What is known, or else found; without a path nothing is looked up."""
+        return self.known.answers(asked, find, at_once) if self.known is not None and path else find(asked)
+
+    def _shown(self, state: LearningState, before: Tensor, done: Round, wanted: NDArray[np.bool_]) -> Array:
+        """What a round's model is worth, whose update was dropped, what own training brought these owners; (3, n)."""
+        worth = self.measure.of(self.engine, done.model)[0]
+        sound = pull(done.sound)
+        owners = np.flatnonzero(wanted & sound)
+        progress = np.zeros(self.owners)
+        progress[owners] = self._gained(state, before + done.updates[owners], owners)
+        return np.stack([worth, ~sound, progress])
+
+    def _gained(self, state: LearningState, models: Tensor, owners: NDArray[np.intp]) -> Array:
+        """How much more some owners' own models (k, P) are worth to them than the present one, (k,)."""
+        if not len(owners):
+            return np.zeros(0)
+        return self.measure.own(self.engine, models, owners) - self._judged(state).array[owners]
 
 
 def _question(*parts: Any) -> NDArray[np.uint8]:

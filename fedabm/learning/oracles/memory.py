@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.files import draft
+from fedabm.common.state import BYTES, Numbers, Table
 from fedabm.games.curves import Array
 
-__all__ = ["Memory", "digest"]
+__all__ = ["MEMORY", "AnswerCache", "digest"]
 
 
-class Memory:
+class AnswerCache:
     """Arrays of one shape by question, which is a row of whole numbers.
 
     folder    where answers are kept (None: in memory only)
@@ -66,6 +67,27 @@ class Memory:
                 self._known |= {row.tobytes(): answer for row, answer in rows}
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             path.unlink(missing_ok=True)
+
+
+class _MemoryKind:
+    """Answers that are in memory only."""
+
+    _known = Table(BYTES, Numbers(None))
+    schema = _known.schema
+
+    def state(self, value: AnswerCache) -> Any:
+        """By question."""
+        return self._known.state(value._known)
+
+    def value(self, state: Any) -> AnswerCache:
+        """With these answers."""
+        made = AnswerCache()
+        made._known = self._known.value(state)
+        return made
+
+
+#: how a memory without a folder is saved
+MEMORY = _MemoryKind()
 
 
 def digest(*parts: Any) -> str:

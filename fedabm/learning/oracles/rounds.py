@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cached_property, partial
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -13,14 +13,20 @@ from torch import Tensor
 
 from fedabm.common.errors import check_whole, finite_vector
 from fedabm.common.random import check_seed
+from fedabm.common.state import WHOLE, Kind, Maybe, Record, Thing
+from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.accuracy.random_discovery import check_width
+from fedabm.games.accuracy.training import Present, RoundResult, Training
 from fedabm.games.curves import Array
-from fedabm.games.sending import Effort, Sending, Tampering
+from fedabm.games.sending import EFFORT, TAMPERING, Effort, Sending, Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.answers import Answering, Answers
 from fedabm.learning.oracles.averaged import AveragedModels
+from fedabm.learning.oracles.memory import MEMORY
+from fedabm.learning.oracles.memory import AnswerCache as Judged
 from fedabm.learning.oracles.scores import Measure
+from fedabm.learning.oracles.trained import Trained
 from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.base import Memory
 from fedabm.learning.rules.recipe import Recipe
@@ -47,7 +53,7 @@ class Learned(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rounds(Answering):
+class Rounds(Training[Present]):
     """a_i(s_X): what the model of coalition X is worth after this round; each step of a run is one round.
 
     From the server's model theta every owner trains T_i on its s_i samples and T_i^eps on s_i + `more` samples (on
@@ -74,21 +80,16 @@ class Rounds(Answering):
     seed: int | None = None
     start: Any = 1.0
     whole: bool = False
-    model: Tensor | None = None
-    past: Tensor | None = None
-    effort: Effort | None = None
-    tampering: tuple[Tampering, ...] = ()
-    round: int = 0
-    memory: Memory | None = None
-    _answers: Answers = field(init=False)
+    takes_updates = True
+    retrains = True
+    echoes_claims = True
 
     def __post_init__(self) -> None:
         check_whole("more, the samples of the second training,", self.more)
         if self.seed is not None:
             check_seed(self.seed)
         self.recipe.mean("Rounds")
-        self.engine.data.counts(self._effort.contribution)  # nobody contributes more than it has
-        self._open()
+        self.engine.data.counts(finite_vector("start", self.start, self.owners))  # nobody contributes more than it has
 
     def __repr__(self) -> str:
         what = f"{self.engine.data.name}, {self.engine.size} parameters, more={self.more}, {self.recipe}"
@@ -96,21 +97,102 @@ class Rounds(Answering):
 
     @property
     def owners(self) -> int:
+        """For how many owners there are data."""
+        return self.engine.data.owners
+
+    @property
+    def model_bytes(self) -> int:  # type: ignore[override]
+        """Of the parameters."""
+        return self.engine.model_bytes
+
+    @property
+    def machine(self) -> str:  # type: ignore[override]
+        """That of the engine."""
+        return self.engine.machine
+
+    def begin(self, seed: int) -> Present:
+        """What owners train before their first decision."""
+        first = finite_vector("start", self.start, self.owners)
+        return Present(RoundModels(*self._how, seed if self.seed is None else self.seed, Effort(first, first)))
+
+    @property
+    def _how(self) -> tuple[Engine, Recipe, int, Measure, bool]:
+        return self.engine, self.recipe, self.more, self.measure, self.whole
+
+    def round(self, state: Present, sending: Sending) -> tuple[Present, RoundResult]:
+        """The next round, from the model that everybody's T_i gave in this one.
+
+        Everybody that trains or tampers sends both its models.
+        """
+        models = cast(RoundModels, state.accuracy).then(sending)
+        uploads = 2 * sending.senders(self.engine.data.counts(sending.now.contribution))
+        return Present(models), RoundResult(models.dropped, uploads=uploads)
+
+    def retrained(self, rounds: int, seed: int, state: Present | None = None) -> Trained:
+        """So many rounds with the same recipe on any contributions, afresh or from the model of a state."""
+        start = None if state is None else cast(RoundModels, state.accuracy).last
+        return Trained(self.engine, rounds, self.recipe, seed, self.measure, start=start)
+
+    def worth(self, state: Present) -> Accuracy:
+        """What coalitions' models are worth after this round."""
+        return state.accuracy
+
+    def state_kind(self) -> Kind:
+        """Models, and what was sent: it cannot be found again where somebody tampers and draws."""
+        models = dict.fromkeys(("model", "past"), Maybe(Thing(Tensor)))
+        work: dict[str, Kind] = {"effort": EFFORT, "tampering": TAMPERING, "memory": Maybe(Thing(tuple))}
+        found: dict[str, Kind] = {"sent": Thing(Tensor), "judged": MEMORY}
+        again = partial(_again, self._how)
+        return Record(Present, accuracy=Record(again, seed=WHOLE, round=WHOLE, **models, **work, **found))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RoundModels(Answering):
+    """What every coalition's model is worth after one round of `Rounds`; owners train when a value is asked for.
+
+    effort     what everybody trains on and claims; `tampering`: who changes its updates
+    round      its number; in round 0 owners train before their first decision
+    model      the server's model that it starts from (None: the initial one), with the `memory` of the recipe's rule
+    past       (n, P) everybody's updates of the rounds before, if coalitions leave out those, too
+    """
+
+    engine: Engine
+    recipe: Recipe
+    more: int
+    measure: Measure
+    whole: bool
+    seed: int
+    effort: Effort
+    tampering: tuple[Tampering, ...] = ()
+    round: int = 0
+    model: Tensor | None = None
+    memory: Memory | None = None
+    past: Tensor | None = None
+    _answers: Answers = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._open()
+
+    def __repr__(self) -> str:
+        return f"RoundModels(round={self.round})"
+
+    @property
+    def owners(self) -> int:
         """For how many owners this accuracy is defined."""
         return self.engine.data.owners
 
-    def seeded(self, seed: int) -> Rounds:
-        """With the run's seed, unless it has its own."""
-        return self if self.seed is not None else replace(self, seed=seed, model=None if not self.round else self.model)
-
-    def train(self, sending: Sending) -> tuple[Rounds, NDArray[np.bool_]]:
-        """The next round, from the model that everybody's T_i gave in this one; and whose update was dropped."""
+    def then(self, sending: Sending) -> RoundModels:
+        """The models of the next round."""
         work: dict[str, Any] = {"effort": sending.now, "tampering": sending.tampering, "round": self.round + 1}
         if self.round:  # what owners trained before their first decision is not gone on with
             after = self._learned.after
             work |= {"model": after.model, "memory": after.memory, "past": self._learned.summed if self.whole else None}
-        then = replace(self, **work)
-        return then, then.dropped
+        return replace(self, **work)
+
+    @property
+    def last(self) -> Tensor | None:
+        """The model that everybody's T_i gave in this round; None before the first decision."""
+        return self._learned.after.model if self.round else None
 
     @property
     def dropped(self) -> NDArray[np.bool_]:
@@ -139,7 +221,7 @@ class Rounds(Answering):
 
     def _read(self, profiles: Array) -> tuple[np.ndarray, Array]:
         """Who is in each coalition, and how far an owner is on its way from T_i to T_i^eps, from -1 to 1."""
-        effort = self._effort
+        effort = self.effort
         made = (profiles == effort.claimed) | (profiles == effort.contribution)
         members = (profiles > 0) & np.where(made, effort.claimed > 0, True)
         members |= np.all(profiles == effort.contribution, axis=1, keepdims=True) & (effort.claimed > 0)
@@ -148,25 +230,38 @@ class Rounds(Answering):
         return members, shift
 
     @property
-    def _effort(self) -> Effort:
-        if self.effort is not None:
-            return self.effort
-        first = finite_vector("start", self.start, self.owners)
-        return Effort(first, first)
+    def _initial(self) -> Tensor:
+        return self.engine.initial(self.seed)
 
     @property
-    def _initial(self) -> Tensor:
-        return self.engine.initial(self.seed or 0)
+    def _begun(self) -> tuple[Tensor, Memory]:
+        """The model that everybody starts from, and what the rule remembers."""
+        start = self._initial if self.model is None else self.model
+        return start, self.recipe.rule.begin(start, self.owners) if self.memory is None else self.memory
+
+    @property
+    def _trials(self) -> NDArray[np.int64]:
+        """(2, n) on how many samples everybody trains."""
+        counts = self.engine.data.counts(self.effort.contribution)
+        return np.stack([counts, _beside(counts, self.more, self.engine.data.capacities)])
+
+    @cached_property
+    def sent(self) -> Tensor:
+        """Both updates of everybody, (2 n, P)."""
+        start, memory = self._begun
+        return torch.cat([self._updates(start, count, memory) for count in self._trials])
+
+    @cached_property
+    def judged(self) -> Judged:
+        """What coalitions' models are known to be worth."""
+        return Judged()
 
     @cached_property
     def _learned(self) -> Learned:
         """Both trainings of everybody, and the models that can be mixed from them."""
-        start = self._initial if self.model is None else self.model
-        effort = self._effort
-        memory = self.recipe.rule.begin(start, self.owners) if self.memory is None else self.memory
-        counts = self.engine.data.counts(effort.contribution)
-        trials = np.stack([counts, _beside(counts, self.more, self.engine.data.capacities)])
-        updates = torch.cat([self._updates(start, count, memory) for count in trials])
+        start, memory = self._begun
+        effort, trials, updates = self.effort, self._trials, self.sent
+        counts = trials[0]
         kept = screen(updates)
         sound = pull(kept)
         claims = np.stack([effort.claimed, np.maximum(effort.claimed + trials[1] - trials[0], 0.0)])
@@ -178,7 +273,7 @@ class Rounds(Answering):
         weights = mean.weigh(counted).ravel()
         received = self.recipe.received(updates[: self.owners], counts, np.rint(effort.claimed))
         return Learned(
-            AveragedModels(self.engine, first, models, weights, measure=self.measure.kind),
+            AveragedModels(self.engine, first, models, weights, measure=self.measure.kind, known=self.judged),
             claims,
             ~sound[: self.owners],
             server_part(self.recipe.rule, start, received, memory),
@@ -187,11 +282,18 @@ class Rounds(Answering):
 
     def _updates(self, start: Tensor, counts: NDArray[np.int64], memory: Memory) -> Tensor:
         """Everybody's update as sent, with the same draws for both trainings."""
-        draws = (self.seed or 0, max(self.round - 1, 0))
+        draws = (self.seed, max(self.round - 1, 0))
         updates = self.recipe.train(self.engine, start, counts.astype(float), *draws, memory)
         for attack in self.tampering:
             tamper(updates, start, attack)
         return updates
+
+
+def _again(how: tuple[Any, ...], sent: Tensor, judged: Judged, **work: Any) -> RoundModels:
+    """A round whose owners have trained."""
+    made = RoundModels(*how, **work)
+    vars(made).update(sent=sent, judged=judged)
+    return made
 
 
 def _beside(counts: NDArray[np.int64], more: int, capacities: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from fedabm.common.errors import InputError, check_whole
 from fedabm.common.random import check_seed
+from fedabm.common.state import Kind, Record
 from fedabm.games.accuracy.base import Accuracy, Probed
 from fedabm.games.accuracy.random_discovery import check_width
+from fedabm.games.accuracy.training import Present, RoundResult, Training
 from fedabm.games.curves import Array, Rows, beside
-from fedabm.games.sending import Sending, Tampering
+from fedabm.games.sending import TAMPERING, Sending, Tampering
 from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.answers import Answering, Answers
 from fedabm.learning.oracles.handing import by_subset
-from fedabm.learning.oracles.memory import Memory, digest
+from fedabm.learning.oracles.memory import MEMORY, AnswerCache, digest
 from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import federate
@@ -30,10 +35,11 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trained(Answering):
+class Trained(Answering, Training[Present]):
     """a_i(s): what the model that a federation trains on s in `rounds` rounds is worth on owner i's test part.
 
-    The model starts afresh, with the same `seed`, for every profile (Murhekar et al. 2023, Section 5.2).  Contributions
+    The model starts afresh, with the same `seed`, for every profile (Murhekar et al. 2023, Section 5.2), or from the
+    model `start`.  Contributions
     are rounded to whole samples here and nowhere else; an owner cannot train on more than it has, whatever it claims.
     Results are remembered, in `folder` also between runs, so that asking again costs nothing.
 
@@ -50,7 +56,10 @@ class Trained(Answering):
     measure: Measure = field(default_factory=Measure)
     step: int = 1
     folder: str | Path | None = None
+    start: Tensor | None = None
     _answers: Answers = field(init=False)
+    takes_updates = True
+    retrains = True
 
     def __post_init__(self) -> None:
         check_whole("rounds", self.rounds, 0)
@@ -68,11 +77,13 @@ class Trained(Answering):
         return self.engine.data.owners
 
     @cached_property
-    def memory(self) -> Memory:
+    def memory(self) -> AnswerCache:
         """The results so far."""
         if self.folder is None:
-            return Memory()
-        return Memory(self.folder, digest(self.engine.content, self.rounds, self.recipe, self.seed, self.measure))
+            return AnswerCache()
+        begun = () if self.start is None else (pull(self.start),)
+        what = (self.engine.content, self.rounds, self.recipe, self.seed, self.measure)
+        return AnswerCache(self.folder, digest(*what, *begun))
 
     def values(self, profiles: Array) -> Array:
         """Accuracies (k, n) of models trained on k profiles (k, n)."""
@@ -92,7 +103,7 @@ class Trained(Answering):
 
     def run(self, counts: Counts, tampering: tuple[Tampering, ...] = ()) -> Array:
         """Train, whether the result (2, n) is known or not."""
-        model, dropped = federate(self.engine, counts, self.recipe, self.rounds, self.seed, tampering)
+        model, dropped = federate(self.engine, counts, self.recipe, self.rounds, self.seed, tampering, self.start)
         if np.any(counts) and np.all(dropped[counts > 0]) and not tampering:
             raise InputError("everybody's update held NaN or infinity: training diverged; lower the learning rate")
         return np.stack([self.measure.of(self.engine, model)[0], dropped])
@@ -110,15 +121,39 @@ class Trained(Answering):
         below, above = (np.where(np.eye(len(profile), dtype=bool), ends, profile) for ends in (low, high))
         return ((self.values(above) - self.values(below)) / (high - low)[:, None]).T
 
-    def hand_out(self, rows: Rows, contributions: Array, promised: Array) -> Array:
-        """Models trained on parts of all contributions."""
-        return by_subset(self.values, np.arange(self.owners)[rows], contributions, promised)
+    # As a training: in every step models are trained from the beginning, so that a step leaves nothing behind
 
-    def train(self, sending: Sending) -> tuple[Accuracy, NDArray[np.bool_]]:
+    def retrained(self, rounds: int, seed: int, state: Present | None = None) -> Trained:
+        """The same training with another length and seed; every model starts afresh here."""
+        return replace(self, rounds=rounds, seed=seed)
+
+    @property
+    def machine(self) -> str:  # type: ignore[override]
+        """That of the engine."""
+        return self.engine.machine
+
+    def begin(self, seed: int) -> Present:
+        """Itself, as it has a seed of its own."""
+        return Present(self)
+
+    def round(self, state: Present, sending: Sending) -> tuple[Present, RoundResult]:
         """Train on what owners really contribute; those that tamper do so in every round of the training."""
         counts = self.engine.data.counts(sending.now.contribution)
         oracle = Attacked(self, sending.tampering) if sending.tampering else self
-        return oracle, oracle.results(counts[None])[0, 1] > 0
+        dropped = oracle.results(counts[None])[0, 1] > 0
+        return state if oracle is state.accuracy else Present(oracle), RoundResult(dropped)
+
+    def worth(self, state: Present) -> Accuracy:
+        """What training is worth, with those who tamper in this step."""
+        return state.accuracy
+
+    def hand_out(self, state: Present, rows: Rows, contributions: Array, promised: Array) -> Array:
+        """Models trained on parts of all contributions."""
+        return by_subset(state.accuracy.values, np.arange(self.owners)[rows], contributions, promised)
+
+    def state_kind(self) -> Kind:
+        """Nothing is saved unless somebody tampers."""
+        return Record(Present, accuracy=_Attacks(self))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,7 +165,8 @@ class Attacked(Accuracy):
 
     clean: Trained
     tampering: tuple[Tampering, ...]
-    _memory: Memory = field(default_factory=Memory, init=False)
+    memory: AnswerCache = field(default_factory=AnswerCache)
+    takes_updates = True
 
     def __repr__(self) -> str:
         return f"Attacked({self.clean!r})"
@@ -145,23 +181,35 @@ class Attacked(Accuracy):
         """The training without tampering."""
         return self.clean.public
 
+    @property
+    def inner(self) -> Trained:
+        """The training without tampering."""
+        return self.clean
+
     def values(self, profiles: Array) -> Array:
         """Accuracies (k, n) of models trained on k profiles under attack."""
         return _accuracies(self.clean.counts(profiles), self.results)
 
     def results(self, counts: Counts) -> Array:
         """As of `Trained`, under attack; remembered for this step only, as attackers may draw random numbers."""
-        return self._memory.answers(
-            counts, lambda rows: np.stack([self.clean.run(row, self.tampering) for row in rows])
-        )
+        return self.memory.answers(counts, lambda rows: np.stack([self.clean.run(row, self.tampering) for row in rows]))
 
-    def hand_out(self, rows: Rows, contributions: Array, promised: Array) -> Array:
-        """Models trained on parts of all contributions, under the same attack."""
-        return by_subset(self.values, np.arange(self.owners)[rows], contributions, promised)
 
-    def train(self, sending: Sending) -> tuple[Accuracy, NDArray[np.bool_]]:
-        """The next step, with whoever tampers then."""
-        return self.clean.train(sending)
+class _Attacks:
+    """A training, perhaps under attack; what was trained then cannot be found again, as attackers may draw."""
+
+    def __init__(self, clean: Trained) -> None:
+        self._clean = clean
+        self._attacked = Record(partial(Attacked, clean), tampering=TAMPERING, memory=MEMORY)
+        self.schema = ["maybe", self._attacked.schema]
+
+    def state(self, value: Accuracy) -> Any:
+        """Nothing, or the attack."""
+        return None if value is self._clean else self._attacked.state(value)
+
+    def value(self, state: Any) -> Accuracy:
+        """The training, or what it is worth under attack."""
+        return self._clean if state is None else self._attacked.value(state)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -13,21 +12,23 @@ from torch import Tensor
 
 from fedabm.common.errors import check_kind, check_whole
 from fedabm.common.random import check_seed
+from fedabm.common.state import FLAG, WHOLE, Kind, Maybe, Numbers, Record, Thing
 from fedabm.common.table import Table
-from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.curves import Array, Line, Rows
+from fedabm.games.accuracy.training import RoundResult, State
+from fedabm.games.curves import Array, Rows
 from fedabm.games.sending import Sending, Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.answers import Standing
+from fedabm.learning.oracles.trained import Trained
 from fedabm.learning.personal.own import ClassMix
 from fedabm.learning.personal.remembered import Remembered
 from fedabm.learning.personal.sent import SentModels
-from fedabm.learning.personal.tasks import Training, filled
+from fedabm.learning.personal.tasks import TRAINING, Training, filled
 from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import tamper
-from fedabm.views import Exchange, Reports
+from fedabm.views import Exchange, Exchanging, Reports
 
 __all__ = ["Personal"]
 
@@ -48,8 +49,38 @@ class Round:
     sound: NDArray[np.bool_]
 
 
+@dataclass(frozen=True, eq=False)
+class PersonalState(State):
+    """Everybody's models between two rounds.
+
+    seed      from which initial model and mini-batches follow
+    initial   (P,) the model that everybody begins with
+    models    (n, P) those that owners keep
+    standing  what those are worth to their owners
+    task      what owners train on next and send; None: from the initial model, held by nothing
+    personal  a second training whose result each owner keeps for itself
+    last      what happened in the last round; None: there was none
+    handed    whether owners keep what the mechanism hands out, so that what they train is not judged
+    """
+
+    seed: int
+    initial: Tensor
+    models: Tensor
+    standing: Standing
+    round: int = 0
+    task: Training | None = None
+    personal: Training | None = None
+    last: Round | None = None
+    handed: bool = False
+
+    @property
+    def latest(self) -> Round:
+        """The last round; before there was any, everybody stands where it began."""
+        return self.last or Round(self.models, self.models, np.ones(len(self.models), dtype=bool))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Personal(Accuracy):
+class Personal(Exchanging[PersonalState]):
     """a_i: what owner i's own model is worth to it after local training; each step of a run is one round.
 
     Owners train on the data they contribute, as the last exchange says (in the first round from one initial model, held
@@ -74,18 +105,9 @@ class Personal(Accuracy):
     measured: int | None = None
     every: int = 1
     known: Remembered = field(default_factory=Remembered)
-    round: int = 0
-    kept: Tensor | None = None
-    task: Training | None = None
-    personal: Training | None = None
-    last: Round | None = None
-    standing: Standing | None = None
-    first: Tensor | None = None
-    #: whether owners keep what the mechanism hands out, so that what they train is not judged
-    handed: bool = False
-    #: nothing changes with the own contribution
-    concave = True
-    monotone = True
+    announces = "none"
+    takes_updates = True
+    retrains = True
 
     def __post_init__(self) -> None:
         check_kind("engine", self.engine, Engine)
@@ -101,72 +123,63 @@ class Personal(Accuracy):
 
     @property
     def owners(self) -> int:
-        """For how many owners this accuracy is defined."""
+        """For how many owners there are data."""
         return self.engine.data.owners
 
-    @cached_property
-    def initial(self) -> Tensor:
-        """The model that everybody begins with, (P,)."""
-        return self.engine.initial(self.seed or 0) if self.first is None else self.first
+    @property
+    def model_bytes(self) -> int:  # type: ignore[override]
+        """Of the parameters."""
+        return self.engine.model_bytes
 
     @property
-    def models(self) -> Tensor:
-        """The models that owners keep, (n, P)."""
-        return self.initial.expand(self.owners, -1) if self.kept is None else self.kept
+    def machine(self) -> str:  # type: ignore[override]
+        """That of the engine."""
+        return self.engine.machine
 
-    @cached_property
-    def public(self) -> Standing:
+    def begin(self, seed: int) -> PersonalState:
+        """Everybody has the initial model."""
+        seed = seed if self.seed is None else self.seed
+        initial = self.engine.initial(seed)
+        models = initial.expand(self.owners, -1)
+        return PersonalState(seed, initial, models, self._judged(models))
+
+    def _judged(self, models: Tensor) -> Standing:
+        return Standing(Table(self.measure.own(self.engine, models)))
+
+    def worth(self, state: PersonalState) -> Standing:
         """What the present models are worth; models and data stay here."""
-        return self.standing or Standing(Table(self.measure.own(self.engine, self.models)))
+        return state.standing
 
-    def seeded(self, seed: int) -> Personal:
-        """With the run's seed, unless it has its own."""
-        if self.seed is not None or self.round:
-            return self
-        return replace(self, seed=seed, first=None, kept=None, standing=None, handed=False)
+    def retrained(self, rounds: int, seed: int, state: PersonalState | None = None) -> Trained:
+        """One model for all, trained with the same recipe, afresh or from the mean of the models that owners keep."""
+        start = None if state is None else state.models.mean(dim=0)
+        return Trained(self.engine, rounds, self.recipe, seed, start=start)
 
-    def values(self, profiles: Array) -> Array:
-        """What the present models are worth, whatever the profile, (k, n)."""
-        return self.public.values(profiles)
-
-    def curves(self, profile: Array) -> Line:
-        """The same for every own contribution."""
-        return self.public.curves(profile)
-
-    def marginals(self, profile: Array) -> Array:
-        """None."""
-        return self.public.marginals(profile)
-
-    def train(self, sending: Sending) -> tuple[Personal, NDArray[np.bool_]]:
-        """One round of local training and sending; itself if nobody takes part, and whose model was dropped."""
+    def round(self, state: PersonalState, sending: Sending) -> tuple[PersonalState, RoundResult]:
+        """One round of local training and sending; the same state if nobody takes part."""
         used = sending.now.contribution
-        if not np.any(self.engine.data.counts(used)) and not sending.tampering:
-            return self, np.zeros(self.owners, dtype=bool)
-        task = self.task or Training.free(self.models)
-        trained = self._run(task, used)
-        own = trained if self.personal is None else self._run(self.personal, used, 1)
+        uploads = sending.senders(self.engine.data.counts(used))
+        if not np.any(uploads):
+            return state, RoundResult.of(sending)
+        task = state.task or Training.free(state.models)
+        trained = self._run(state, task, used)
+        own = trained if state.personal is None else self._run(state, state.personal, used, 1)
         models = _sent(task, trained, sending.tampering)
         sound = pull(screen(models))
-        last = replace(self.last or _NOTHING, models=_sane(models, task.start), start=task.start, sound=sound)
-        kept = _sane(own, self.models)
-        number = self.round + 1
-        standing = self.public if self.handed or number % self.every else None
-        return replace(self, round=number, first=self.initial, kept=kept, last=last, standing=standing), ~sound
+        last, kept = Round(_sane(models, task.start), task.start, sound), _sane(own, state.models)
+        number = state.round + 1
+        standing = state.standing if state.handed or number % self.every else self._judged(kept)
+        after = replace(state, round=number, models=kept, last=last, standing=standing)
+        return after, RoundResult(~sound, uploads=uploads)
 
-    @property
-    def _latest(self) -> Round:
-        """The last round; before there was any, everybody stands where it began."""
-        return self.last or replace(_NOTHING, models=self.models, start=self.models)
+    def _run(self, state: PersonalState, training: Training, used: Array, *path: int) -> Tensor:
+        return training.run(self.engine, self.recipe, used, self.known, state.seed, state.round, *path)
 
-    def _run(self, training: Training, used: Array, *path: int) -> Tensor:
-        return training.run(self.engine, self.recipe, used, self.known, self.seed or 0, self.round, *path)
-
-    def sent(self, rows: Rows, reports: Reports, *, with_losses: bool = False) -> SentModels:
+    def sent(self, state: PersonalState, rows: Rows, reports: Reports, *, with_losses: bool = False) -> SentModels:
         """What reached the server from the owners in `rows` beside their reports, with losses only if it asked."""
-        last, rows = self._latest, np.asarray(rows)
+        last, rows = state.latest, np.asarray(rows)
         places = torch.from_numpy(rows).to(self.engine.device)
-        sound = last.sound[rows] if len(last.sound) else np.ones(len(rows), dtype=bool)
-        sent = SentModels(reports, sound, last.models[places], last.start[places], self.initial)
+        sent = SentModels(reports, last.sound[rows], last.models[places], last.start[places], state.initial)
         return replace(sent, measured=self._measured(sent, rows)) if with_losses else sent
 
     def _measured(self, sent: SentModels, rows: NDArray[np.intp]) -> tuple[Array, Array]:
@@ -179,20 +192,33 @@ class Personal(Accuracy):
         ]
         return models.T, pull(torch.cat(starts).flatten())
 
-    def deliver(self, rows: Rows, exchange: Exchange) -> Personal:
+    def deliver(self, state: PersonalState, rows: Rows, exchange: Exchange) -> PersonalState:
         """What owners in `rows` are to train on next; the others go on from their own models."""
-        known = np.asarray(rows, dtype=np.intp), self.models, self.initial
+        known = np.asarray(rows, dtype=np.intp), state.models, state.initial
         task = Training.of(exchange.task, *known)
         personal = None if exchange.personal is None else Training.of(exchange.personal, *known)
-        told = replace(self, task=task, personal=personal, last=self._latest, first=self.initial)
+        told = replace(state, task=task, personal=personal, last=state.latest)
         if exchange.kept is None:
-            return replace(told, standing=self.public, handed=False)  # still the same models
-        judged = self.round % self.every == 0
-        kept = filled(self.models, known[0], exchange.kept)
-        return replace(told, kept=kept, standing=None if judged else self.public, handed=True)
+            return replace(told, handed=False)  # still the same models
+        kept = filled(state.models, known[0], exchange.kept)
+        standing = state.standing if state.round % self.every else self._judged(kept)
+        return replace(told, models=kept, standing=standing, handed=True)
 
-
-_NOTHING = Round(torch.empty(0), torch.empty(0), np.zeros(0, dtype=bool))
+    def state_kind(self) -> Kind:
+        """Everybody's models between two rounds."""
+        tensor, task = Thing(Tensor), Maybe(TRAINING)
+        return Record(
+            PersonalState,
+            seed=WHOLE,
+            initial=tensor,
+            models=tensor,
+            standing=Record(Standing, worth=Thing(Table)),
+            round=WHOLE,
+            task=task,
+            personal=task,
+            last=Maybe(Record(Round, models=tensor, start=tensor, sound=Numbers(1, "b"))),
+            handed=FLAG,
+        )
 
 
 def _sent(task: Training, trained: Tensor, tampering: tuple[Tampering, ...]) -> Tensor:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fedabm.common.random import Streams, generator
+from fedabm.common.state import NUMBER, Maybe, Numbers, Record, Thing
 from fedabm.games.curves import Array, Rows
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.training import Proximal
@@ -19,7 +20,7 @@ from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.views import LocalTask
 
-__all__ = ["Training", "filled"]
+__all__ = ["TRAINING", "Training", "filled"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,17 @@ class Training:
                 key = (who.tobytes(), counts[who].tobytes(), digest(self.start[rows]), *held, recipe, seed, *path)
                 models[rows] = known.get(key, train)
         return models
+
+
+#: how it is saved
+TRAINING = Record(
+    Training,
+    start=Thing(Tensor),
+    origin=Thing(Tensor),
+    pull=Maybe(Thing(Tensor)),
+    strength=NUMBER,
+    held=Numbers(1, "b"),
+)
 
 
 def _trained(

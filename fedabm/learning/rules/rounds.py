@@ -77,9 +77,10 @@ def federate(
     rounds: int,
     seed: int,
     tampering: Sequence[Tampering] = (),
+    start: Tensor | None = None,
 ) -> tuple[Tensor, np.ndarray]:
-    """From a fresh model on: the model after `rounds` rounds and whose update was ever dropped, (n,)."""
-    model = engine.initial(seed)
+    """From a fresh model or `start` on: the model after `rounds` rounds and whose update was ever dropped, (n,)."""
+    model = engine.initial(seed) if start is None else start
     memory = recipe.rule.begin(model, engine.data.owners)
     broken = torch.zeros(engine.data.owners, dtype=torch.bool, device=engine.device)
     for number in range(rounds):

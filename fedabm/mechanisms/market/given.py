@@ -10,14 +10,16 @@ import numpy as np
 from fedabm.common.errors import InputError
 from fedabm.common.table import Table
 from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.accuracy.training import RoundResult, State
 from fedabm.games.curves import Array, Rows
-from fedabm.views import Reports, Sent
+from fedabm.games.sending import Sending
+from fedabm.views import Exchanging, Reports, Sent
 
 __all__ = ["GivenModels"]
 
 
 @dataclass(frozen=True)
-class GivenModels(Accuracy):
+class GivenModels(Exchanging[State]):
     """Models at `distances` (n, n) from each other, in every round; accuracies are not known and count as zero.
 
     With it a market runs in the agent-based model in milliseconds a round: leaving, joining, lying.  A distance that is
@@ -25,8 +27,7 @@ class GivenModels(Accuracy):
     """
 
     distances: Any
-    concave = True
-    monotone = True
+    announces = "none"
 
     def __post_init__(self) -> None:
         distances = np.asarray(self.distances, dtype=float)
@@ -36,17 +37,38 @@ class GivenModels(Accuracy):
 
     @property
     def owners(self) -> int:
-        """For how many owners this accuracy is defined."""
+        """For how many owners there are distances."""
         return len(self.distances.array)
 
-    def values(self, profiles: Array) -> Array:
-        """Nothing is known about accuracies."""
-        return np.zeros(np.shape(profiles))
+    def begin(self, seed: int) -> State:
+        """Nothing is learned."""
+        return State()
 
-    def sent(self, rows: Rows, reports: Reports, *, with_losses: bool = False) -> StandingModels:
+    def round(self, state: State, sending: Sending) -> tuple[State, RoundResult]:
+        """Models stay as they are."""
+        return state, RoundResult.of(sending)
+
+    def worth(self, state: State) -> Accuracy:
+        """Nothing is known about accuracies."""
+        return Unknown(self.owners)
+
+    def sent(self, state: State, rows: Rows, reports: Reports, *, with_losses: bool = False) -> StandingModels:
         """The same models in every round."""
         apart = self.distances.array[np.ix_(np.asarray(rows), np.asarray(rows))]
         return StandingModels(reports, np.ones(len(apart), dtype=bool), apart)
+
+
+@dataclass(frozen=True)
+class Unknown(Accuracy):
+    """Accuracies that are not known and count as zero."""
+
+    owners: int
+    concave = True
+    monotone = True
+
+    def values(self, profiles: Array) -> Array:
+        """Zeros."""
+        return np.zeros(np.shape(profiles))
 
 
 @dataclass(frozen=True, eq=False)

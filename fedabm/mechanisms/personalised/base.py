@@ -18,6 +18,7 @@ from fedabm.games.curves import Array
 from fedabm.games.offers import Offers, full_access, nothing
 from fedabm.mechanisms.base import Mechanism
 from fedabm.views import Exchange, Models, Outcome, Reports, Sent, ServerView, Transfers
+from fedabm.views.known import Need
 
 __all__ = ["MODEL_IMPORT", "Personalised", "average", "shares"]
 
@@ -29,6 +30,8 @@ class Personalised(Mechanism):
     """A rule that hands every owner a model of its own.  A subclass states `exchange`."""
 
     promises: ClassVar[bool] = False
+    needs: ClassVar[Need] = "nothing"
+    reads_updates: ClassVar[bool] = True
 
     @abstractmethod
     def exchange(self, sent: Sent) -> Exchange:

@@ -35,6 +35,7 @@ class Aspiration(Strategy):
     tremble: float = 0.001
     jolt: float = 0.02
     levels: int = 2
+    stacks = True
 
     def __post_init__(self) -> None:
         check_range("hope", self.hope, -1e100, 1e100)

@@ -28,6 +28,7 @@ class EpsilonGreedy(Strategy):
 
     epsilon: float = 0.1
     levels: int = 11
+    stacks = True
 
     def __post_init__(self) -> None:
         check_range("epsilon", self.epsilon, 0.0, 1.0)

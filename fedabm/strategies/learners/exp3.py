@@ -22,14 +22,18 @@ class EXP3(Strategy):
 
         p_k = (1 - gamma) w_k / sum_l w_l + gamma / K,      w_k <- w_k exp(gamma r / (K p_k)) for the level played
 
-    Auer, Cesa-Bianchi, Freund and Schapire 2002, Figure 1: whatever the others do, the average regret against the best
-    fixed level falls like sqrt(K ln K / t).  Their rewards lie in [0, 1]; here r is where the utility lies between the
-    lowest and the highest that the owner has had (1/2 until two of them differ).  It knows nothing but what it earned
-    itself.
+    Auer, Cesa-Bianchi, Freund and Schapire 2002, Figure 1.  Their Theorem 3.1, for rewards in [0, 1] and whatever the
+    others do: after T rounds the expected regret against the best fixed level is at most (e - 1) gamma T + K ln K /
+    gamma.  With a fixed gamma the average regret need not vanish, only come down to (e - 1) gamma: every level is
+    played with a chance of at least gamma / K for ever.  A gamma of sqrt(K ln K / ((e - 1) T)), chosen for a known T,
+    makes it fall like sqrt(K ln K / T) (Corollary 3.2).  Here r is where the utility lies between the lowest and the
+    highest that the owner has had so far (1/2 until two of them differ), which no theorem covers while these still
+    move.  It knows nothing but what it earned itself.
     """
 
     gamma: float = 0.1
     levels: int = 11
+    stacks = True
 
     def __post_init__(self) -> None:
         check_positive("gamma", self.gamma)

@@ -29,6 +29,7 @@ class FictitiousPlay(Strategy):
     """
 
     levels: int = 21
+    stacks = True
 
     def __post_init__(self) -> None:
         check_levels(self.levels)

@@ -24,6 +24,8 @@ class Imitation(Strategy):
     network.  Imitate the best neighbour: Nowak and May 1992; copying only what is better: Schlag 1998.
     """
 
+    stacks = True
+
     def act(self, view: OwnerView) -> Action:
         """The best neighbour's share, or again its own."""
         last, seen = view.last, view.neighbours

@@ -27,6 +27,7 @@ class LogitResponse(Strategy):
 
     temperature: float = 0.05
     levels: int = 21
+    stacks = True
 
     def __post_init__(self) -> None:
         check_number("temperature", self.temperature)

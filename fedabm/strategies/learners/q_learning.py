@@ -33,6 +33,7 @@ class QLearning(Strategy):
     hope: float = 1.0
     levels: int = 5
     moods: int = 3
+    stacks = True
 
     def __post_init__(self) -> None:
         check_range("learning rate", self.rate, 0.0, 1.0)

@@ -30,6 +30,7 @@ class RegretMatching(Strategy):
     """
 
     levels: int = 21
+    stacks = True
 
     def __post_init__(self) -> None:
         check_levels(self.levels)

@@ -24,6 +24,8 @@ class TitForTat(Strategy):
     others gave on average.  Axelrod 1984 with shares instead of two deeds, and many opponents instead of one.
     """
 
+    stacks = True
+
     def act(self, view: OwnerView) -> Action:
         """The same to them."""
         if view.neighbours is None:

@@ -28,6 +28,7 @@ class UCB(Strategy):
 
     scale: float = 1.0
     levels: int = 11
+    stacks = True
 
     def __post_init__(self) -> None:
         check_number("scale", self.scale)

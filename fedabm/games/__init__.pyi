@@ -1,0 +1,15 @@
+from fedabm.common.arrays import Array as Array
+from fedabm.games.best import best_response as best_response
+from fedabm.games.curves import Line as Line
+from fedabm.games.individual import (
+    individual_optimum as individual_optimum,
+)
+from fedabm.games.individual import (
+    smallest_federation as smallest_federation,
+)
+from fedabm.games.individual import (
+    viability_cost as viability_cost,
+)
+from fedabm.games.intervals import Limits as Limits
+from fedabm.games.offers import Offers as Offers
+from fedabm.games.offers import full_access as full_access

@@ -1,0 +1,118 @@
+"""Accuracies that are really trained while owners and mechanism reckon with others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, wraps
+from typing import Any
+
+from fedabm.common.errors import check_kind
+from fedabm.common.state import Kind
+from fedabm.games.accuracy.base import Accuracy, Oracle
+from fedabm.games.accuracy.training import RoundResult, State, Training, training_of
+from fedabm.games.curves import Array, Rows
+from fedabm.games.sending import Sending
+from fedabm.games.traits import forward
+
+__all__ = ["Announced"]
+
+
+@dataclass(frozen=True)
+class Announced(Accuracy, Training[State]):
+    """The accuracies of a `model`, while owners and mechanism reckon with what is `told`, such as a public curve.
+
+    FedBR of Murhekar et al. 2023, Section 5: `Announced(Trained(engine, rounds=50), Curve.measure(...))`.
+    Whatever an accuracy can be asked beside that is that of the model.
+    """
+
+    model: Accuracy
+    told: Accuracy
+    # What is told is not what is true.
+    stacks = False
+
+    def __post_init__(self) -> None:
+        check_kind("the model", self.model, Accuracy)
+        check_kind("what is told", self.told, Accuracy)
+
+    @property
+    def owners(self) -> int | None:
+        """For how many owners this accuracy is defined; None: any number."""
+        return self.model.owners
+
+    @property
+    def public(self) -> Accuracy:
+        """What is told."""
+        return self.told.public
+
+    @property
+    def announces(self) -> str:  # type: ignore[override]
+        """The kind of what is told."""
+        return self.told.announces
+
+    def values(self, profiles: Array) -> Array:
+        """The model's accuracies."""
+        return self.model.values(profiles)
+
+    def restrict(self, rows: Rows) -> Announced:
+        """Both with fewer owners."""
+        return Announced(self.model.restrict(rows), self.told.restrict(rows))
+
+    # As a training: that of the model
+
+    @cached_property
+    def _training(self) -> Training[Any]:
+        return training_of(self.model)
+
+    @property
+    def machine(self) -> str:  # type: ignore[override]
+        """That of the model."""
+        return self._training.machine
+
+    def begin(self, seed: int) -> State:
+        """The model's."""
+        return self._training.begin(seed)
+
+    def round(self, state: State, sending: Sending) -> tuple[State, RoundResult]:
+        """One of the model."""
+        return self._training.round(state, sending)
+
+    def trial(self, state: State, sending: Sending) -> tuple[State, RoundResult]:
+        """One of the model."""
+        return self._training.trial(state, sending)
+
+    def worth(self, state: State) -> Announced:
+        """What the model is worth by now, behind what is told."""
+        return replace(self, model=self._training.worth(state))
+
+    def unwrap(self, state: State) -> tuple[Training[Any], State]:
+        """Those of the model."""
+        return self._training.unwrap(state)
+
+    def updates(self, state: State) -> Any:
+        """Those of the model."""
+        return self._training.updates(state)
+
+    def retrained(self, rounds: int, seed: int, state: State | None = None) -> Any:
+        """That of the model."""
+        return self._training.retrained(rounds, seed, state)
+
+    def hand_out(self, state: State, rows: Rows, contributions: Array, promised: Array) -> Array:
+        """As the model."""
+        return self._training.hand_out(state, rows, contributions, promised)
+
+    def state_kind(self) -> Kind:
+        """That of the model."""
+        return self._training.state_kind()
+
+
+def _as_the_model(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def asked(self: Announced, *given: Any, **named: Any) -> Any:
+        return getattr(self.model, name)(*given, **named)
+
+    return asked
+
+
+forward(Announced, Accuracy, "model", _as_the_model)
+forward(Announced, Oracle, "model", None)

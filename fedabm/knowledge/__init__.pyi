@@ -1,0 +1,9 @@
+from fedabm.knowledge.announced import Announced as Announced
+from fedabm.knowledge.base import Context as Context
+from fedabm.knowledge.base import Knowledge as Knowledge
+from fedabm.knowledge.needs import check_needs as check_needs
+from fedabm.knowledge.needs import emptiness as emptiness
+from fedabm.knowledge.needs import uncheckable as uncheckable
+from fedabm.knowledge.nothing import Nothing as Nothing
+from fedabm.knowledge.public import Public as Public
+from fedabm.knowledge.sums_only import SumsOnly as SumsOnly

@@ -1,0 +1,116 @@
+"""The server looks at this round's updates: what coalitions of them are worth, or a score for each."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from fedabm.common.errors import InputError, check_kind, nearest
+from fedabm.games.accuracy.base import Accuracy, Oracle
+from fedabm.knowledge.base import Context, Knowledge
+from fedabm.knowledge.nothing import standing
+from fedabm.knowledge.public import same
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.oracles.updates import Updates
+from fedabm.views.known import Kind, Known
+
+__all__ = ["FromUpdates"]
+
+_WAYS = ("coalitions", "cosine", "root")
+#: up to here Shapley shares and Banzhaf indices look at all coalitions (`fedabm.shapley`)
+_EXACT = 12
+
+
+@dataclass(frozen=True)
+class FromUpdates(Knowledge):
+    """What the updates of this round show, known when the server settles.
+
+    by="coalitions"  what the mean of the updates of any coalition makes of the last model (Song et al. 2019)
+    by="cosine"      a score for each: the cosine between its update and the mean of all (Xu et al. 2021)
+    by="root"        a score for each: the cosine between its update and the one that training on data of the server
+                     gives, at least 0 (FLTrust, Cao et al. 2021)
+
+    Coalitions are judged on the owners' test parts, or with a `server` engine on the test part of the server's own
+    data; "root" trains on its training part.  Before owners decide the server knows what the last round has shown, in
+    the first round nothing, so that owners that respond to offers give nothing; nobody states an error.  Any rule that
+    asks for coalitions is answered exactly; above 12 owners rules ask for sampled ones, which is said.
+    """
+
+    by: Literal["coalitions", "cosine", "root"] = "coalitions"
+    server: Engine | None = None
+    keeps_updates: ClassVar[bool] = True
+    reads_measured: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.by not in _WAYS:
+            raise InputError(f"updates are looked at by {', '.join(_WAYS)}, got {self.by!r}; {nearest(self.by, _WAYS)}")
+        if self.server is not None:
+            check_kind("server", self.server, Engine)
+        if self.by == "root" and self.server is None:
+            raise InputError('FromUpdates(by="root") trains on data of the server, got none; give server=Engine(...)')
+
+    def kind(self, accuracy: Oracle) -> Kind:
+        """Coalitions or scores."""
+        return "coalitions" if self.by == "coalitions" else "scores"
+
+    def echoes(self, accuracy: Oracle) -> bool:
+        """Updates are worth what they are worth, whatever is claimed."""
+        return True
+
+    def check(self, accuracy: Oracle, owners: int) -> None:
+        """Raise unless one model is learned from means of updates, and the server's engine has the same network."""
+        model = accuracy.inner
+        if not accuracy.keeps_updates:
+            what = f"{type(model).__name__} shows no updates to the server"
+            raise InputError(f"{what}; train by Learning of fedabm.learning, or give knowledge=Measured()")
+        if self.by != "root":
+            model.recipe.mean("FromUpdates")  # type: ignore[attr-defined]
+        size = model.engine.size  # type: ignore[attr-defined]
+        if self.server is not None and self.server.size != size:
+            sizes = f"{self.server.size} numbers but the owners' {size}"
+            raise InputError(f"models of the server's engine have {sizes}; give both the same network")
+
+    def before(self, context: Context) -> Known:
+        """What the last round has shown, and how many models were judged for that so far."""
+        last, updates = context.last, context.updates
+        if last is None or updates is None:
+            return same(last, "none", standing(context))
+        judged = self._judged(updates)
+        return last if last.evaluations == judged else replace(last, evaluations=judged)
+
+    def after(self, context: Context) -> Known:
+        """What this round's updates show; nothing if nobody has sent any."""
+        if context.updates is None:
+            return same(context.last, "none", standing(context))
+        if self.by == "coalitions":
+            worth = context.updates.coalitions(self.server).public
+            _say_sampled(context)
+            return Known("coalitions", worth, since=context.step)
+        scores = self._scores(context.updates)
+        known = Known("scores", standing(context), since=context.step, scores=scores)
+        return replace(known, trainings=1) if self.by == "root" else known
+
+    def found_again(self, context: Context) -> tuple[Accuracy, ...]:
+        """The public accuracies, and coalitions of the last round's updates."""
+        public = super().found_again(context)
+        if self.by != "coalitions" or context.updates is None:
+            return public
+        return (*public, context.updates.coalitions(self.server).public)
+
+    def _scores(self, updates: Updates) -> np.ndarray:
+        if self.by == "cosine" or self.server is None:
+            return updates.cosines()
+        return np.maximum(updates.cosines(updates.trained_by(self.server)), 0.0)
+
+    def _judged(self, updates: Updates) -> int:
+        return updates.coalitions(self.server).models.judged if self.by == "coalitions" else 0
+
+
+def _say_sampled(context: Context) -> None:
+    owners = len(context.updates.claimed)
+    if owners > _EXACT and context.step == 1:
+        words = "Shapley shares and Banzhaf indices are estimated from sampled coalitions"
+        warnings.warn(f"{owners} owners are more than {_EXACT}: {words}", stacklevel=2)

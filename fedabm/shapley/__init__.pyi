@@ -1,0 +1,22 @@
+from fedabm.shapley.methods import (
+    METHODS as METHODS,
+)
+from fedabm.shapley.methods import (
+    choose_method as choose_method,
+)
+from fedabm.shapley.methods import (
+    shapley as shapley,
+)
+from fedabm.shapley.methods import (
+    shapley_curves as shapley_curves,
+)
+from fedabm.shapley.methods import (
+    shapley_jacobian as shapley_jacobian,
+)
+from fedabm.shapley.methods import (
+    shapley_marginals as shapley_marginals,
+)
+from fedabm.shapley.methods import (
+    shapley_potential as shapley_potential,
+)
+from fedabm.shapley.shares import Shares as Shares

@@ -1,0 +1,43 @@
+"""What has no effect in a run: said once on the screen, and kept in the frames."""
+
+from __future__ import annotations
+
+import warnings
+
+from fedabm.simulation.scenario import Scenario
+
+__all__ = ["say_empty", "say_unattackable", "say_unheeded", "without_effect"]
+
+
+def without_effect(scenario: Scenario, *, attacked: bool, unheeded: bool = False) -> str:
+    """Why the mechanism is empty, and that attacks change nothing; an empty text if all has its effect."""
+    attacks = _unattackable(scenario) if attacked else ""
+    return "; ".join(filter(None, [scenario.empty, attacks, _unheeded(scenario) if unheeded else ""]))
+
+
+def say_empty(scenario: Scenario) -> None:
+    """Say that a mechanism runs without the knowledge that it needs."""
+    if scenario.empty:
+        warnings.warn(f"{scenario.empty}: it changes nothing here", stacklevel=3)
+
+
+def say_unattackable(scenario: Scenario) -> None:
+    """Say that attacks change nothing where nobody sends an update."""
+    if words := _unattackable(scenario):
+        warnings.warn(f"{words}; let the scenario train, for instance by Learning of fedabm.learning", stacklevel=3)
+
+
+def say_unheeded(scenario: Scenario, *, unheeded: bool) -> None:
+    """Say that nobody gives what the mechanism asks for."""
+    if unheeded:
+        warnings.warn(f"{_unheeded(scenario)}; give owners the strategy AsAsked()", stacklevel=3)
+
+
+def _unheeded(scenario: Scenario) -> str:
+    return f"{type(scenario.mechanism).__name__} asks for quotas and nobody follows them"
+
+
+def _unattackable(scenario: Scenario) -> str:
+    if scenario.accuracy.takes_updates:
+        return ""
+    return f"attacks on updates change nothing: {type(scenario.accuracy.inner).__name__} is no training"

@@ -1,0 +1,10 @@
+from fedabm.testing.accuracies import ACCURACY_CHECKS as ACCURACY_CHECKS
+from fedabm.testing.accuracies import check_accuracy as check_accuracy
+from fedabm.testing.contract import ContractBroken as ContractBroken
+from fedabm.testing.contract import name_of as name_of
+from fedabm.testing.costs import COST_CHECKS as COST_CHECKS
+from fedabm.testing.costs import check_cost as check_cost
+from fedabm.testing.mechanisms import MECHANISM_CHECKS as MECHANISM_CHECKS
+from fedabm.testing.mechanisms import check_mechanism as check_mechanism
+from fedabm.testing.strategies import STRATEGY_CHECKS as STRATEGY_CHECKS
+from fedabm.testing.strategies import check_strategy as check_strategy
