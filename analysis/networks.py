@@ -17,7 +17,7 @@ from fedabm.analysis.rows import called, needed, nothing_to_show, numbers
 from fedabm.common.errors import InputError, check_whole
 from fedabm.games.curves import Array
 from fedabm.results.frames import shorten
-from fedabm.simulation.ledger import import_graph, payment_graph
+from fedabm.results.graphs import import_graph, payment_graph
 
 __all__ = ["collaboration_graph", "money_by_strategy", "money_graph"]
 

@@ -7,6 +7,7 @@ Docstrings of fedabm are plain text: paragraphs, `names`, indented formulas, col
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 import re
 import shutil
@@ -24,14 +25,19 @@ FIRST = (
     "simulation",
     "mechanisms",
     "strategies",
+    "knowledge",
     "games",
     "solving",
     "shapley",
-    "compare",
-    "audit",
+    "comparison",
+    "auditing",
     "learning",
     "data",
 )
+PUBLIC = """\
+Everything that these pages, the notebooks and the scenarios use comes from `fedabm` or from a module directly below
+it, and all of it stands here, each name in one place. `dir(fedabm)` and `dir(fedabm.mechanisms)` show the same, and so
+do editors and type checkers. What is not on this page is internal and may change with any release."""
 #: rooms whose insides are nobody's business
 HIDDEN = ("cli", "analysis", "scenarios")
 
@@ -54,6 +60,7 @@ def make() -> None:
         _reference(room)
     listed = "\n".join(rooms)
     _write("reference/index.md", f"# Reference\n\nThe rooms of the library.\n\n```{{toctree}}\n{listed}\n```\n")
+    _public()
     _gallery()
     root = HERE.parent
     for path in sorted((root / "analysis").glob("*.ipynb")):
@@ -62,6 +69,23 @@ def make() -> None:
     _write("notebooks/index.md", f"# Notebooks\n\n```{{toctree}}\n{books}\n```\n")
     for name, source in (("ledger", root / "analysis" / "REPRODUCTION.md"), ("changelog", root / "CHANGELOG.md")):
         shutil.copy(source, MADE / f"{name}.md")
+
+
+def _public() -> None:
+    """One page with every public name, from the stubs that also `dir` and type checkers read."""
+    lines = ["# What is public", "", PUBLIC, ""]
+    for module in ("fedabm", *(f"fedabm.{name}" for name in fedabm.__all__ if inspect.ismodule(getattr(fedabm, name)))):
+        package = importlib.import_module(module)
+        lines += [f"## {module}", "", _first_line(package), "", "| name | what |", "|---|---|"]
+        lines += [f"| `{name}` | {_first_line(getattr(package, name))} |" for name in dir(package)] + [""]
+    _write("public.md", "\n".join(lines))
+
+
+def _first_line(thing: Any) -> str:
+    """What a thing is, as far as it says so itself: constants and types do not."""
+    documented = inspect.ismodule(thing) or inspect.isclass(thing) or inspect.isroutine(thing)
+    words = (inspect.getdoc(thing) or "").partition("\n")[0] if documented else ""
+    return words.replace("|", "\\|")
 
 
 def _reference(room: str) -> None:

@@ -11,14 +11,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm import Scenario, population
-from fedabm.audit.answers import after_answers, after_learning
-from fedabm.audit.deviations import Limits
-from fedabm.audit.search import Effort, best_lies
-from fedabm.audit.stage import Stage
-from fedabm.cli import run_script
-from fedabm.common.errors import check_positive
-from fedabm.games.accuracy import PowerLaw
+from fedabm import Scenario, population, run_script
+from fedabm.accuracy import PowerLaw
+from fedabm.auditing import Effort, LieLimits, Stage, after_answers, after_learning, best_lies
+from fedabm.checks import check_positive
 from fedabm.mechanisms import (
     ContributionSubsidy,
     LeaveOneOut,
@@ -28,7 +24,7 @@ from fedabm.mechanisms import (
     ShapleyShare,
     TullockContest,
 )
-from fedabm.study.study import Study
+from fedabm.study import Study
 
 RULES: tuple[Mechanism, ...] = (
     NoPayments(),
@@ -57,7 +53,7 @@ def run(
     Takes seconds.
     """
     check_positive("capacity", capacity)
-    limits, effort = Limits(claim=largest_claim), Effort(seed=study.seed)
+    limits, effort = LieLimits(claim=largest_claim), Effort(seed=study.seed)
     rows = []
     for rule in study.track(mechanisms, "best lies"):
         stage = Stage.of(Scenario(population(list(costs), capacity), PowerLaw(), rule))

@@ -19,20 +19,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm import Scenario, population
-from fedabm.analysis.curves import dress, panels
-from fedabm.analysis.looks import mechanism_looks
-from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_count, check_range
-from fedabm.games.accuracy import PacBound
-from fedabm.games.best import best_response
-from fedabm.games.costs import Linear, PowerCost
-from fedabm.games.curves import Array
-from fedabm.games.individual import individual_optimum
-from fedabm.games.intervals import Limits
-from fedabm.mechanisms.proportional import ProportionalData
-from fedabm.mechanisms.value_shaping import ValueShaping, shaped_equilibrium
-from fedabm.study.study import Study
+from fedabm import InputError, Scenario, population, run_script
+from fedabm.accuracy import PacBound
+from fedabm.checks import check_count, check_range
+from fedabm.costs import Linear, PowerCost
+from fedabm.figures import dress, mechanism_looks, panels
+from fedabm.games import Array, Limits, best_response, individual_optimum
+from fedabm.mechanisms import ProportionalData, ValueShaping, shaped_equilibrium
+from fedabm.study import Study
 from fedabm.views import Reports
 
 Outside = Literal["alone", "nothing"]

@@ -16,25 +16,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm import Frames, Scenario, population
-from fedabm.analysis.curves import dress, panels, shared_legend
-from fedabm.analysis.figures import last_step
-from fedabm.analysis.looks import strategy_looks
-from fedabm.cli import run_script
-from fedabm.common.errors import check_count, check_positive, check_range, check_whole
-from fedabm.common.random import generator
-from fedabm.data.datasets import load
-from fedabm.data.federated import from_partition
-from fedabm.data.partitions import Dirichlet
-from fedabm.games.costs import Linear
-from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles import Curve, Learning, Trained
-from fedabm.learning.rules import FedAvg, Rule
-from fedabm.learning.rules.recipe import Recipe
+from fedabm import Frames, Scenario, population, run_script
+from fedabm.checks import check_count, check_positive, check_range, check_whole
+from fedabm.costs import Linear
+from fedabm.data import Dirichlet, from_partition, load_dataset
+from fedabm.figures import dress, last_step, panels, shared_legend, strategy_looks
+from fedabm.learning import Curve, Engine, FedAvg, Learning, Recipe, Rule, Trained
 from fedabm.mechanisms import CostSharing, NoPayments
-from fedabm.simulation.activation import Sequential
+from fedabm.simulation import Sequential
 from fedabm.strategies import BestResponse, FreeRider, Honest, Strategy
-from fedabm.study.study import Study
+from fedabm.study import Study, generator
 
 #: one model is trained for every point of the public curve
 _MOST_POINTS = 100
@@ -68,7 +59,7 @@ def run(
     check_range("free_riders", free_riders, 0, owners)
     check_count("rounds", rounds)
     check_positive("highest_cost", highest_cost)
-    data = from_partition(load("digits"), Dirichlet(owners, alpha), seed=study.seed, test_share=0.2)
+    data = from_partition(load_dataset("digits"), Dirichlet(owners, alpha), seed=study.seed, test_share=0.2)
     check_whole("interval", interval, -(-int(data.capacities.sum()) // _MOST_POINTS))
     engine, recipe = Engine(network, data), Recipe(rule=rule)
     measured, curve = _public_curve(study, Trained(engine, rounds, recipe, seed=study.seed), interval)

@@ -19,26 +19,15 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm import Frames, Game, Scenario, population
-from fedabm.analysis.figures import strategy_looks
-from fedabm.analysis.looks import Look
-from fedabm.analysis.networks import money_by_strategy
-from fedabm.audit.deviations import Limits
-from fedabm.audit.search import Effort, Finding, best_lies
-from fedabm.audit.stage import Stage
-from fedabm.cli import run_script
-from fedabm.cli.run import command_word
-from fedabm.common.errors import check_count
-from fedabm.common.random import generator
-from fedabm.data.datasets import load
-from fedabm.data.federated import from_partition
-from fedabm.data.partitions import SizeSkew
-from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles import Curve, Learning, Trained
-from fedabm.learning.rules.recipe import Recipe
+from fedabm import Frames, Game, Scenario, population, run_script
+from fedabm.auditing import Effort, Finding, LieLimits, Stage, best_lies
+from fedabm.checks import check_count
+from fedabm.data import SizeSkew, from_partition, load_dataset
+from fedabm.figures import Look, money_by_strategy, strategy_looks
+from fedabm.learning import Curve, Engine, Learning, Recipe, Trained
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, Mechanism, NoPayments, ShapleyShare
 from fedabm.strategies import UCB, Attacker, BestResponse, FreeRider, Liar, RegretMatching, Strategy
-from fedabm.study.study import Study
+from fedabm.study import Study, command_word, generator
 
 
 def run(study: Study, owners: int = 40, rounds: int = 60, rate: float = 0.004, overstatement: float = 2.0) -> None:
@@ -53,7 +42,7 @@ def run(study: Study, owners: int = 40, rounds: int = 60, rate: float = 0.004, o
     """
     check_count("owners", owners, 5)
     check_count("rounds", rounds)
-    data = from_partition(load("digits"), SizeSkew(owners, sigma=0.5), seed=study.seed, test_share=0.2)
+    data = from_partition(load_dataset("digits"), SizeSkew(owners, sigma=0.5), seed=study.seed, test_share=0.2)
     engine = Engine("logistic", data)
     curve = _curve(study, Trained(engine, 10, Recipe(), seed=study.seed))
     costs = np.sort(generator(study.seed, "population").uniform(0.0005, 0.006, owners))
@@ -145,7 +134,7 @@ def _summary(frames: Frames, column: str) -> pd.DataFrame:
 
 def _best_lie(game: Game, overstatement: float) -> Finding:
     """The best lie that an owner can tell in equilibrium, by the public curve; of many owners five are looked at."""
-    return best_lies(Stage.of(game), Limits(claim=overstatement), Effort(questions=60, owners=5))[0]
+    return best_lies(Stage.of(game), LieLimits(claim=overstatement), Effort(questions=60, owners=5))[0]
 
 
 def _lies(lies: dict[str, Finding]) -> pd.DataFrame:

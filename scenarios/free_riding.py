@@ -12,16 +12,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from fedabm import Frames, Scenario, population
-from fedabm.analysis.figures import last_step, owner_bars
-from fedabm.cli import run_script
-from fedabm.common.errors import check_count, check_range
-from fedabm.common.random import generator
-from fedabm.games.accuracy import PowerLaw
+from fedabm import Frames, Scenario, population, run_script
+from fedabm.accuracy import PowerLaw
+from fedabm.checks import check_count, check_range
+from fedabm.figures import last_step, owner_bars
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
-from fedabm.simulation.activation import Sequential
+from fedabm.simulation import Sequential
 from fedabm.strategies import BestResponse, FreeRider, Liar, Strategy
-from fedabm.study.study import Study
+from fedabm.study import Study, generator
 
 
 def run(

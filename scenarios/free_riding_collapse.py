@@ -13,19 +13,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm import Federation, Scenario, population
-from fedabm.analysis.curves import COLOURS, dress, panels
-from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_count, check_positive
-from fedabm.games.accuracy import PacBound
-from fedabm.games.costs import Linear
-from fedabm.games.curves import Array
-from fedabm.games.individual import individual_optimum
+from fedabm import Equilibrium, Federation, Game, InputError, Scenario, population, run_script
+from fedabm.accuracy import PacBound
+from fedabm.checks import check_count, check_positive
+from fedabm.costs import Linear
+from fedabm.figures import COLOURS, dress, panels
+from fedabm.games import Array, individual_optimum
 from fedabm.mechanisms import NoPayments
-from fedabm.simulation.activation import Sequential
-from fedabm.solving.equilibrium import Equilibrium
-from fedabm.solving.game import Game
-from fedabm.study.study import Study
+from fedabm.simulation import Sequential
+from fedabm.study import Study
 
 
 def run(

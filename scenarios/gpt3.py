@@ -22,18 +22,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm import Scenario, population
-from fedabm.analysis.curves import COLOURS, dress, mark, panels, powers
-from fedabm.analysis.looks import mechanism_looks
-from fedabm.cli import run_script
-from fedabm.common.errors import MOST_COUNTED, InputError, check_count, check_range
-from fedabm.games.accuracy import PowerLaw
-from fedabm.games.costs import Linear
-from fedabm.games.curves import Array
-from fedabm.games.individual import individual_optimum, smallest_federation, viability_cost
-from fedabm.mechanisms.value_shaping import ValueShaping
-from fedabm.papers.karimireddy2022.shaping import fit_losses, shaped_total, value_of_tokens
-from fedabm.study.study import Study
+from fedabm import InputError, Scenario, population, run_script
+from fedabm.accuracy import PowerLaw
+from fedabm.checks import MOST_COUNTED, check_count, check_range
+from fedabm.costs import Linear
+from fedabm.figures import COLOURS, dress, mark, mechanism_looks, panels, powers
+from fedabm.games import Array, individual_optimum, smallest_federation, viability_cost
+from fedabm.mechanisms import ValueShaping
+from fedabm.papers import karimireddy2022
+from fedabm.study import Study
 
 #: what GPT-3 was trained on, in tokens (Brown et al. 2020, as cited in the paper)
 _TOKENS = 5e11
@@ -71,12 +68,14 @@ def run(
         raise InputError(f"exponent {exponent:g} is too large for {tokens:g} tokens; give one below 1")
     known = _read(losses) if losses else None
     if known is not None:
-        tokens, exponent, quality = fit_losses(known["tokens"].to_numpy(float), known["loss"].to_numpy(float))
+        tokens, exponent, quality = karimireddy2022.fit_losses(
+            known["tokens"].to_numpy(float), known["loss"].to_numpy(float)
+        )
         study.note(
             f"Fitted to {len(known)} losses: ({tokens:.3g} / m)^{exponent:.4g}, R^2 of the logarithms {quality:.4f}"
         )
-    accuracy = value_of_tokens(exponent, worth, tokens)
-    oracles = [accuracy, *([] if exponent == _PRINTED else [value_of_tokens(_PRINTED, worth, tokens)])]
+    accuracy = karimireddy2022.value_of_tokens(exponent, worth, tokens)
+    oracles = [accuracy, *([] if exponent == _PRINTED else [karimireddy2022.value_of_tokens(_PRINTED, worth, tokens)])]
     for oracle in oracles:
         _check_size(oracle, cost)
     people = population([cost] * companies, worth / cost, starts=worth / cost)
@@ -84,7 +83,7 @@ def run(
     scenario = Scenario(people, accuracy, ValueShaping(), steps=500, record=None, gap_tolerance=cent)
     study.simulate(scenario, f"{companies} companies")
     study.table(_summary(oracles, cost, companies), f"Companies that share their data (c = {cost:g} USD per token)")
-    data, expected = study.frames.owners["contribution"].sum(), shaped_total(accuracy, cost, companies)
+    data, expected = study.frames.owners["contribution"].sum(), karimireddy2022.shaped_total(accuracy, cost, companies)
     study.note(f"The simulated companies end with {data:.6g} tokens; the equilibrium has {expected:.6g}.")
     study.picture(_figure(accuracy, cost, tokens, points, known), "gpt3")
 
@@ -112,7 +111,10 @@ def _summary(oracles: Sequence[PowerLaw], cost: float, companies: int) -> pd.Dat
     rows = []
     for oracle in oracles:
         needed = smallest_federation(oracle, cost)
-        begin, grown = shaped_total(oracle, cost, needed), shaped_total(oracle, cost, companies)
+        begin, grown = (
+            karimireddy2022.shaped_total(oracle, cost, needed),
+            karimireddy2022.shaped_total(oracle, cost, companies),
+        )
         rows.append((oracle.exponent, viability_cost(oracle), needed, begin, companies, grown))
     names = ["exponent", "viability cost (USD)", "smallest n", "tokens at smallest n", "n", "tokens at n"]
     return pd.DataFrame(rows, columns=names)
@@ -162,7 +164,7 @@ def _alone(panel: Axes, accuracy: PowerLaw, cost: float, points: int) -> None:
 def _shaped(panel: Axes, accuracy: PowerLaw, cost: float, points: int) -> None:
     needed = smallest_federation(accuracy, cost)
     sizes = np.unique(np.geomspace(needed, 30 * needed, points).astype(int))
-    found = np.array([shaped_total(accuracy, cost, n) for n in sizes])
+    found = np.array([karimireddy2022.shaped_total(accuracy, cost, n) for n in sizes])
     look = mechanism_looks({"value shaping": "ValueShaping"})["value shaping"]
     powers(panel, sizes.astype(float), {"value shaping": found}, colours=(look.colour,))
     linear = found[-1] * sizes / sizes[-1]

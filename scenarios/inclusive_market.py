@@ -14,24 +14,29 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm import Federation, Frames
-from fedabm.analysis.curves import dress, panels, shared_legend
-from fedabm.analysis.market import money_picture, role_colours, role_markers
-from fedabm.analysis.market_runs import banded, counted, owner_sums, spread_words
-from fedabm.cli import run_script
-from fedabm.common.errors import check_count
-from fedabm.common.random import generator
+from fedabm import Federation, Frames, OwnerProfile, run_script
+from fedabm.checks import check_count
+from fedabm.figures import (
+    banded,
+    counted,
+    dress,
+    money_picture,
+    owner_sums,
+    panels,
+    role_colours,
+    role_markers,
+    shared_legend,
+    spread_words,
+)
+from fedabm.market import INCLUSIVE_MARKET, ROLES, market_graph, market_owners, money_table, role_reports
 from fedabm.mechanisms import Local
-from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, market_setting
-from fedabm.results.market_graphs import market_graph, money_table
-from fedabm.simulation.roles import INCLUSIVE_MARKET, ROLES, market_owners, role_reports
-from fedabm.simulation.scenario import OwnerProfile
+from fedabm.papers import Sizes, ipfl2025
 from fedabm.strategies import Attacker, Honest
-from fedabm.study.study import Study
+from fedabm.study import Study, generator
 
 
 def run(
-    study: Study, preset: Preset = "quick", data: Data = "auto", attack: str = "random_model", seeds: int = 3
+    study: Study, preset: Sizes = "quick", data: ipfl2025.Data = "auto", attack: str = "random_model", seeds: int = 3
 ) -> None:
     """Train in the market and alone; who pays whom, who earns, and whose model gets better.
 
@@ -44,7 +49,7 @@ def run(
     Takes some minutes with preset=quick.
     """
     check_count("seeds", seeds)
-    setting = _setting(market_setting(preset, data, len(INCLUSIVE_MARKET), "cluster", rounds=20))
+    setting = _setting(ipfl2025.market_setting(preset, data, len(INCLUSIVE_MARKET), "cluster", rounds=20))
     markets = [_one_seed(study, setting, attack, seed) for seed in range(study.seed, study.seed + seeds)]
     market = markets[0]
     owners = _owners_table(study.frames, setting.length)
@@ -63,7 +68,7 @@ def run(
     study.picture(_figure(study.frames, f"{setting.data}: means by role; {spread_words(seeds, 'bands')}"), "rounds")
 
 
-def _one_seed(study: Study, setting: MarketSetting, attack: str, seed: int) -> Federation:
+def _one_seed(study: Study, setting: ipfl2025.MarketSetting, attack: str, seed: int) -> Federation:
     """Alone, and then in the market, on the same data and draws."""
     owned = setting.federated(seed)
     owners, accuracy = _owners(setting, owned.capacities.astype(float), seed, attack), setting.accuracy(owned)
@@ -71,7 +76,7 @@ def _one_seed(study: Study, setting: MarketSetting, attack: str, seed: int) -> F
     return study.simulate(setting.scenario(owners, accuracy), "market", seed)
 
 
-def _setting(setting: MarketSetting) -> MarketSetting:
+def _setting(setting: ipfl2025.MarketSetting) -> ipfl2025.MarketSetting:
     """The paper's Figure 5 has a step (eta) and local training of its own."""
     if setting.preset == "quick":
         return setting
@@ -79,7 +84,7 @@ def _setting(setting: MarketSetting) -> MarketSetting:
     return replace(setting, rule=replace(setting.rule, step=10.0), recipe=replace(setting.recipe, steps=steps))
 
 
-def _owners(setting: MarketSetting, sizes: np.ndarray, seed: int, attack: str) -> list[OwnerProfile]:
+def _owners(setting: ipfl2025.MarketSetting, sizes: np.ndarray, seed: int, attack: str) -> list[OwnerProfile]:
     """The paper's roles; the attacker trains first, then spoils what it sends."""
     rng = generator(seed, "population")
     truth = role_reports(INCLUSIVE_MARKET, sizes, setting.eagerness(sizes), setting.unit_cost, rng)

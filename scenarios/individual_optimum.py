@@ -13,14 +13,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm import Scenario, population
-from fedabm.analysis.curves import COLOURS, LINES, dress, mark, panels, powers, shared_legend
-from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_count, check_positive
-from fedabm.games.accuracy import PacBound
-from fedabm.games.individual import viability_cost
-from fedabm.papers.karimireddy2022.shaping import optima_alone
-from fedabm.study.study import Study
+from fedabm import InputError, Scenario, population, run_script
+from fedabm.accuracy import PacBound
+from fedabm.checks import check_count, check_positive
+from fedabm.figures import COLOURS, LINES, dress, mark, panels, powers, shared_legend
+from fedabm.games import viability_cost
+from fedabm.papers import karimireddy2022
+from fedabm.study import Study
 
 _NAMES = ("low", "mid", "high")
 
@@ -63,7 +62,7 @@ def _names(costs: Sequence[float]) -> list[str]:
 
 def _owners(accuracy: PacBound, costs: Sequence[float]) -> pd.DataFrame:
     rates = np.array(costs)
-    found = optima_alone(accuracy, rates)
+    found = karimireddy2022.optima_alone(accuracy, rates)
     value = accuracy.curve(found)
     columns = {"cost per sample": rates, "m* (samples)": found, "value": value, "utility": value - rates * found}
     return pd.DataFrame({"owner": _names(costs), **columns})
@@ -74,9 +73,9 @@ def _cutoffs(oracles: Sequence[PacBound]) -> pd.DataFrame:
     rows = []
     for oracle in oracles:
         limit = viability_cost(oracle)
-        dear, cheap = optima_alone(oracle, limit * np.array([1e-3, 1e-5]))
+        dear, cheap = karimireddy2022.optima_alone(oracle, limit * np.array([1e-3, 1e-5]))
         slope = np.log(cheap / dear) / np.log(1e-2)
-        last = optima_alone(oracle, np.array([limit * (1 - 1e-9)]))[0]
+        last = karimireddy2022.optima_alone(oracle, np.array([limit * (1 - 1e-9)]))[0]
         rows.append((oracle.complexity, oracle.viable, limit, last, slope))
     names = [
         "complexity k",
@@ -94,7 +93,7 @@ def _utilities(accuracy: PacBound, costs: Sequence[float]) -> Figure:
     sizes = np.linspace(0.0, 8 * accuracy.viable, 801)
     value = accuracy.curve(sizes)
     first.plot(sizes, value, color="black", linewidth=2, label="value v(m)")
-    best = optima_alone(accuracy, np.array(costs))
+    best = karimireddy2022.optima_alone(accuracy, np.array(costs))
     for turn, (name, cost) in enumerate(zip(_names(costs), costs, strict=True)):
         style = {"color": COLOURS[turn], "linestyle": LINES[turn + 1]}
         first.plot(sizes, cost * sizes, label=f"{name} cost, {cost:g} m", **style)
@@ -120,9 +119,9 @@ def _against_cost(oracles: Sequence[PacBound], points: int) -> Figure:
     for turn, (oracle, limit) in enumerate(zip(oracles, limits, strict=True)):
         below = np.append(costs[costs < limit], limit * (1 - 1e-9))
         label = f"k = {oracle.complexity:g}"
-        powers(panel, below, {label: optima_alone(oracle, below)}, colours=COLOURS[turn : turn + 1])
+        powers(panel, below, {label: karimireddy2022.optima_alone(oracle, below)}, colours=COLOURS[turn : turn + 1])
         panel.axvline(limit, color=COLOURS[turn], linestyle="--", linewidth=1)
-    guide = optima_alone(oracles[0], costs[:1])[0] * 0.55 * (costs / costs[0]) ** (-2 / 3)
+    guide = karimireddy2022.optima_alone(oracles[0], costs[:1])[0] * 0.55 * (costs / costs[0]) ** (-2 / 3)
     panel.plot(costs, guide, color="0.5", linestyle=":", label="slope -2/3")
     title = "Individual optimum; dashed: no owner starts alone beyond this cost"
     dress(panel, title, "marginal cost c per sample", "m* (samples)", "lower left")

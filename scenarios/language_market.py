@@ -18,29 +18,28 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm.analysis.curves import panels, shared_legend
-from fedabm.analysis.figures import collaboration_graph
-from fedabm.analysis.looks import protocol_looks, styled
-from fedabm.analysis.market_runs import (
+from fedabm import Federation, InputError, run_script
+from fedabm.checks import check_count, nearest
+from fedabm.data import Problem, problems
+from fedabm.figures import (
     accuracy_against_utility,
     by_label,
+    collaboration_graph,
     counted,
     owner_sums,
+    panels,
+    protocol_looks,
     run_summary,
+    shared_legend,
     spread_words,
+    styled,
     utility_spread,
 )
-from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_count, nearest
-from fedabm.data.instructions import Problem, problems
-from fedabm.learning.language.trials import pass_rate
-from fedabm.learning.language.writing import answers_to
-from fedabm.papers.ipfl2025.language import LanguageSetting, Sets, language_rules, language_setting
-from fedabm.papers.presets import Sizes
-from fedabm.results.market_graphs import import_table
-from fedabm.simulation.model import Federation
+from fedabm.learning import answers_to, pass_rate
+from fedabm.market import import_table
+from fedabm.papers import Sizes, ipfl2025
 from fedabm.strategies import Attacker, Honest, Liar, Strategy
-from fedabm.study.study import Study
+from fedabm.study import Study
 
 First = Literal["honest", "free_rider", "poisoner", "liar"]
 #: what the first owner may be: it sends back what it got, beneath a little noise; the opposite of what it learned; or
@@ -57,7 +56,7 @@ RULES = ("Local", "FedAvg", "FedProx", "FedAMP", "CFL", "pFedGraph", "iPFL")
 def run(
     study: Study,
     preset: Sizes = "quick",
-    sets: Sets = "finance",
+    sets: ipfl2025.Sets = "finance",
     rules: tuple[str, ...] = RULES,
     first: First = "honest",
     roles: tuple[str, ...] = (),
@@ -83,7 +82,7 @@ def run(
     for rule in rules:
         if rule not in RULES:
             raise InputError(f"no rule is called {rule!r}; {nearest(rule, RULES)}")
-    setting = language_setting(preset, sets, checksum or None)
+    setting = ipfl2025.language_setting(preset, sets, checksum or None)
     if unit_tests and not setting.coders:
         raise InputError("nobody writes code in finance; unit_tests go with sets=finance_and_code")
     asked = problems(unit_tests) if unit_tests else []
@@ -94,7 +93,9 @@ def run(
         accuracy = setting.accuracy(owned)
         people = setting.owners(owned, {0: BEHAVIOURS[first]}, roles)
         for rule in rules:
-            made = study.simulate(setting.scenario(people, accuracy, language_rules(setting)[rule]), rule, seed)
+            made = study.simulate(
+                setting.scenario(people, accuracy, ipfl2025.language_rules(setting)[rule]), rule, seed
+            )
             passed += [{"label": rule, **row} for row in _passed(setting, made, asked)]
         yardsticks += setting.yardsticks(accuracy.engine, seed)
     found, owners = run_summary(study.frames), _owners(study, setting)
@@ -111,11 +112,11 @@ def run(
     study.picture(_figure(study, setting, found, owners, f"{what}; {spread_words(seeds)}"), "language_market")
 
 
-def _passed(setting: LanguageSetting, made: Federation, asked: list[Problem]) -> list[dict[str, float]]:
+def _passed(setting: ipfl2025.LanguageSetting, made: Federation, asked: list[Problem]) -> list[dict[str, float]]:
     """The share of problems that every owner of code solves in the end; nothing if there are none."""
     if not asked:
         return []
-    base, models = setting.base(), made.accuracy.models  # type: ignore[attr-defined]
+    base, models = setting.base(), made.learned.models
     network = setting.network()
     return [
         {"owner": owner, "passed": pass_rate(asked, answers_to(base, network, models[owner], asked, setting.template))}
@@ -123,7 +124,7 @@ def _passed(setting: LanguageSetting, made: Federation, asked: list[Problem]) ->
     ]
 
 
-def _owners(study: Study, setting: LanguageSetting) -> pd.DataFrame:
+def _owners(study: Study, setting: ipfl2025.LanguageSetting) -> pd.DataFrame:
     """One row per run and owner, with the set it has."""
     sets = {owner: name for owner, (name, _) in enumerate(setting.owned)}
     table = owner_sums(study.frames)
@@ -177,7 +178,9 @@ def _against_alone(owners: pd.DataFrame) -> str:
     )
 
 
-def _figure(study: Study, setting: LanguageSetting, found: pd.DataFrame, owners: pd.DataFrame, words: str) -> Figure:
+def _figure(
+    study: Study, setting: ipfl2025.LanguageSetting, found: pd.DataFrame, owners: pd.DataFrame, words: str
+) -> Figure:
     """Accuracy against utility, accuracies by set, and who gives its adapter to whom in the market."""
     figure, (left, middle, right) = panels(3, width=4.4, height=4.2)
     accuracy_against_utility(left, found, "rules")
@@ -201,7 +204,7 @@ def _by_set(panel: Axes, owners: pd.DataFrame, common: pd.Series) -> None:
     panel.set(title="accuracy by set (dashed: commonest answer)", ylabel="accuracy, last round (%)")
 
 
-def _graph(study: Study, setting: LanguageSetting, panel: Axes) -> None:
+def _graph(study: Study, setting: ipfl2025.LanguageSetting, panel: Axes) -> None:
     """Imports of the market's last round in the first seed; of the last rule, if there is no market."""
     runs = study.frames.runs
     chosen = runs[runs["label"] == "iPFL"] if (runs["label"] == "iPFL").any() else runs

@@ -18,13 +18,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm import Federation, Scenario, population
-from fedabm.cli import run_script
-from fedabm.common.errors import check_count
-from fedabm.games.accuracy import PowerLaw
+from fedabm import Federation, Scenario, population, run_script
+from fedabm.accuracy import PowerLaw
+from fedabm.checks import check_count
 from fedabm.mechanisms import Clarke, ContributionSubsidy, Mechanism, NoPayments, Verification
 from fedabm.strategies import FixedShare
-from fedabm.study.study import Study
+from fedabm.study import Study
 
 if TYPE_CHECKING:
     from fedabm.environment import OwnerEnv

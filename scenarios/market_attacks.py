@@ -20,26 +20,13 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from fedabm.analysis.curves import panels
-from fedabm.analysis.looks import protocol_looks, styled
-from fedabm.analysis.market_runs import counted, owner_sums, spread_words, utility_spread
-from fedabm.analysis.outcomes import confidence
-from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_count, check_positive, check_range, nearest
-from fedabm.games.costs import Linear
-from fedabm.papers.ipfl2025.settings import (
-    Data,
-    MarketSetting,
-    Preset,
-    at_home,
-    honest_owners,
-    market_rules,
-    market_setting,
-)
-from fedabm.simulation.scenario import OwnerProfile
-from fedabm.strategies import Attacker, Honest
-from fedabm.strategies.attackers import ATTACKS
-from fedabm.study.study import Study
+from fedabm import Frames, InputError, OwnerProfile, run_script
+from fedabm.checks import check_count, check_positive, check_range, nearest
+from fedabm.costs import Linear
+from fedabm.figures import confidence, counted, owner_sums, panels, protocol_looks, spread_words, styled, utility_spread
+from fedabm.papers import Sizes, ipfl2025
+from fedabm.strategies import ATTACKS, Attacker, Honest
+from fedabm.study import Study
 
 #: attackers that train before they spoil what they send, and want no model
 TRAIN = ("shuffle", "sign_flip", "noise", "scaled")
@@ -54,8 +41,8 @@ Against = Literal["honest", "absent"]
 
 def run(
     study: Study,
-    preset: Preset = "quick",
-    data: Data = "auto",
+    preset: Sizes = "quick",
+    data: ipfl2025.Data = "auto",
     attacks: tuple[str, ...] = ("shuffle", "sign_flip", "constant", "gaussian"),
     rules: tuple[str, ...] = (),
     attacker: int = 0,
@@ -64,6 +51,7 @@ def run(
     scale: float = 0.0,
     similarity_weight: float = 0.0,
     unit_cost: float = 0.0,
+    rounds: int | None = None,
     seeds: int = 3,
 ) -> None:
     """Every attack under every rule, beside the same federation without it; `full`: on whole parameters.
@@ -81,20 +69,22 @@ def run(
     scale              how strong the attack is (0: as the attack says)
     similarity_weight  how much the market weighs that models are alike (0: as the preset says)
     unit_cost          cost of a sample (0: as the preset says)
+    rounds             how many rounds (none: the preset's)
     seeds              how often it is repeated with new draws
 
     Takes some minutes with preset=quick.
     """
     check_count("seeds", seeds)
     rules = rules or RULES
-    setting = _setting(market_setting(preset, data, *at_home(data, 9, "cluster")), similarity_weight, unit_cost)
+    setting = ipfl2025.market_setting(preset, data, *ipfl2025.at_home(data, 9, "cluster")).lasting(rounds)
+    setting = _setting(setting, similarity_weight, unit_cost)
     check_range("attacker", attacker, 0, setting.owners - 1)
     _check(attacks, ATTACKS, "attack")
-    known = market_rules(setting)
+    known = ipfl2025.market_rules(setting)
     _check(rules, known, "rule")
     for seed in range(study.seed, study.seed + seeds):
         owned = setting.federated(seed)
-        people, accuracy = honest_owners(setting, owned), setting.accuracy(owned)
+        people, accuracy = ipfl2025.honest_owners(setting, owned), setting.accuracy(owned)
         for rule in rules:
             for attack in ("none", *attacks):
                 owners = _quiet(people, attacker, against, study.steps or setting.rounds)
@@ -106,6 +96,10 @@ def run(
     who = f"one attacker of {setting.owners}, against the same run with it {against}"
     words = f"{setting.data}: changes by {who}, {counted(seeds)}"
     study.table(_summary(found), words)
+    early = _changes(owner_sums(_before(study.frames, 3 * setting.rounds // 4), setting.length), attacker)
+    study.table(
+        _by_seed(found, early), "The same by seed, and from the first three quarters alone", "seeds", shown=False
+    )
     quiet = sums[sums["attack"] == "none"].assign(label=sums["rule"])
     study.table(utility_spread(quiet, study.frames.owners), "Utilities of owners where nobody attacks", "honest")
     _say(study)
@@ -121,7 +115,7 @@ def _say(study: Study) -> None:
         study.note(f"{attack}: {told} {under}; in the paper's Figure 4 under iPFL only.")
 
 
-def _setting(setting: MarketSetting, similarity_weight: float, unit_cost: float) -> MarketSetting:
+def _setting(setting: ipfl2025.MarketSetting, similarity_weight: float, unit_cost: float) -> ipfl2025.MarketSetting:
     check_positive("unit_cost", unit_cost, zero=True)
     rule = replace(setting.rule, similarity_weight=similarity_weight or setting.rule.similarity_weight)
     return replace(setting, rule=rule, unit_cost=unit_cost or setting.unit_cost)
@@ -169,6 +163,21 @@ def _changes(owners: pd.DataFrame, attacker: int) -> pd.DataFrame:
     return table.sort_values(["rule", "attack", "seed"]).astype({"rule": str, "attack": str})
 
 
+def _before(frames: Frames, last: int) -> Frames:
+    """The frames as they were after so many rounds."""
+    return replace(frames, owners=frames.owners[frames.owners["step"] <= max(last, 1)])
+
+
+def _by_seed(found: pd.DataFrame, early: pd.DataFrame) -> pd.DataFrame:
+    """One row per rule, attack and seed; what ends in "at 3/4" is what three quarters of the rounds would have said."""
+    table = found[["rule", "attack", "seed"]].copy()
+    for name, rows in (("", found), (" at 3/4", early)):
+        table[f"points{name}"] = 100 * rows["accuracy change"].to_numpy()
+        table[f"attacker before{name}"] = rows["attacker utility before"].to_numpy()
+        table[f"attacker{name}"] = rows["attacker utility"].to_numpy()
+    return table.assign(moved=found["moved"].to_numpy())
+
+
 def _summary(found: pd.DataFrame) -> pd.DataFrame:
     """Means over seeds, with the deviation of what the attack changes; accuracy in points."""
     changed = found["attacker utility"] - found["attacker utility before"]
@@ -184,7 +193,7 @@ def _summary(found: pd.DataFrame) -> pd.DataFrame:
     return table.join(fell.sum().rename("seeds in which the attacker loses")).assign(seeds=groups.size()).reset_index()
 
 
-def _figure(found: pd.DataFrame, setting: MarketSetting, against: Against, seeds: int) -> Figure:
+def _figure(found: pd.DataFrame, setting: ipfl2025.MarketSetting, against: Against, seeds: int) -> Figure:
     """Change of accuracy for benign owners, and of the attacker's utility."""
     figure, (left, right) = panels(2, width=5.4, height=3.4)
     gained = found["attacker utility"] - found["attacker utility before"]

@@ -13,25 +13,21 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from fedabm import Frames
-from fedabm.analysis.curves import LINES, dress, panels
-from fedabm.analysis.looks import protocol_looks
-from fedabm.analysis.market_runs import banded, run_summary, spread_words
-from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_count, check_range, check_whole, nearest
-from fedabm.papers.ipfl2025.settings import Data, Preset, Split, honest_owners, market_rules, market_setting
-from fedabm.simulation.scenario import OwnerProfile
+from fedabm import Frames, InputError, OwnerProfile, run_script
+from fedabm.checks import check_count, check_range, check_whole, nearest
+from fedabm.figures import LINES, banded, dress, panels, protocol_looks, run_summary, spread_words
+from fedabm.papers import Sizes, ipfl2025
 from fedabm.strategies import Honest, Quitter
-from fedabm.study.study import Study
+from fedabm.study import Study
 
 MODES = {"strict": 1.0, "half": 0.5}
 
 
 def run(
     study: Study,
-    preset: Preset = "quick",
-    data: Data = "auto",
-    split: Split = "cluster",
+    preset: Sizes = "quick",
+    data: ipfl2025.Data = "auto",
+    split: ipfl2025.Split = "cluster",
     rules: tuple[str, ...] = ("iPFL", "FedAvg", "CFL", "pFedGraph"),
     newcomers: int = 3,
     joins: int = 5,
@@ -52,15 +48,15 @@ def run(
     """
     check_count("seeds", seeds)
     check_whole("joins", joins)
-    setting = market_setting(preset, data, 12, split)
+    setting = ipfl2025.market_setting(preset, data, 12, split)
     check_range("newcomers", newcomers, 0, setting.owners)
-    known = market_rules(setting)
+    known = ipfl2025.market_rules(setting)
     for rule in rules:
         if rule not in known:
             raise InputError(f"no rule is called {rule!r}; {nearest(rule, known)}")
     for seed in range(study.seed, study.seed + seeds):
         owned = setting.federated(seed)
-        people, accuracy = honest_owners(setting, owned), setting.accuracy(owned)
+        people, accuracy = ipfl2025.honest_owners(setting, owned), setting.accuracy(owned)
         for mode in MODES:
             owners = _owners(people, MODES[mode], newcomers, joins)
             for rule in rules:

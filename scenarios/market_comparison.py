@@ -12,28 +12,20 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fedabm.analysis.market_runs import (
-    by_label,
-    comparison_picture,
-    counted,
-    owner_sums,
-    run_summary,
-    spread_words,
-    utility_spread,
-)
-from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_count, nearest
+from fedabm import InputError, run_script
+from fedabm.checks import check_count, nearest
+from fedabm.figures import by_label, comparison_picture, counted, owner_sums, run_summary, spread_words, utility_spread
 from fedabm.mechanisms import Mechanism
-from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, honest_owners, market_rules, market_setting
-from fedabm.study.study import Study
+from fedabm.papers import Sizes, ipfl2025
+from fedabm.study import Study
 
 SPLITS = ("niid", "cluster", "skew", "natural")
 
 
 def run(
     study: Study,
-    preset: Preset = "quick",
-    data: Data = "auto",
+    preset: Sizes = "quick",
+    data: ipfl2025.Data = "auto",
     splits: tuple[str, ...] = ("niid", "cluster", "skew"),
     rules: tuple[str, ...] = (),
     owners: int = 10,
@@ -63,10 +55,10 @@ def run(
         if split not in SPLITS:
             raise InputError(f"no partition is called {split!r}; {nearest(split, SPLITS)}")
         first = len(study.frames.runs)
-        setting = market_setting(preset, data, owners, split, rounds)  # type: ignore[arg-type]
+        setting = ipfl2025.market_setting(preset, data, owners, split, rounds)  # type: ignore[arg-type]
         used.append(setting.data)
         sizes.append(f"{setting.owners} in {split}")
-        _split(study, setting, _chosen(market_rules(setting), rules), seeds)
+        _split(study, setting, _chosen(ipfl2025.market_rules(setting), rules), seeds)
         table = run_summary(study.frames, setting.length)
         tables.append(table[table["run"] >= first].assign(split=split))
     found = pd.concat(tables)
@@ -78,7 +70,7 @@ def run(
     study.picture(comparison_picture(found, splits, words), "market_comparison")
 
 
-def _check_rounds(rounds: int | None, preset: Preset) -> None:
+def _check_rounds(rounds: int | None, preset: Sizes) -> None:
     if rounds is not None:
         check_count("rounds", rounds)
         if preset == "decisive":
@@ -93,11 +85,11 @@ def _chosen(known: dict[str, Mechanism], names: tuple[str, ...]) -> dict[str, Me
     return {label: rule for label, rule in known.items() if not names or label in ("Local", "iPFL", *names)}
 
 
-def _split(study: Study, setting: MarketSetting, rules: dict[str, Mechanism], seeds: int) -> None:
+def _split(study: Study, setting: ipfl2025.MarketSetting, rules: dict[str, Mechanism], seeds: int) -> None:
     """All rules on one partition."""
     for seed in range(study.seed, study.seed + seeds):
         owned = setting.federated(seed)
-        people, accuracy = honest_owners(setting, owned), setting.accuracy(owned)
+        people, accuracy = ipfl2025.honest_owners(setting, owned), setting.accuracy(owned)
         for label, rule in rules.items():
             study.simulate(setting.scenario(people, accuracy, rule), label, seed)
 

@@ -15,24 +15,21 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm.analysis.curves import LINES, dress, panels
-from fedabm.analysis.looks import strategy_looks
-from fedabm.analysis.market_runs import counted, half_width, owner_sums, spread_words
-from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_count, check_positive
-from fedabm.data.federated import split_owner
-from fedabm.papers.ipfl2025.settings import Data, MarketSetting, Preset, Split, at_home, honest_owners, market_setting
-from fedabm.simulation.lies import Sybil
-from fedabm.simulation.scenario import OwnerProfile
+from fedabm import InputError, OwnerProfile, run_script
+from fedabm.checks import check_count, check_positive
+from fedabm.data import split_owner
+from fedabm.figures import LINES, counted, dress, half_width, owner_sums, panels, spread_words, strategy_looks
+from fedabm.market import Sybil
+from fedabm.papers import Sizes, ipfl2025
 from fedabm.strategies import Honest, Liar
-from fedabm.study.study import Study
+from fedabm.study import Study
 
 LIES = ("size", "cost", "eagerness")
 #: ten owners of unlike data, where owners are not given
 OWNERS = 10
-SPLIT: Split = "niid"
+SPLIT: ipfl2025.Split = "niid"
 #: the factors of lies, by what they are about, where one owner lies
-PRESETS: dict[Preset, dict[str, tuple[float, ...]]] = {
+PRESETS: dict[Sizes, dict[str, tuple[float, ...]]] = {
     "quick": dict.fromkeys(LIES, (0.2, 0.5, 2.0, 5.0)),
     "decisive": {"size": (0.1, 0.5, 10.0), "cost": (2.0, 5.0, 10.0)},
     "paper": dict.fromkeys(LIES, (0.1, 0.5, 2.0, 5.0, 10.0)),
@@ -41,11 +38,12 @@ PRESETS: dict[Preset, dict[str, tuple[float, ...]]] = {
 
 def run(
     study: Study,
-    preset: Preset = "quick",
-    data: Data = "auto",
+    preset: Sizes = "quick",
+    data: ipfl2025.Data = "auto",
     factors: tuple[float, ...] = (0.0,),
     liar: int = 0,
     friend: int = 1,
+    rounds: int | None = None,
     seeds: int = 3,
 ) -> None:
     """The honest market, then every lie; `friend` lies along where two collude, which the decisive preset leaves out.
@@ -58,6 +56,7 @@ def run(
     factors  by what the liar multiplies size, cost or eagerness (a single 0: as the preset says)
     liar     number of the owner that lies, from 0
     friend   number of the owner that lies along, from 0
+    rounds   how many rounds (none: the preset's)
     seeds    how often it is repeated with new draws
 
     Takes some minutes with preset=quick.
@@ -66,7 +65,7 @@ def run(
     told = PRESETS[preset] if factors == (0.0,) else dict.fromkeys(PRESETS[preset], factors)
     for some in told.values():
         check_positive("factors", some)
-    setting = market_setting(preset, data, *at_home(data, OWNERS, SPLIT))
+    setting = ipfl2025.market_setting(preset, data, *ipfl2025.at_home(data, OWNERS, SPLIT)).lasting(rounds)
     if liar == friend or not {liar, friend} <= set(range(setting.owners)):
         raise InputError(f"liar {liar} and friend {friend} must be two of owners 0 .. {setting.owners - 1}; change one")
     for seed in range(study.seed, study.seed + seeds):
@@ -74,16 +73,17 @@ def run(
     found = _changes(owner_sums(study.frames, setting.length), liar, friend)
     words = f"utility over all rounds of a liar (owner {liar}, or with {friend}), {counted(seeds)}"
     study.table(_summary(found), f"{setting.data}, {setting.split}: {words}")
+    study.table(found, "The same by seed", "seeds", shown=False)
     _say(study, found)
     study.picture(_figure(found, setting, seeds), "market_liars")
 
 
 def _one_seed(
-    study: Study, setting: MarketSetting, told: dict[str, tuple[float, ...]], liar: int, friend: int, seed: int
+    study: Study, setting: ipfl2025.MarketSetting, told: dict[str, tuple[float, ...]], liar: int, friend: int, seed: int
 ) -> None:
     """All runs on the data of one seed."""
     owned = setting.federated(seed)
-    people, accuracy = honest_owners(setting, owned), setting.accuracy(owned)
+    people, accuracy = ipfl2025.honest_owners(setting, owned), setting.accuracy(owned)
     study.simulate(setting.scenario(people, accuracy), "honest, none, 1", seed)
     groups = {"alone": [liar]} | ({} if setting.preset == "decisive" else {"two together": [liar, friend]})
     for who, members in groups.items():
@@ -143,7 +143,7 @@ def _say(study: Study, found: pd.DataFrame) -> None:
     study.note(f"Over-stating the cost alone pays in {count}{': ' if cases else ''}{'; '.join(cases)}.")
 
 
-def _figure(found: pd.DataFrame, setting: MarketSetting, seeds: int) -> Figure:
+def _figure(found: pd.DataFrame, setting: ipfl2025.MarketSetting, seeds: int) -> Figure:
     """Change of utility against the factor of the lie, one panel per lie; the dotted line is entering twice."""
     lies = [lie for lie in LIES if (found["lie"] == lie).any()]
     figure, axes = panels(len(lies), width=3.8, height=3.2)

@@ -6,18 +6,18 @@ single owners over all rounds (iPFL 2025, Figure 3).  Individual rationality mea
 
 from __future__ import annotations
 
-from fedabm.analysis.market_runs import counted, owner_sums, utility_picture, utility_spread
-from fedabm.cli import run_script
-from fedabm.common.errors import check_count
-from fedabm.papers.ipfl2025.settings import Data, Preset, Split, honest_owners, market_rules, market_setting
-from fedabm.study.study import Study
+from fedabm import run_script
+from fedabm.checks import check_count
+from fedabm.figures import counted, owner_sums, utility_picture, utility_spread
+from fedabm.papers import Sizes, ipfl2025
+from fedabm.study import Study
 
 
 def run(
     study: Study,
-    preset: Preset = "quick",
-    data: Data = "auto",
-    split: Split = "niid",
+    preset: Sizes = "quick",
+    data: ipfl2025.Data = "auto",
+    split: ipfl2025.Split = "niid",
     owners: int = 10,
     seeds: int = 3,
 ) -> None:
@@ -33,11 +33,11 @@ def run(
     Takes some minutes with preset=quick.
     """
     check_count("seeds", seeds)
-    setting = market_setting(preset, data, owners, split)
+    setting = ipfl2025.market_setting(preset, data, owners, split)
     for seed in range(study.seed, study.seed + seeds):
         owned = setting.federated(seed)
-        people, accuracy = honest_owners(setting, owned), setting.accuracy(owned)
-        for label, rule in market_rules(setting).items():
+        people, accuracy = ipfl2025.honest_owners(setting, owned), setting.accuracy(owned)
+        for label, rule in ipfl2025.market_rules(setting).items():
             study.simulate(setting.scenario(people, accuracy, rule), label, seed)
     found = owner_sums(study.frames, setting.length)
     what = f"{setting.data}, {split}"

@@ -10,26 +10,28 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fedabm.analysis.market import lie_lines, money_picture
-from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_count, check_positive, check_range
-from fedabm.common.random import generator
-from fedabm.games.curves import Array
-from fedabm.mechanisms import ModelMarket
-from fedabm.mechanisms.market import (
+from fedabm import InputError, run_script
+from fedabm.checks import check_count, check_positive, check_range
+from fedabm.figures import lie_lines, money_picture
+from fedabm.games import Array
+from fedabm.market import (
+    INCLUSIVE_MARKET,
     best_graph,
     cluster_distances,
     eagerness_of,
+    graph_measures,
+    market_graph,
+    misreport,
     objectives,
+    owner_measures,
     prices,
+    role_reports,
     social_welfare,
     unit_costs_of,
     utilities,
 )
-from fedabm.results.market_graphs import graph_measures, market_graph, owner_measures
-from fedabm.simulation.lies import misreport
-from fedabm.simulation.roles import INCLUSIVE_MARKET, role_reports
-from fedabm.study.study import Study
+from fedabm.mechanisms import ModelMarket
+from fedabm.study import Study, generator
 from fedabm.views import Reports
 
 _CLUSTERS = 3

@@ -38,11 +38,9 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm import Scenario, load, population
-from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_count, check_range, nearest
-from fedabm.common.random import generator
-from fedabm.games.accuracy import PowerLaw
+from fedabm import InputError, Scenario, load, population, run_script
+from fedabm.accuracy import PowerLaw
+from fedabm.checks import check_count, check_range, nearest
 from fedabm.mechanisms import (
     ContributionSubsidy,
     CostSharing,
@@ -56,9 +54,9 @@ from fedabm.mechanisms import (
     ShapleyShare,
     ValueShaping,
 )
-from fedabm.simulation.activation import Sequential
+from fedabm.simulation import Sequential
 from fedabm.strategies import BestResponse, FreeRider, Liar, Strategy
-from fedabm.study.study import Study
+from fedabm.study import Study, generator
 from fedabm.sweep import Grid, Results, Seeds, Sweep, split
 
 MECHANISMS: tuple[Mechanism, ...] = (

@@ -19,23 +19,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm import Scenario
-from fedabm.analysis.curves import LINES, dress, panels, shared_legend
-from fedabm.analysis.figures import last_step, mechanism_looks
-from fedabm.cli import run_script
-from fedabm.common.errors import check_positive, check_whole
-from fedabm.common.random import generator
-from fedabm.data.datasets import Dataset
-from fedabm.games.accuracy.base import Accuracy
-from fedabm.learning.engine.engine import Engine
-from fedabm.learning.engine.optimisers import SGD
-from fedabm.learning.oracles import Learning, Rounds
-from fedabm.learning.rules.recipe import Recipe
-from fedabm.papers.doshi2025.protocols import two_phase_upbred
-from fedabm.papers.presets import Preset, Size, choose, engine_for, spread
-from fedabm.papers.protocols import Protocol, fed_avg
+from fedabm import Scenario, run_script
+from fedabm.accuracy import Oracle
+from fedabm.checks import check_positive, check_whole
+from fedabm.data import Dataset
+from fedabm.figures import LINES, dress, last_step, mechanism_looks, panels, shared_legend
+from fedabm.learning import SGD, Engine, Learning, Recipe, Rounds
+from fedabm.papers import Preset, Protocol, Size, choose, doshi2025, engine_for, fed_avg, spread
 from fedabm.strategies import FixedShare, FreeRider, Honest, Liar, Strategy
-from fedabm.study.study import Study
+from fedabm.study import Study, generator
 
 _KINDS: dict[str, Strategy] = {"free-rider": FreeRider(), "liar": Liar(FixedShare(0.5), contribution_factor=2.0)}
 _NAMES = ("FedAvg", "2P-UPBReD", "M^Shap")
@@ -117,7 +109,7 @@ class Case:
         subsidy, capacity = 2 * float(self.costs.max()), float(self.engine.data.capacities.max())
         return (
             fed_avg(),
-            two_phase_upbred(0.1 * capacity / (subsidy - self.costs.max()), subsidy, at_most=30),
+            doshi2025.two_phase_upbred(0.1 * capacity / (subsidy - self.costs.max()), subsidy, at_most=30),
             Protocol("M^Shap", Honest(), self.preset.shares(seed=0)),
         )
 
@@ -129,7 +121,7 @@ class Case:
         starts = capacities if rule.name == "M^Shap" else capacities // 2
         return rule.scenario(self.accuracy(rule), self.costs, capacities, starts, strategies, steps=steps)
 
-    def accuracy(self, rule: Protocol) -> Accuracy:
+    def accuracy(self, rule: Protocol) -> Oracle:
         """A model in training; Shapley shares need those of coalitions, too."""
         if rule.name == "M^Shap":
             start = self.engine.data.capacities

@@ -18,15 +18,13 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm import Scenario, population
-from fedabm.cli import run_script
-from fedabm.common.errors import check_count
-from fedabm.games.curves import Array
+from fedabm import Game, Scenario, population, run_script
+from fedabm.checks import check_count
+from fedabm.games import Array
 from fedabm.mechanisms import NoPayments
-from fedabm.papers.murhekar2023.ring import ring
-from fedabm.simulation.activation import Sequential
-from fedabm.solving.game import Game
-from fedabm.study.study import Study
+from fedabm.papers import murhekar2023
+from fedabm.simulation import Sequential
+from fedabm.study import Study
 
 _COLOURS = sns.color_palette("colorblind")
 
@@ -40,7 +38,7 @@ def run(study: Study, epsilon: float = 1 / 32, rounds: int = 12) -> None:
     Takes seconds.
     """
     check_count("rounds", rounds)
-    game = Game(ring(epsilon), [0.25] * 3, 1.0, NoPayments())
+    game = Game(murhekar2023.ring(epsilon), [0.25] * 3, 1.0, NoPayments())
     people = population([0.25] * 3, 1.0)
     study.simulate(Scenario(people, game.accuracy, activation=Sequential(), steps=rounds), "in turn")
     found = study.solve(game, "solver")

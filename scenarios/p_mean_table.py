@@ -22,23 +22,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm import Frames
-from fedabm.analysis.curves import LINES, dress, panels, seeds_of, shared_legend
-from fedabm.analysis.figures import last_step
-from fedabm.analysis.looks import protocol_looks
-from fedabm.cli import run_script
-from fedabm.common.errors import check_positive, check_range
-from fedabm.common.random import generator
-from fedabm.games.accuracy import Announced
-from fedabm.learning.engine.optimisers import SGD
-from fedabm.learning.oracles import Curve, Learning, Trained
-from fedabm.learning.rules.recipe import Recipe
-from fedabm.papers.murhekar2023.protocols import fed_br, fed_br_bg
-from fedabm.papers.presets import Preset, Size, Sizes, choose, engine_for, spread
-from fedabm.papers.protocols import fed_avg, mw_fed
-from fedabm.solving.metrics import p_mean_welfare
+from fedabm import Frames, run_script
+from fedabm.accuracy import Announced
+from fedabm.checks import check_count, check_positive, check_range
+from fedabm.figures import LINES, dress, last_step, panels, protocol_looks, seeds_of, shared_legend
+from fedabm.learning import SGD, Curve, Learning, Recipe, Trained
+from fedabm.papers import Preset, Size, Sizes, choose, engine_for, fed_avg, murhekar2023, mw_fed, spread
+from fedabm.solving import p_mean_welfare
 from fedabm.strategies import Keep
-from fedabm.study.study import Study
+from fedabm.study import Study, generator
 
 _POWERS = (0.2, 0.4, 0.6, 0.8, 1.0)
 _NAMES = ("FedAvg", "MWFed", "FedBR", "FedBR-BG")
@@ -106,6 +98,7 @@ def run(
     goal: float = 0.8,
     mw_share: float = 0.8,
     envelope: bool = False,
+    interval: int = 0,
     seeds: int = 0,
 ) -> None:
     """The four protocols on the same owners and seeds; `owners` and `seeds` = 0 take the preset's numbers.
@@ -119,6 +112,7 @@ def run(
     cost      cost of a sample, in units of accuracy
     goal      accuracy below which MWFed gives an owner more weight
     mw_share  share of all data that MWFed uses in a round
+    interval  samples between two points of the public curve (0: as the preset says)
     envelope  whether owners respond to the least concave curve above the measured points
     seeds     how often it is repeated with new draws (0: as often as the preset says)
 
@@ -126,7 +120,9 @@ def run(
     """
     check_positive("cost", cost)
     check_range("mw_share", mw_share, 1e-6, 1.0)
+    check_count("interval", interval, 0)
     chosen, dataset = _PRESETS[preset], choose(data, study.note)
+    chosen = replace(chosen, interval=interval or chosen.interval)
     size = _size(chosen.size, preset, data, owners)
     curve = None
     for seed in chosen.series(study.seed, seeds):
@@ -140,7 +136,7 @@ def run(
         curve = curve or _public_curve(study, oracle, chosen.interval, concave=envelope)
         unit, step = chosen.interval, None if envelope else chosen.step
         starts = unit * np.floor(generator(seed, "population").uniform(0, capacities / unit + 1))
-        for rule in (fed_avg(), fed_br(step, unit), fed_br_bg(step, unit=unit)):
+        for rule in (fed_avg(), murhekar2023.fed_br(step, unit), murhekar2023.fed_br_bg(step, unit=unit)):
             game = rule.scenario(curve, *owned, starts, steps=chosen.game)
             ends = study.simulate(game, f"{rule.name} on the curve", seed).population.contribution
             # Only what owners end at is trained: nobody reads the accuracies on the way there.
@@ -165,6 +161,7 @@ def _show(study: Study, curve: Curve, data: str, owners: int) -> None:
     study.table(
         _order(welfare), "Does the order FedBR-BG >= FedBR >= FedAvg hold? Paired over seeds, normalised", "order"
     )
+    study.table(welfare, "Welfare by seed", "seeds", shown=False)
     study.table(_details(frames), "What each protocol ends at; gaps are those on the public curve", "details")
     study.table(_rounds(frames, curve, study.seed), "The public curve, and MWFed by round", "rounds", shown=False)
     study.picture(_figure(frames, welfare, curve, data), "p_mean_table")

@@ -14,17 +14,13 @@ from dataclasses import replace
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm import Frames, Scenario
-from fedabm.analysis.curves import dress, panels, seeds_of
-from fedabm.analysis.looks import protocol_looks
-from fedabm.cli import run_script
-from fedabm.common.errors import check_positive
-from fedabm.data.partitions import SizeSkew
-from fedabm.learning.oracles.memory import Memory
-from fedabm.papers.doshi2025.data import Data, owners_of, setting
-from fedabm.papers.doshi2025.settings import Doshi, last_rows
-from fedabm.papers.presets import Sizes
-from fedabm.study.study import Study
+from fedabm import Frames, Scenario, run_script
+from fedabm.checks import check_positive
+from fedabm.data import SizeSkew
+from fedabm.figures import dress, panels, protocol_looks, seeds_of
+from fedabm.learning import AnswerCache
+from fedabm.papers import Sizes, doshi2025
+from fedabm.study import Study
 
 _CASES = ("without budgets", "with budgets")
 
@@ -32,7 +28,7 @@ _CASES = ("without budgets", "with budgets")
 def run(
     study: Study,
     preset: Sizes = "quick",
-    data: Data = "auto",
+    data: doshi2025.Data = "auto",
     subsidy: float = 1.5,
     budget: float = 2500.0,
     sigma: float = 0.5,
@@ -54,19 +50,19 @@ def run(
     """
     for name, value in (("subsidy", subsidy), ("budget", budget), ("sigma", sigma)):
         check_positive(name, value)
-    chosen, dataset = setting(preset, data, study.note)
+    chosen, dataset = doshi2025.setting(preset, data, study.note)
     if preset == "quick":
         chosen = replace(chosen, seeds=2 * chosen.seeds)
-    known = Memory(study.scratch, "rounds")
+    known = AnswerCache(study.scratch, "rounds")
     for seed in chosen.series(study.seed, seeds):
         count = chosen.size.owners
-        parts = owners_of(data, count) or SizeSkew(count, sigma=sigma, minimum=20)
-        case = Doshi.of(chosen, dataset, seed, study.steps, partition=parts, known=known)
+        parts = doshi2025.owners_of(data, count) or SizeSkew(count, sigma=sigma, minimum=20)
+        case = doshi2025.Doshi.of(chosen, dataset, seed, study.steps, partition=parts, known=known)
         free = case.scenario(case.two_phase(subsidy))
         study.simulate(free, _CASES[0], seed)
         study.simulate(_poor(free, budget), _CASES[1], seed)
     frames = study.frames
-    final = last_rows(frames).merge(frames.runs[["run", "label", "seed"]], on="run")
+    final = doshi2025.last_rows(frames).merge(frames.runs[["run", "label", "seed"]], on="run")
     study.table(_table(frames, final), f"{dataset.name}, subsidy {subsidy:g}: payments of 2P-UPBReD")
     study.picture(_figure(final, dataset.name, budget), "payments_by_contribution")
 

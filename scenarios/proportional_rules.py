@@ -17,18 +17,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm import Scenario, population
-from fedabm.analysis.curves import dress, panels, thousands
-from fedabm.analysis.looks import protocol_looks
-from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_count, check_positive, check_range
-from fedabm.games.accuracy import PacBound
-from fedabm.games.costs import Linear
-from fedabm.mechanisms.proportional import Proportional, ProportionalData, ProportionalValue
-from fedabm.mechanisms.proportional_shapley import ProportionalShapley
-from fedabm.mechanisms.value_shaping import shaped_equilibrium
-from fedabm.papers.karimireddy2022.proportional import Deviations, Market, Outside, largest_symmetric
-from fedabm.study.study import Study
+from fedabm import InputError, Scenario, population, run_script
+from fedabm.accuracy import PacBound
+from fedabm.checks import check_count, check_positive, check_range
+from fedabm.costs import Linear
+from fedabm.figures import dress, panels, protocol_looks, thousands
+from fedabm.mechanisms import Proportional, ProportionalData, ProportionalShapley, ProportionalValue, shaped_equilibrium
+from fedabm.papers import karimireddy2022
+from fedabm.study import Study
 
 _RULES: dict[str, type[Proportional]] = {"PD": ProportionalData, "PV": ProportionalValue, "PS": ProportionalShapley}
 _FULL = {"PD": "PD, by data", "PV": "PV, by value alone", "PS": "PS, by Shapley value"}
@@ -41,8 +37,8 @@ def run(
     owners: int = 10_000,
     cost: float = 0.1,
     powers: tuple[float, ...] = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0),
-    outside: Outside = "alone",
-    deviations: Deviations = "all",
+    outside: karimireddy2022.Outside = "alone",
+    deviations: karimireddy2022.Deviations = "all",
     ceiling: float = 0.95,
     complexity: float = 1.0,
     simulated: int = 100,
@@ -67,38 +63,40 @@ def run(
     check_positive("cost", cost)
     check_count("owners", owners, 2)
     check_count("simulated", simulated, 2)
-    market = Market(PacBound(ceiling, complexity), cost, owners, outside)
+    market = karimireddy2022.Market(PacBound(ceiling, complexity), cost, owners, outside)
     rows = [row for name in _RULES for row in _sweep(market, name, powers, deviations)]
     shaped = float(shaped_equilibrium(market.accuracy, Linear(np.full(owners, cost))).sum())
     table = pd.DataFrame(rows, columns=["rule", "p", "data per owner", "total data", "utility", "gap"])
     table["share of value shaping"] = table["total data"] / shaped
-    _play(study, Market(market.accuracy, cost, simulated, outside))
+    _play(study, karimireddy2022.Market(market.accuracy, cost, simulated, outside))
     study.table(table, f"Symmetric equilibrium with the most data (n = {owners:,}, c = {cost:g})")
     study.note(f"Value shaping collects {shaped:,.2f} samples.")
     study.picture(_figure(table, shaped, market), "proportional_rules")
 
 
-def _sweep(market: Market, name: str, powers: tuple[float, ...], deviations: Deviations) -> list[tuple]:
+def _sweep(
+    market: karimireddy2022.Market, name: str, powers: tuple[float, ...], deviations: karimireddy2022.Deviations
+) -> list[tuple]:
     """Rows of the table; the gap is proven by the rule's own offers."""
-    found, rows = largest_symmetric(market, _RULES[name], np.array(powers), deviations), []
+    found, rows = karimireddy2022.largest_symmetric(market, _RULES[name], np.array(powers), deviations), []
     for power, each in zip(powers, found, strict=True):
         gap = max(market.gain(_RULES[name](power), each, _TOLERANCES[name]), 0.0) if each > 0 else 0.0
         rows.append((name, power, each, market.owners * each, float(market.utility(np.array(each))), gap))
     return rows
 
 
-def _play(study: Study, market: Market, power: float = 0.5) -> None:
+def _play(study: Study, market: karimireddy2022.Market, power: float = 0.5) -> None:
     """A small federation under each rule, starting from the largest symmetric equilibrium, and from nothing."""
     people = [market.cost] * market.owners
     for name, rule in _RULES.items():
-        each = float(largest_symmetric(market, rule, np.array([power]))[0])
+        each = float(karimireddy2022.largest_symmetric(market, rule, np.array([power]))[0])
         for start in dict.fromkeys((each, 0.0)):
             owners = population(people, market.most, starts=start)
             label = f"{name}, p = {power:g}, {market.owners} owners from {start:.4g}"
             study.simulate(Scenario(owners, market.accuracy, rule(power), steps=20, record=None), label)
 
 
-def _figure(table: pd.DataFrame, shaped: float, market: Market) -> Figure:
+def _figure(table: pd.DataFrame, shaped: float, market: karimireddy2022.Market) -> Figure:
     """Figure 6."""
     figure, (panel,) = panels(1, width=5.8, height=4.0)
     looks = protocol_looks([*_RULES, "ValueShaping"])

@@ -28,20 +28,15 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm.analysis.looks import protocol_looks
-from fedabm.cli import run_script
-from fedabm.common.errors import check_count, check_positive
-from fedabm.common.random import generator
-from fedabm.games.accuracy import GroupWeighted
+from fedabm import Equilibria, Equilibrium, Game, run_script, solve_all
+from fedabm.accuracy import GroupWeighted
+from fedabm.checks import check_count, check_positive
+from fedabm.figures import protocol_looks
 from fedabm.mechanisms import CostSharing, Mechanism, NoPayments, ShapleyShare
-from fedabm.papers.murhekar2025.printed import PRINTED, RULES, Printed
-from fedabm.papers.murhekar2025.protocols import paper_budget
+from fedabm.papers import murhekar2025
 from fedabm.shapley import shapley
-from fedabm.solving.equilibrium import Equilibrium
-from fedabm.solving.game import Game
-from fedabm.solving.metrics import accuracy_gain, data_gain, reciprocity
-from fedabm.solving.several import Equilibria, solve_all
-from fedabm.study.study import Study
+from fedabm.solving import accuracy_gain, data_gain, reciprocity
+from fedabm.study import Study, generator
 
 #: what is measured, and whether the paper measures the same thing
 _MEASURES = {"share %": True, "data gain": True, "acc. gain": False, "reciprocity": True}
@@ -51,7 +46,7 @@ _TITLES = {
     "acc. gain": r"accuracy gain over $\mathcal{M}^0$, by the accuracy functions",
     "reciprocity": "reciprocity (least received per share given)",
 }
-_SETS = {name: data for name, data in PRINTED.items() if data.weights}
+_SETS = {name: data for name, data in murhekar2025.PRINTED.items() if data.weights}
 
 
 def run(
@@ -95,20 +90,20 @@ def _times(seeds: int) -> str:
 
 
 def _once(
-    study: Study, data: Printed, costs: np.ndarray, preset: str, rate: str, active: int, seed: int
+    study: Study, data: murhekar2025.Printed, costs: np.ndarray, preset: str, rate: str, active: int, seed: int
 ) -> list[dict[str, object]]:
     """One repetition on one dataset: a row per mechanism."""
     groups = np.repeat(np.arange(len(data.weights)), data.members)
     accuracy = GroupWeighted(data.weights, groups)
     games = [Game(accuracy, costs, data.most, mechanism) for mechanism in _mechanisms(rate, len(costs))]
     found = []
-    for game, rule in zip(games, RULES, strict=True):
+    for game, rule in zip(games, murhekar2025.RULES, strict=True):
         label = f"{data.title}, {rule}"
         if preset == "converged":
             study.solve(game, label)
             found.append(solve_all(game))
         else:
-            made = study.solve(game, label, **paper_budget(game.owners, seed, active, study.steps or 1000))
+            made = study.solve(game, label, **murhekar2025.paper_budget(game.owners, seed, active, study.steps or 1000))
             found.append(_iterate(made))
     return _measure(data, games, found, seed)
 
@@ -123,10 +118,12 @@ def _iterate(made: Equilibrium) -> Equilibria:
     return Equilibria(made, (), None, "an iterate, no equilibrium")
 
 
-def _measure(data: Printed, games: list[Game], found: list[Equilibria], seed: int) -> list[dict[str, object]]:
+def _measure(
+    data: murhekar2025.Printed, games: list[Game], found: list[Equilibria], seed: int
+) -> list[dict[str, object]]:
     """The columns of Table 1 for the three mechanisms on one dataset."""
     base, rows = found[0], []
-    for rule, game, here in zip(RULES, games, found, strict=True):
+    for rule, game, here in zip(murhekar2025.RULES, games, found, strict=True):
         shares = np.array([shapley(game.accuracy, profile) for profile in here.profiles])
         rows.append(
             {
@@ -168,7 +165,7 @@ def _means(single: pd.DataFrame) -> pd.DataFrame:
 
 def _printed(title: str, measure: str, rule: str) -> float:
     data = next(data for data in _SETS.values() if data.title == title)
-    return float(data.table[measure][RULES.index(rule)])
+    return float(data.table[measure][murhekar2025.RULES.index(rule)])
 
 
 def _figure(single: pd.DataFrame, preset: str) -> Figure:
@@ -191,8 +188,8 @@ def _figure(single: pd.DataFrame, preset: str) -> Figure:
 
 def _bars(panel: Axes, single: pd.DataFrame, measure: str) -> None:
     names, width = list(single["dataset"].unique()), 0.13
-    for k, rule in enumerate(RULES):
-        runs, colour = single[single["mechanism"] == rule], protocol_looks(RULES)[rule].colour
+    for k, rule in enumerate(murhekar2025.RULES):
+        runs, colour = single[single["mechanism"] == rule], protocol_looks(murhekar2025.RULES)[rule].colour
         # Where nobody contributes there is no finite gain over that, and no bar.
         several = runs.replace([np.inf, -np.inf], np.nan).groupby("dataset", sort=False)[measure]
         place, mean = np.arange(len(names)) + (2 * k - 2.5) * width, several.mean()

@@ -30,28 +30,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm import Scenario, population
-from fedabm.analysis.curves import dress, panels, shared_legend
-from fedabm.analysis.figures import last_step
-from fedabm.analysis.looks import protocol_looks
-from fedabm.cli import run_script
-from fedabm.common.errors import check_count, check_positive
-from fedabm.common.random import generator
-from fedabm.data.datasets import Dataset, load, status
-from fedabm.games.curves import Array
-from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles import Coalition, Fit, Points, Trained, corners, measure_corners
+from fedabm import Equilibrium, Game, Scenario, population, run_script
+from fedabm.checks import check_count, check_positive
+from fedabm.data import Dataset, load_dataset, status
+from fedabm.figures import dress, last_step, panels, protocol_looks, shared_legend
+from fedabm.games import Array
+from fedabm.learning import Coalition, Engine, Fit, Points, Trained, corners, measure_corners
 from fedabm.mechanisms import CostSharing, Mechanism, NoPayments, ShapleyShare
-from fedabm.papers.murhekar2025.printed import MEASURES, PRINTED, RULES
-from fedabm.papers.murhekar2025.protocols import paper_budget
-from fedabm.papers.murhekar2025.reciprocity import measured_reciprocity
-from fedabm.papers.murhekar2025.settings import GROUP_PRESETS, TABLES, Groups, fit_in_batches
-from fedabm.papers.presets import Sizes, engine_for
-from fedabm.solving.equilibrium import Equilibrium
-from fedabm.solving.game import Game
-from fedabm.solving.metrics import accuracy_gain, data_gain
+from fedabm.papers import Sizes, engine_for, murhekar2025
+from fedabm.solving import accuracy_gain, data_gain
 from fedabm.strategies import Keep
-from fedabm.study.study import Study
+from fedabm.study import Study, generator
 
 #: a fit that explains less of the variance is called bad
 _LEAST = 0.5
@@ -84,17 +73,20 @@ def run(
     """
     check_positive("cost", cost, zero=True)
     check_count("rounds", rounds, 0)
-    chosen = replace(GROUP_PRESETS[preset], rounds=rounds or GROUP_PRESETS[preset].rounds)
+    chosen = replace(murhekar2025.GROUP_PRESETS[preset], rounds=rounds or murhekar2025.GROUP_PRESETS[preset].rounds)
     rows = []
     weights = []
     first = []
     for name in _present(study) if data == "all" else [data]:
-        dataset = load(name)
+        dataset = load_dataset(name)
         for seed in chosen.series(study.seed, seeds):
             made = _One(study, chosen, dataset, seed, cost or chosen.cost)
             points = made.points()
             first += made.first_rounds()
-            fits = {word: fit_in_batches(points, made.batch, made.groups, chance=word == "free") for word in _FORMS}
+            fits = {
+                word: murhekar2025.fit_in_batches(points, made.batch, made.groups, chance=word == "free")
+                for word in _FORMS
+            }
             weights += [_weights(name, seed, word, fit) for word, fit in fits.items()]
             _say(study, name, seed, fits[chance])
             rows += made.table(fits[chance], budget)
@@ -111,11 +103,11 @@ def run(
 def _present(study: Study) -> list[str]:
     """The paper's sets that are there; says which are not, and falls back to digits if there is no picture at all."""
     states = {row.name: row.state for row in status()}
-    there = [name for name in PRINTED if states[name] != "missing"]
-    missing = [name for name in PRINTED if name not in there]
+    there = [name for name in murhekar2025.PRINTED if states[name] != "missing"]
+    missing = [name for name in murhekar2025.PRINTED if name not in there]
     if missing:
         study.note(f"Data: left out because their files are not there: {', '.join(missing)}; see `fedabm data list`")
-    if all(name in TABLES for name in there):
+    if all(name in murhekar2025.TABLES for name in there):
         study.note("Data: no set of pictures is there, so digits is used instead (FEDABM_DATA sets the folder)")
         there = ["digits", *there]
     return there[:1] + there[-1:] if study.steps else there
@@ -136,7 +128,7 @@ def _say(study: Study, name: str, seed: int, fit: Fit) -> None:
 def _weights(name: str, seed: int, form: str, fit: Fit) -> dict[str, object]:
     """One row: the fitted weights beside those of Appendix E, how well they fit, and the accuracy without data."""
     row: dict[str, object] = {"dataset": name, "seed": seed, "chance": form, "a(0)": fit.chance, "R^2": fit.r_squared}
-    theirs = PRINTED[name].weights if name in PRINTED else ()
+    theirs = murhekar2025.PRINTED[name].weights if name in murhekar2025.PRINTED else ()
     for (g, h), value in np.ndenumerate(fit.accuracy.table):
         printed = f" ({theirs[g][h]:.2g})" if theirs else ""
         row[f"w{g + 1}{h + 1}"] = f"{value:.2g}{printed}"
@@ -146,7 +138,7 @@ def _weights(name: str, seed: int, form: str, fit: Fit) -> dict[str, object]:
 class _One:
     """One dataset and seed: three equilibria and what they are worth in training."""
 
-    def __init__(self, study: Study, preset: Groups, dataset: Dataset, seed: int, cost: float) -> None:
+    def __init__(self, study: Study, preset: murhekar2025.Groups, dataset: Dataset, seed: int, cost: float) -> None:
         self.study = study
         self.preset = preset
         self.seed = seed
@@ -188,7 +180,7 @@ class _One:
         capacities = self.units.capacities(self.engine.data.capacities)
         rows: list[dict[str, Any]] = []
         base: tuple[Array, Array] | None = None
-        for label, rule in zip(RULES, rules, strict=True):
+        for label, rule in zip(murhekar2025.RULES, rules, strict=True):
             found = self._solve(Game(fit.accuracy, self.costs, capacities, rule), label, budget)
             samples = self.units.samples(found.profile, self.engine.data.capacities)
             oracle = Coalition(self.engine, samples, self.rounds, self.recipe, self.seed)
@@ -203,7 +195,7 @@ class _One:
         return rows
 
     def _solve(self, game: Game, label: str, budget: str) -> Equilibrium:
-        options = {} if budget == "converged" else paper_budget(game.owners, self.seed)
+        options = {} if budget == "converged" else murhekar2025.paper_budget(game.owners, self.seed)
         return self.study.solve(game, f"{self.name}, {label}, fitted", **options)
 
     def _settle(self, oracle: Coalition, rule: Mechanism, label: str) -> pd.DataFrame:
@@ -219,7 +211,7 @@ class _One:
         accuracies, payments = paid["accuracy"].to_numpy(), paid["payment"].to_numpy()
         orders = None if self.preset.exact(oracle.owners) else self.preset.permutations
         rng, sampled = generator(self.seed, "server", 1), label == "M^Shap"
-        returned = measured_reciprocity(oracle, accuracies, payments, orders, rng, sampled)
+        returned = murhekar2025.measured_reciprocity(oracle, accuracies, payments, orders, rng, sampled)
         return {
             "dataset": self.name,
             "mechanism": label,
@@ -244,8 +236,12 @@ def _means(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (name, label), runs in table.groupby(["dataset", "mechanism"], sort=False):
         row: dict[str, object] = {"dataset": name, "mechanism": label, "seeds": len(runs)}
-        for measure in MEASURES:
-            printed = PRINTED[name].table[measure][RULES.index(label)] if name in PRINTED else np.nan
+        for measure in murhekar2025.MEASURES:
+            printed = (
+                murhekar2025.PRINTED[name].table[measure][murhekar2025.RULES.index(label)]
+                if name in murhekar2025.PRINTED
+                else np.nan
+            )
             row |= {measure: runs[measure].mean(), f"{measure} printed": printed}
         row |= {
             "MC error": runs["MC error"].max(),
@@ -269,7 +265,7 @@ def _fair(runs: pd.DataFrame) -> bool:
 def _shown(means: pd.DataFrame) -> pd.DataFrame:
     """Ours and the printed value in one cell, short enough for one line."""
     shown = means[["dataset", "mechanism", "seeds"]].copy()
-    for measure in MEASURES:
+    for measure in murhekar2025.MEASURES:
         pairs = zip(means[measure], means[f"{measure} printed"], strict=True)
         shown[measure] = [f"{ours:.4g}" + (f" ({theirs:g})" if theirs == theirs else "") for ours, theirs in pairs]
     for name, digits in (("MC error", 2), ("gap", 1), ("|sum of payments|", 1), ("R^2", 3)):
@@ -279,7 +275,7 @@ def _shown(means: pd.DataFrame) -> pd.DataFrame:
 
 def _spreads(table: pd.DataFrame) -> pd.DataFrame:
     """One row per dataset, mechanism and column of Table 1."""
-    long = table.melt(["dataset", "mechanism"], list(MEASURES), "measure")
+    long = table.melt(["dataset", "mechanism"], list(murhekar2025.MEASURES), "measure")
     found = long.groupby(["dataset", "mechanism", "measure"], sort=False)["value"].agg(["mean", "median", "std"])
     return found.rename(columns={"mean": "average", "std": "deviation"}).reset_index()
 
@@ -289,7 +285,7 @@ def _figure(table: pd.DataFrame, preset: str) -> Figure:
     figure, axes = panels(4, rows=2, width=5.0, height=2.9)
     seeds = table["seed"].nunique()
     for panel, measure in zip(axes, ("accuracy %", "share %", "acc. gain", "reciprocity"), strict=True):
-        for k, label in enumerate(RULES):
+        for k, label in enumerate(murhekar2025.RULES):
             _bars(panel, table[table["mechanism"] == label], measure, k)
         dress(panel, measure, "", "")
         names = list(table["dataset"].unique())
@@ -306,8 +302,8 @@ def _bars(panel: Axes, runs: pd.DataFrame, measure: str, k: int) -> None:
     """The bars of one mechanism: means over seeds with their band, beside the printed values."""
     names, width = list(runs["dataset"].unique()), 0.13
     several = runs.groupby("dataset", sort=False)[measure]
-    mean, colour = several.mean(), protocol_looks(RULES)[RULES[k]].colour
-    place, symbol = np.arange(len(names)) + (2 * k - 2.5) * width, f"$\\mathcal{{M}}^{{{RULES[k][2:]}}}$"
+    mean, colour = several.mean(), protocol_looks(murhekar2025.RULES)[murhekar2025.RULES[k]].colour
+    place, symbol = np.arange(len(names)) + (2 * k - 2.5) * width, f"$\\mathcal{{M}}^{{{murhekar2025.RULES[k][2:]}}}$"
     band = np.maximum([mean - several.min(), several.max() - mean], 0.0)
     band = np.where(np.isfinite(band) & (mean.to_numpy() >= -1), band, 0.0)
     panel.bar(place, mean.clip(-1, None), width, yerr=band, capsize=2, color=colour, label=f"{symbol} trained here")
@@ -315,7 +311,9 @@ def _bars(panel: Axes, runs: pd.DataFrame, measure: str, k: int) -> None:
         if value < -1:  # the bar is cut off there
             text = "$-\\infty$" if np.isinf(value) else f"{value:.1f}"
             panel.text(where, -0.06, text, ha="center", va="top", rotation=90, color="white")
-    theirs = [PRINTED[name].table[measure][k] if name in PRINTED else np.nan for name in names]
+    theirs = [
+        murhekar2025.PRINTED[name].table[measure][k] if name in murhekar2025.PRINTED else np.nan for name in names
+    ]
     style = {"facecolor": "white", "edgecolor": colour, "hatch": "////", "linewidth": 1.0}
     panel.bar(place + width, theirs, width, label=f"{symbol} printed", **style)
 

@@ -22,14 +22,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from fedabm import Federation, Scenario, population
-from fedabm.analysis.looks import Look, mechanism_looks, strategy_looks
-from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_whole
-from fedabm.common.random import generator
-from fedabm.data.federated import FederatedData
-from fedabm.games.accuracy import PowerLaw
-from fedabm.learning.engine.engine import Engine
+from fedabm import FedabmError, Federation, Scenario, population, run_script
+from fedabm.accuracy import PowerLaw
+from fedabm.checks import check_whole
+from fedabm.data import FederatedData
+from fedabm.figures import Look, mechanism_looks, strategy_looks
+from fedabm.learning import Engine
 from fedabm.mechanisms import (
     BanzhafShare,
     Clarke,
@@ -49,8 +47,8 @@ from fedabm.mechanisms import (
     Verification,
 )
 from fedabm.strategies import GradientResponse
-from fedabm.study.study import Study
-from fedabm.sweep.limits import memory_limit
+from fedabm.study import Study, generator
+from fedabm.sweep import memory_limit
 
 #: samples of an owner
 _SAMPLES = 50
@@ -156,7 +154,7 @@ def _steps(study: Study, size: Size) -> tuple[pd.DataFrame, pd.DataFrame]:
             except MemoryError:
                 end = f"{owners:,} owners take more than {_MEMORY / 2**30:g} GiB"
                 break
-            except InputError as error:
+            except FedabmError as error:
                 end = str(error).partition(";")[0]
                 break
             rows.append((name, owners, 1e6 * seconds / owners))

@@ -16,14 +16,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm import Scenario, population
-from fedabm.analysis.curves import COLOURS, dress, mark, offer_curves, panels
-from fedabm.cli import run_script
-from fedabm.common.errors import check_count, check_positive
-from fedabm.games.accuracy import PacBound
-from fedabm.mechanisms.screening import Menu, Screening
-from fedabm.papers.karimireddy2022.menus import one_owner, over_chances
-from fedabm.study.study import Study
+from fedabm import Scenario, population, run_script
+from fedabm.accuracy import PacBound
+from fedabm.checks import check_count, check_positive
+from fedabm.figures import COLOURS, dress, mark, offer_curves, panels
+from fedabm.mechanisms import Menu, Screening
+from fedabm.papers import karimireddy2022
+from fedabm.study import Study
 from fedabm.views import Reports
 
 
@@ -60,9 +59,11 @@ def run(
     for menu, label in ((rule, "corrected"), (Screening(low, high, probability, printed=True), "printed")):
         people = population(costs.tolist(), ceiling / low)
         study.simulate(Scenario(people, accuracy, menu, steps=100, record=None), f"{owners} owners, {label}")
-    reports = one_owner(accuracy, low, others)
+    reports = karimireddy2022.one_owner(accuracy, low, others)
     chances = np.unique(np.append(np.linspace(0.0, 1.0, points), [probability, low / high]))
-    table = pd.concat([over_chances(accuracy, reports, low, high, chances, printed) for printed in (False, True)])
+    table = pd.concat(
+        [karimireddy2022.over_chances(accuracy, reports, low, high, chances, printed) for printed in (False, True)]
+    )
     chosen = table[np.isclose(table["p"], probability) | np.isclose(table["p"], low / high)]
     chosen = chosen.sort_values(["p", "formula"])
     study.table(chosen, f"One owner, costs {low:g} and {high:g}, others contribute {others:g}")

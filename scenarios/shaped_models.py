@@ -17,22 +17,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm import Federation, Scenario, population
-from fedabm.analysis.curves import COLOURS, dress, panels, shared_legend
-from fedabm.analysis.figures import last_step
-from fedabm.cli import run_script
-from fedabm.common.errors import check_count, check_positive, check_range
-from fedabm.common.random import generator
-from fedabm.data.datasets import load
-from fedabm.data.federated import from_partition
-from fedabm.data.partitions import IID
-from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles import Learning, Trained
-from fedabm.learning.rules.recipe import Recipe
+from fedabm import Federation, Scenario, population, run_script
+from fedabm.checks import check_count, check_positive, check_range
+from fedabm.data import IID, from_partition, load_dataset
+from fedabm.figures import COLOURS, dress, last_step, panels, shared_legend
+from fedabm.learning import Engine, Learning, Recipe, Trained
 from fedabm.mechanisms import Mechanism, NoPayments, ProportionalData, ProportionalValue, ValueShaping
-from fedabm.simulation.activation import Sequential
-from fedabm.study.measured import measured_curve
-from fedabm.study.study import Study
+from fedabm.simulation import Sequential
+from fedabm.study import Study, generator, measured_curve
 
 
 def run(
@@ -59,7 +51,7 @@ def run(
     check_count("rounds", rounds)
     check_positive("highest_cost", highest_cost)
     check_range("power", power, 0.0, 1.0)
-    data = from_partition(load("digits"), IID(owners), seed=study.seed, test_share=0.3)
+    data = from_partition(load_dataset("digits"), IID(owners), seed=study.seed, test_share=0.3)
     engine, recipe = Engine(network, data), Recipe()
     curve = measured_curve(study, Trained(engine, rounds, recipe, seed=study.seed), interval)
     costs = np.sort(generator(study.seed, "population").uniform(0.1, 1.0, owners)) * highest_cost

@@ -20,22 +20,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm import Frames, Scenario, population
-from fedabm.analysis.curves import dress, panels, shared_legend
-from fedabm.analysis.figures import last_step
-from fedabm.analysis.looks import mechanism_looks
-from fedabm.cli import run_script
-from fedabm.common.errors import check_count, check_positive
-from fedabm.common.random import generator
-from fedabm.data.instructions import Task
-from fedabm.learning.engine.engine import Engine
-from fedabm.learning.language.yardsticks import majority
-from fedabm.learning.oracles import Curve, Learning, Trained
+from fedabm import Frames, Scenario, population, run_script
+from fedabm.checks import check_count, check_positive
+from fedabm.data import Task
+from fedabm.figures import dress, last_step, mechanism_looks, panels, shared_legend
+from fedabm.learning import Curve, Engine, Learning, Trained, majority
 from fedabm.mechanisms import ContributionSubsidy, Mechanism, NoPayments, ShapleyShare, ValueShaping
-from fedabm.papers.ipfl2025.language import language_setting
-from fedabm.simulation.activation import Sequential
-from fedabm.study.measured import measured_curve
-from fedabm.study.study import Study
+from fedabm.papers import ipfl2025
+from fedabm.simulation import Sequential
+from fedabm.study import Study, generator, measured_curve
 
 #: one adapter is trained for every point of the public curve
 _MOST_POINTS = 20
@@ -69,7 +62,7 @@ def run(
     check_count("tests", tests)
     check_positive("highest_cost", highest_cost)
     check_positive("subsidy", subsidy, zero=True)
-    setting = replace(language_setting("quick", "finance"), tests=tests)
+    setting = replace(ipfl2025.language_setting("quick", "finance"), tests=tests)
     schedule = setting.recipe.schedule and replace(setting.recipe.schedule, rounds=rounds)
     recipe = replace(setting.recipe, schedule=schedule)
     data = setting.federated(study.seed)

@@ -24,22 +24,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm.analysis.curves import COLOURS, dress, panels, shared_legend
-from fedabm.cli import run_script
-from fedabm.common.errors import check_positive
-from fedabm.common.random import generator
-from fedabm.data.datasets import Dataset
-from fedabm.data.partitions import IID, Rotated
-from fedabm.games.curves import Array
-from fedabm.learning.engine.optimisers import SGD
-from fedabm.learning.oracles import Rounds
-from fedabm.learning.rules import FedAvg
-from fedabm.learning.rules.recipe import Recipe
+from fedabm import run_script
+from fedabm.checks import check_count, check_positive
+from fedabm.data import IID, Dataset, Rotated
+from fedabm.figures import COLOURS, dress, panels, shared_legend
+from fedabm.games import Array
+from fedabm.learning import SGD, FedAvg, Recipe, Rounds
 from fedabm.mechanisms import BanzhafShare
-from fedabm.papers.murhekar2025.protocols import fed_br_shap
-from fedabm.papers.murhekar2025.settings import Units
-from fedabm.papers.presets import Preset, Size, Sizes, choose, engine_for
-from fedabm.study.study import Study
+from fedabm.papers import Preset, Size, Sizes, choose, engine_for, murhekar2025
+from fedabm.study import Study, generator
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,9 +46,9 @@ class Stages(Preset):
     most: float = 100.0
 
     @property
-    def units(self) -> Units:
+    def units(self) -> murhekar2025.Units:
         """What one contribution is."""
-        return Units(self.recipe.batch, self.most)
+        return murhekar2025.Units(self.recipe.batch, self.most)
 
 
 _EQUAL = FedAvg(weighting="equal")
@@ -112,6 +105,8 @@ def run(
     index: Literal["shapley", "banzhaf"] = "shapley",
     cost: float = 0.001,
     start: float = 1.0,
+    rounds: int = 0,
+    all_tests: bool = False,
     seeds: int = 0,
 ) -> None:
     """Train with stage payments; costs of a batch are uniform up to `cost`; `start` (batches) = 0: half of the data.
@@ -122,6 +117,8 @@ def run(
     index   how shares of progress are weighted
     cost    highest cost of a batch, in units of accuracy
     start   batches with which owners begin (0: half of their data)
+    rounds  how many iterations (0: as the preset says)
+    all_tests  whether progress is measured on all test images of the set, divided between owners
     seeds   how often it is repeated with new draws (0: as often as the preset says)
 
     Takes some minutes with preset=quick.
@@ -130,10 +127,22 @@ def run(
     check_positive("start", start, zero=True)
     dataset = choose(data, study.note)
     chosen = _CIFAR if preset == "paper" and dataset.name == "cifar10" else _PRESETS[preset]
+    chosen = _lasting(chosen, dataset, rounds, all_tests)
     begun = [_one(study, chosen, dataset, index, cost, start, seed) for seed in chosen.series(study.seed, seeds)]
     stages = _stages(study, chosen, np.concatenate(begun))
+    study.table(stages, "The same by run and owner", "owners", shown=False)
     study.table(_table(stages), f"{dataset.name}: stages of {chosen.window} iterations, means over owners and seeds")
     study.picture(_figure(study, stages, dataset.name, index, chosen.units.batch), "stage_payments")
+
+
+def _lasting(chosen: Stages, dataset: Dataset, rounds: int, all_tests: bool) -> Stages:
+    """With so many rounds, and all images of the set dealt to owners, who use as many as the preset lets them."""
+    check_count("rounds", rounds, 0)
+    size = chosen.size
+    if all_tests:
+        train, test = (len(part) // size.owners for part in (dataset.train, dataset.test))
+        size = replace(size, samples=train, tests=test, published=True)
+    return replace(chosen, rounds=rounds or chosen.rounds, size=size)
 
 
 def _one(study: Study, chosen: Stages, dataset: Dataset, index: str, cost: float, start: float, seed: int) -> Array:
@@ -144,11 +153,11 @@ def _one(study: Study, chosen: Stages, dataset: Dataset, index: str, cost: float
     first = np.minimum(start * units.batch, capacities) if start else capacities // 2
     costs = generator(seed, "population").uniform(0.0, cost, size.owners) / units.batch
     shares = replace(chosen.shares(seed), fresh=True) if index == "shapley" else BanzhafShare(seed=seed)
-    rule = fed_br_shap(chosen.step * units.batch**2, chosen.active, chosen.window, shares)
+    rule = murhekar2025.fed_br_shap(chosen.step * units.batch**2, chosen.active, chosen.window, shares)
     oracle = Rounds(engine, chosen.recipe, chosen.more * units.batch, seed=seed, start=first)
     scenario = rule.scenario(oracle, costs, capacities, first, steps=chosen.rounds)
     study.simulate(scenario, f"FedBR-Shap ({index})", seed)
-    return oracle.at_zero(size.owners)
+    return oracle.worth(oracle.begin(seed)).at_zero(size.owners)
 
 
 def _stages(study: Study, chosen: Stages, begun: Array) -> pd.DataFrame:

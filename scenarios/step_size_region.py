@@ -18,10 +18,10 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm.cli import run_script
-from fedabm.common.errors import InputError, check_number, check_positive
-from fedabm.solving.rates import Side, step_bounds
-from fedabm.study.study import Study
+from fedabm import InputError, run_script
+from fedabm.checks import check_number, check_positive
+from fedabm.solving import Side, step_bounds
+from fedabm.study import Study
 
 _COLOURS = sns.color_palette("colorblind")
 #: panels of the picture, one for each value of P~

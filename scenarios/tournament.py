@@ -16,11 +16,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from fedabm import OwnerProfile, Scenario, population
-from fedabm.analysis.simplex import simplex_flow
-from fedabm.cli import run_script
-from fedabm.common.errors import check_count, check_positive, check_range
-from fedabm.games.accuracy import Accuracy, PowerLaw
+from fedabm import Federation, OwnerProfile, Scenario, population, run_script
+from fedabm.accuracy import Accuracy, PowerLaw
+from fedabm.checks import check_count, check_positive, check_range
+from fedabm.figures import simplex_flow
 from fedabm.mechanisms import (
     Clarke,
     ContributionSubsidy,
@@ -35,22 +34,21 @@ from fedabm.mechanisms import (
     TullockContest,
     ValueShaping,
 )
-from fedabm.simulation.activation import Sequential
-from fedabm.simulation.model import Federation
+from fedabm.simulation import Sequential
 from fedabm.strategies import FixedShare, FreeRider, Honest, Strategy
-from fedabm.study.study import Study
+from fedabm.study import Study
 from fedabm.tournament import (
     EmpiricalGame,
+    End,
     Tournament,
     alpha_rank,
     ends,
     fixation,
+    mixtures,
     play,
     symmetric_equilibria,
     velocity,
 )
-from fedabm.tournament.empirical import mixtures
-from fedabm.tournament.replicator import End
 
 MECHANISMS: tuple[Mechanism, ...] = (
     NoPayments(),

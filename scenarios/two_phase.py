@@ -10,6 +10,7 @@ then the weights are trained (phase 2).  Money only changes hands, yet an owner 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,15 +18,13 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from fedabm import Frames, Scenario, population
-from fedabm.analysis.figures import last_step
-from fedabm.cli import run_script
-from fedabm.games.accuracy import JointQuadratic, Phased
+from fedabm import Frames, Game, Scenario, population, run_script
+from fedabm.accuracy import JointQuadratic, Phased, Sending, training_of
+from fedabm.figures import last_step
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
-from fedabm.solving.game import Game
-from fedabm.solving.rates import full_contribution_steps, weight_steps
+from fedabm.solving import full_contribution_steps, weight_steps
 from fedabm.strategies import GradientResponse
-from fedabm.study.study import Study
+from fedabm.study import Study
 
 _COLOURS = sns.color_palette("colorblind")
 _PRECISION = 1e-6
@@ -81,11 +80,13 @@ def _path(frames: Frames, scenario: Scenario) -> pd.DataFrame:
     later = frames.owners.pivot(index="step", columns="owner", values="contribution").to_numpy()
     profiles = np.vstack([[owner.start for owner in scenario.owners], later])
     # The weights follow from the contributions alone.
-    models = [scenario.accuracy]
+    training = training_of(scenario.accuracy)
+    states = [training.begin(0)]
     for profile in profiles[:-1]:
-        models.append(models[-1].advance(profile))
+        states.append(training.round(states[-1], Sending.honest(profile))[0])
+    models: list[Any] = [training.worth(state) for state in states]
     path = pd.DataFrame(profiles, columns=[f"s{i + 1}" for i in range(profiles.shape[1])])
-    path["error"] = [getattr(model, "model", model).error for model in models]
+    path["error"] = [model.error for model in models]
     path["welfare"] = [model.values(s[None]).sum() for model, s in zip(models, profiles, strict=True)]
     return path
 

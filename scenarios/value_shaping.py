@@ -14,18 +14,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm import Federation, Scenario, population
-from fedabm.analysis.curves import COLOURS, dress, mark, offer_curves, panels, powers
-from fedabm.cli import run_script
-from fedabm.common.errors import MOST_COUNTED, InputError, check_count, check_positive
-from fedabm.games.accuracy import PacBound
-from fedabm.games.costs import Linear
-from fedabm.games.curves import Array
-from fedabm.games.individual import individual_optimum, smallest_federation
-from fedabm.mechanisms.value_shaping import ValueShaping
-from fedabm.papers.karimireddy2022.shaping import largest_complexity, shaped_total
-from fedabm.solving.game import Game
-from fedabm.study.study import Study
+from fedabm import Federation, Game, InputError, Scenario, population, run_script
+from fedabm.accuracy import PacBound
+from fedabm.checks import MOST_COUNTED, check_count, check_positive
+from fedabm.costs import Linear
+from fedabm.figures import COLOURS, dress, mark, offer_curves, panels, powers
+from fedabm.games import Array, individual_optimum, smallest_federation
+from fedabm.mechanisms import ValueShaping
+from fedabm.papers import karimireddy2022
+from fedabm.study import Study
 
 
 def run(
@@ -65,7 +62,7 @@ def run(
     study.table(_played(study), "Simulated federations under value shaping, last step", "simulated")
     oracles = [PacBound(ceiling, k) for k in complexities]
     study.table(_totals(oracles, cost, owners), f"Equilibrium with the most data (n = {owners:,}, c = {cost:g})")
-    limit = largest_complexity(ceiling, cost, owners)
+    limit = karimireddy2022.largest_complexity(ceiling, cost, owners)
     study.note(f"With n = {owners:,} and c = {cost:g} problems up to complexity k = {limit:.0f} can be solved.")
     study.picture(_offer(played), "value_shaping_offer")
     study.picture(_sweeps(oracles, cost, owners, points), "value_shaping")
@@ -91,7 +88,7 @@ def _totals(oracles: Sequence[PacBound], cost: float, owners: int) -> pd.DataFra
     rows = []
     for oracle in oracles:
         alone = individual_optimum(oracle, Linear(np.array([cost])), np.array([oracle.ceiling / cost]))[0][0]
-        found = shaped_total(oracle, cost, owners)
+        found = karimireddy2022.shaped_total(oracle, cost, owners)
         rows.append((oracle.complexity, alone, found, found / owners, smallest_federation(oracle, cost)))
     names = ["complexity k", "m* alone", "total data (samples)", "data per owner", "smallest viable n"]
     return pd.DataFrame(rows, columns=names)
@@ -123,11 +120,11 @@ def _sweeps(oracles: Sequence[PacBound], cost: float, owners: int, points: int) 
     figure, (by_owners, by_cost, few_by_cost, few_by_complexity) = panels(4, rows=2, width=4.2, height=3.2)
     names = [f"k = {oracle.complexity:g}" for oracle in oracles]
     sizes = np.unique(np.geomspace(10, owners, points).astype(int))
-    found = [np.array([shaped_total(oracle, cost, n) for n in sizes]) for oracle in oracles]
+    found = [np.array([karimireddy2022.shaped_total(oracle, cost, n) for n in sizes]) for oracle in oracles]
     powers(by_owners, sizes.astype(float), dict(zip(names, found, strict=True)))
     dress(by_owners, f"(a) cost c = {cost:g}", "number of owners n", "total data (samples)", "upper left")
     rates = np.geomspace(cost / 10, cost * 10, points)
-    found = [np.array([shaped_total(oracle, rate, owners) for rate in rates]) for oracle in oracles]
+    found = [np.array([karimireddy2022.shaped_total(oracle, rate, owners) for rate in rates]) for oracle in oracles]
     powers(by_cost, rates, dict(zip(names, found, strict=True)))
     dress(by_cost, f"(b) n = {owners:,} owners", "marginal cost c per sample", "total data (samples)", "lower left")
     powers(few_by_cost, rates, {name: _fewest(oracle, rates) for name, oracle in zip(names, oracles, strict=True)})

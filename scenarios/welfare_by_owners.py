@@ -11,16 +11,12 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm.analysis.curves import LINES, dress, focus, panels, seeds_of, shared_legend
-from fedabm.analysis.looks import protocol_looks
-from fedabm.cli import run_script
-from fedabm.common.errors import check_positive
-from fedabm.learning.oracles.memory import Memory
-from fedabm.papers.doshi2025.data import Data, owners_of, setting
-from fedabm.papers.doshi2025.order import compared, welfare_by_seed
-from fedabm.papers.doshi2025.settings import Doshi, last_rows
-from fedabm.papers.presets import Sizes, spread
-from fedabm.study.study import Study
+from fedabm import run_script
+from fedabm.checks import check_positive
+from fedabm.figures import LINES, dress, focus, panels, protocol_looks, seeds_of, shared_legend
+from fedabm.learning import AnswerCache
+from fedabm.papers import Sizes, doshi2025, spread
+from fedabm.study import Study
 
 #: how many owners in each preset; `welfare_by_subsidy` has ten where a preset is to decide
 _COUNTS = {"quick": (5, 10, 20), "decisive": (5,), "paper": (10, 25, 50, 75, 100)}
@@ -29,7 +25,7 @@ _COUNTS = {"quick": (5, 10, 20), "decisive": (5,), "paper": (10, 25, 50, 75, 100
 def run(
     study: Study,
     preset: Sizes = "quick",
-    data: Data = "auto",
+    data: doshi2025.Data = "auto",
     owners: tuple[int, ...] = (0,),
     subsidy: float = 2.0,
     seeds: int = 0,
@@ -48,26 +44,27 @@ def run(
     Takes some minutes with preset=quick.
     """
     check_positive("subsidy", subsidy, zero=True)
-    chosen, dataset = setting(preset, data, study.note)
+    chosen, dataset = doshi2025.setting(preset, data, study.note)
     counts = owners if any(owners) else _COUNTS[preset]
-    known = Memory(study.scratch, "rounds")
+    known = AnswerCache(study.scratch, "rounds")
     for seed in chosen.series(study.seed, seeds):
         for count in counts:
-            parts = owners_of(data, count)
-            case = Doshi.of(chosen, dataset, seed, study.steps, owners=count, partition=parts, known=known)
+            parts = doshi2025.owners_of(data, count)
+            case = doshi2025.Doshi.of(chosen, dataset, seed, study.steps, owners=count, partition=parts, known=known)
             for rule in case.protocols(subsidy, strategic=preset != "decisive"):
                 study.simulate(case.scenario(rule), f"{rule.name}, {count}", seed)
     table = _table(study)
-    study.table(table, f"{dataset.name}, subsidy {subsidy:g}: welfare in the last round, mean over seeds")
+    title = f"{dataset.name}, subsidy {subsidy:g}: total accuracy, without costs, in the last round, mean over seeds"
+    study.table(doshi2025.without_costs(table), title)
     title = f"Does the order hold for {counts[-1]} owners? Paired over seeds"
-    study.table(compared(welfare_by_seed(study.frames)), title, "order")
+    study.table(doshi2025.compared(doshi2025.welfare_by_seed(study.frames)), title, "order")
     study.picture(_figure(table, dataset.name), "welfare_by_owners")
 
 
 def _table(study: Study) -> pd.DataFrame:
     """One row per number of owners and protocol."""
     frames = study.frames
-    final = last_rows(frames).merge(frames.runs[["run", "label"]], on="run")
+    final = doshi2025.last_rows(frames).merge(frames.runs[["run", "label"]], on="run")
     runs = final.groupby(["label", "run"], sort=False).agg(
         welfare=("accuracy", "sum"), data=("contribution", "sum"), all=("capacity", "sum")
     )
@@ -97,7 +94,7 @@ def _figure(table: pd.DataFrame, data: str) -> Figure:
         focus(panel, dict(zip(named, table[column], strict=True)))
         panel.set_xticks(sorted(table["owners"].unique()))
     seeds = seeds_of(int(table["seeds"].max()), "95% intervals")
-    dress(left, f"welfare on {data} ({seeds})", "owners", "sum of accuracies")
+    dress(left, f"total accuracy on {data} ({seeds})", "owners", "sum of accuracies")
     dress(right, "the same for each owner", "owners", r"mean of $\log$(classes) $-$ loss")
     shared_legend(figure, left)
     return figure

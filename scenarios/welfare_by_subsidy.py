@@ -21,18 +21,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm.analysis.curves import LINES, dress, focus, panels, seeds_of, shared_legend
-from fedabm.analysis.looks import protocol_looks
-from fedabm.cli import run_script
-from fedabm.common.errors import check_positive
-from fedabm.learning.oracles.memory import Memory
-from fedabm.papers.doshi2025.data import Data, owners_of, setting
-from fedabm.papers.doshi2025.order import compared, welfare_by_seed
-from fedabm.papers.doshi2025.protocols import upbred
-from fedabm.papers.doshi2025.settings import Doshi, last_rows
-from fedabm.papers.presets import Sizes, spread
-from fedabm.papers.protocols import fed_avg
-from fedabm.study.study import Study
+from fedabm import run_script
+from fedabm.checks import check_positive
+from fedabm.figures import LINES, dress, focus, panels, protocol_looks, seeds_of, shared_legend
+from fedabm.learning import AnswerCache
+from fedabm.papers import Sizes, doshi2025, fed_avg, spread
+from fedabm.study import Study
 
 _SUBSIDIES = {
     "quick": (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0),
@@ -45,7 +39,7 @@ _FLAT = ("FedAvg", "UPBReD", "FedAvgStrategic", "FedAvgStrategic as printed")
 def run(
     study: Study,
     preset: Sizes = "quick",
-    data: Data = "auto",
+    data: doshi2025.Data = "auto",
     subsidies: tuple[float, ...] = (),
     seeds: int = 0,
 ) -> None:
@@ -66,19 +60,22 @@ def run(
     brief = preset == "decisive" and data != "cifar10"
     subsidies = subsidies or ((0.0, 2.0) if brief else _SUBSIDIES[preset])
     check_positive("subsidies", subsidies, zero=True)
-    chosen, dataset = setting(preset, data, study.note)
-    known = Memory(study.scratch, "rounds")
+    chosen, dataset = doshi2025.setting(preset, data, study.note)
+    known = AnswerCache(study.scratch, "rounds")
     for seed in chosen.series(study.seed, seeds):
-        parts = owners_of(data, chosen.size.owners)
-        case = Doshi.of(chosen, dataset, seed, study.steps, partition=parts, known=known)
+        parts = doshi2025.owners_of(data, chosen.size.owners)
+        case = doshi2025.Doshi.of(chosen, dataset, seed, study.steps, partition=parts, known=known)
         settled = () if brief else (case.strategic(),)
-        for rule in (fed_avg(), upbred(chosen.gamma), *settled, case.strategic(as_printed=True)):
+        for rule in (fed_avg(), doshi2025.upbred(chosen.gamma), *settled, case.strategic(as_printed=True)):
             study.simulate(case.scenario(rule), rule.name, seed)
         for beta in subsidies:
             study.simulate(case.scenario(case.two_phase(beta)), f"2P-UPBReD, {beta:g}", seed)
     table = _table(study)
-    study.table(table, f"{dataset.name}, {chosen.size.owners} owners: welfare in the last round, mean over seeds")
-    study.table(compared(welfare_by_seed(study.frames)), "Does the authors' order hold? Paired over seeds", "order")
+    owners = f"{dataset.name}, {chosen.size.owners} owners"
+    title = f"{owners}: total accuracy, without costs, in the last round, mean over seeds"
+    study.table(doshi2025.without_costs(table), title)
+    title = "Does the authors' order hold? Paired over seeds"
+    study.table(doshi2025.compared(doshi2025.welfare_by_seed(study.frames)), title, "order")
     study.note(_threshold(table))
     study.picture(_figure(table, dataset.name), "welfare_by_subsidy")
 
@@ -86,7 +83,7 @@ def run(
 def _table(study: Study) -> pd.DataFrame:
     """One row per protocol and subsidy; welfare is the sum of accuracies, as in the paper."""
     frames = study.frames
-    final = last_rows(frames)
+    final = doshi2025.last_rows(frames)
     budget = frames.owners.groupby(["run", "step"])["payment"].sum().abs().groupby("run").max()
     by_run = final.groupby("run").agg(
         welfare=("accuracy", "sum"), data=("contribution", "sum"), all=("capacity", "sum")
@@ -160,7 +157,7 @@ def _figure(table: pd.DataFrame, data: str) -> Figure:
     ends |= {f"2P-UPBReD at {row.subsidy:g}": row.welfare for row in two.itertuples()}
     focus(left, ends, table["+-"].fillna(0.0).median())
     seeds = seeds_of(int(table["seeds"].max()), "95% intervals")
-    dress(left, f"welfare on {data} ({seeds})", r"subsidy $\beta$ per sample", "sum of accuracies")
+    dress(left, f"total accuracy on {data} ({seeds})", r"subsidy $\beta$ per sample", "sum of accuracies")
     dress(right, "data used in the last round", r"subsidy $\beta$ per sample", "% of all samples")
     shared_legend(figure, left)
     return figure

@@ -18,18 +18,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from fedabm.analysis.curves import LINES, dress, focus, panels, seeds_of, shared_legend
-from fedabm.analysis.looks import protocol_looks
-from fedabm.cli import run_script
-from fedabm.common.errors import check_positive
-from fedabm.games.accuracy import Phased
-from fedabm.learning.oracles.memory import Memory
-from fedabm.papers.doshi2025.data import Data, owners_of, setting
-from fedabm.papers.doshi2025.order import compared, welfare_by_seed
-from fedabm.papers.doshi2025.settings import Doshi
-from fedabm.papers.presets import Sizes, spread
-from fedabm.simulation.model import Federation
-from fedabm.study.study import Study
+from fedabm import Federation, run_script
+from fedabm.checks import check_positive
+from fedabm.figures import LINES, dress, focus, panels, protocol_looks, seeds_of, shared_legend
+from fedabm.learning import AnswerCache
+from fedabm.papers import Sizes, doshi2025, spread
+from fedabm.study import Study
 
 #: rounds of training in `quick`: a path needs more of them than the end results that the other figures show
 _ROUNDS = 60
@@ -38,7 +32,7 @@ _ROUNDS = 60
 def run(
     study: Study,
     preset: Sizes = "quick",
-    data: Data = "auto",
+    data: doshi2025.Data = "auto",
     subsidy: float = 2.0,
     seeds: int = 0,
 ) -> None:
@@ -55,20 +49,22 @@ def run(
     Takes some minutes with preset=quick.
     """
     check_positive("subsidy", subsidy, zero=True)
-    chosen, dataset = setting(preset, data, study.note)
+    chosen, dataset = doshi2025.setting(preset, data, study.note)
     if preset == "quick" and data != "sent140":
         chosen = replace(chosen, rounds=_ROUNDS)
-    known = Memory(study.scratch, "rounds")
+    known = AnswerCache(study.scratch, "rounds")
     rows = []
     for seed in chosen.series(study.seed, seeds):
-        parts = owners_of(data, chosen.size.owners)
-        case = Doshi.of(chosen, dataset, seed, study.steps, partition=parts, known=known)
+        parts = doshi2025.owners_of(data, chosen.size.owners)
+        case = doshi2025.Doshi.of(chosen, dataset, seed, study.steps, partition=parts, known=known)
         for rule in case.protocols(subsidy, strategic=preset != "decisive" or data == "cifar10"):
             made = study.simulate(case.scenario(rule), rule.name, seed)
             rows.append(_path(made, rule.name, seed))
     table = pd.concat(rows, ignore_index=True)
-    study.table(_summary(table), f"{dataset.name}, subsidy {subsidy:g}: end of the run, mean over seeds")
-    study.table(compared(welfare_by_seed(study.frames)), "Does the order hold? Paired over seeds", "order")
+    title = f"{dataset.name}, subsidy {subsidy:g}: end of the run, mean over seeds"
+    study.table(doshi2025.without_costs(_summary(table)), title)
+    title = "Does the order hold? Paired over seeds"
+    study.table(doshi2025.compared(doshi2025.welfare_by_seed(study.frames)), title, "order")
     study.picture(_figure(table, dataset.name), "welfare_by_time")
 
 
@@ -76,8 +72,7 @@ def _path(made: Federation, name: str, seed: int) -> pd.DataFrame:
     """Welfare and seconds after each step in which something was trained or tried."""
     kept = made.datacollector.model_vars
     welfare = np.multiply(kept["accuracy"], kept["present"])
-    learned = made.accuracy.model if isinstance(made.accuracy, Phased) else made.accuracy
-    spent = np.cumsum(learned.spent)[: len(welfare)]
+    spent = np.cumsum(made.learned.spent)[: len(welfare)]
     steps = np.arange(1, len(spent) + 1)
     columns = {"protocol": name, "seed": seed, "step": steps, "seconds": spent, "welfare": welfare[: len(spent)]}
     return pd.DataFrame(columns)
@@ -116,7 +111,7 @@ def _figure(table: pd.DataFrame, data: str) -> Figure:
             panel.fill_between(x, low, high, color=looks[name].colour, alpha=0.15, linewidth=0)
         ends[str(name)] = float(bands["mean"].min())
     seeds = seeds_of(table["seed"].nunique(), "means with 95% bands")
-    dress(left, f"welfare on {data} ({seeds})", "seconds on this machine", "sum of accuracies")
+    dress(left, f"total accuracy on {data} ({seeds})", "seconds on this machine", "sum of accuracies")
     dress(right, "the same by step", "step (first phases count)", "sum of accuracies")
     for panel in (left, right):
         focus(panel, ends | {"highest": table["welfare"].max()})

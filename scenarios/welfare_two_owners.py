@@ -16,17 +16,15 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fedabm.analysis.looks import mechanism_looks
-from fedabm.cli import run_script
-from fedabm.common.errors import MOST, InputError, check_range
-from fedabm.games.accuracy import PowerLaw
-from fedabm.games.costs import Linear
-from fedabm.games.curves import Array
-from fedabm.mechanisms import CostSharing, NoPayments
-from fedabm.mechanisms.cost_sharing import optimal_rate
-from fedabm.solving.game import Game
-from fedabm.solving.metrics import welfare_optimum
-from fedabm.study.study import Study
+from fedabm import Game, InputError, run_script
+from fedabm.accuracy import PowerLaw
+from fedabm.checks import MOST, check_range
+from fedabm.costs import Linear
+from fedabm.figures import mechanism_looks
+from fedabm.games import Array
+from fedabm.mechanisms import CostSharing, NoPayments, optimal_rate
+from fedabm.solving import welfare_optimum
+from fedabm.study import Study
 
 _ALTERNATIVE = (0.2, 0.4)
 

@@ -39,15 +39,16 @@ settings.register_profile("fedabm", deadline=None, max_examples=25, derandomize=
 settings.load_profile("fedabm")
 
 
-def one_of_each(package: ModuleType, *given: Any) -> dict[str, Any]:
-    """An instance of every class that a package exports: as given, else with its defaults."""
+def one_of_each(package: ModuleType, base: type, *given: Any) -> dict[str, Any]:
+    """An instance of every class of a kind that a package exports: as given, else with its defaults."""
     known = {type(one).__name__: one for one in given}
-    return {kind.__name__: known.get(kind.__name__) or kind() for kind in kinds(package).values()}
+    return {kind.__name__: known.get(kind.__name__) or kind() for kind in kinds(package, base).values()}
 
 
 #: one instance of every strategy
 STRATEGIES: dict[str, Strategy] = one_of_each(
     fedabm.strategies,
+    Strategy,
     Attacker(BestResponse(), "noise", scale=0.1),
     BestResponse(0.5),
     FixedShare(0.37),

@@ -10,9 +10,9 @@ from fedabm.games.accuracy import Announced, PacBound, Phased, PowerLaw
 from fedabm.games.costs import Linear, Power, stack
 from fedabm.games.individual import smallest_federation
 from fedabm.games.offers import full_access
+from fedabm.learning import FedAvg
 from fedabm.learning.engine.optimisers import SGD, Adam
 from fedabm.learning.engine.training import Proximal
-from fedabm.learning.rules import FedAvg
 from fedabm.mechanisms import BanzhafShare, ContributionSubsidy, MultiplicativeWeights, NoPayments, ShapleyShare
 from fedabm.mechanisms.cost_sharing import optimal_rate
 from fedabm.mechanisms.personalised.ditto import Ditto

@@ -20,6 +20,7 @@ WALKS = [
     "A strategy with memory",
     "A data set",
     "A learning rule",
+    "An accuracy and a cost of your own",
     "A column in the frames",
     "A column from a script of your own",
     "A scenario",
@@ -43,7 +44,7 @@ class Place(NamedTuple):
 def places() -> Iterator[Place]:
     """A line that begins with a path in backquotes, then a block of code."""
     block = re.compile(r"^`([\w/.]+)`[^\n]*\n\n```(python|diff)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-    walks = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Seven walks")[2]
+    walks = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Eight walks")[2]
     for section in walks.split("\n### ")[1:]:
         for path, kind, text in block.findall(section):
             yield Place(section.partition("\n")[0], path, kind, text)
@@ -101,8 +102,8 @@ def test_contracts_and_theorems_hold_for_what_was_added(copy):
         "tests/learning/test_rules.py",
         "tests/scenarios/test_scenarios.py",
     ]
-    added = [place.path for place in places() if place.path.startswith("tests/")]
-    names = "bounty or shifter or wine or fed_avg_m or two_bounties or documentation"
+    added = [place.path for place in places() if Path(place.path).name.startswith("test_")]
+    names = "bounty or shifter or wine or fed_avg_m or my_worth or two_bounties or documentation"
     wanted = f"({names}) and not program_of_its_own"
     words = [*contracts, *added, "tests/test_documentation.py", "-k", wanted]
     found = python(copy, "-m", "pytest", "-vv", "-p", "no:cacheprovider", "-p", "no:randomly", *words)
@@ -121,7 +122,7 @@ def test_the_command_line_knows_what_was_added(copy):
 
 
 FRAMES = """
-from fedabm import Game, load, save
+from fedabm import Federation, Game, load, save
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import NoPayments
 from fedabm.study.study import Study
@@ -133,17 +134,47 @@ study.solve(Game(PowerLaw(), [0.01, 0.02], 10.0, NoPayments()))
 save(study.frames, "spared")
 owners = load("spared").owners
 solved = owners["strategy"] == "equilibrium"
-assert owners[solved]["spare"].isna().all()
-owners = owners[~solved]
+assert solved.any() and not solved.all()
 assert (owners["spare"] == owners["capacity"] - owners["contribution"]).all(), owners
 assert owners["spare"].max() > 0
 assert list(owners).index("spare") == list(owners).index("contribution") + 1
+found = owners.groupby(["run", "step"])["contribution"].agg(lambda given: given.max() - given.min())
+steps = load("spared").steps
+assert (steps["spread"].to_numpy() == found.to_numpy()).all() and steps["spread"].max() > 0
+assert list(steps).index("spread") == list(steps).index("contribution") + 1
+model = Federation(mixed()).run()
+assert model.datacollector.get_model_vars_dataframe()["spread"].tolist() == model.frames().steps["spread"].tolist()
 """
 
 
-def test_the_new_column_is_in_all_frames(copy):
-    """Also after they were saved and read; empty in those of equilibria, which have no such step."""
+def test_the_new_columns_are_in_all_frames_and_reporters(copy):
+    """Also after they were saved and read, and in those of equilibria."""
     found = python(copy, "-c", FRAMES)
+    assert found.returncode == 0, found.stderr
+
+
+SWEEP = """
+import pandas as pd
+from fedabm import load
+from fedabm.sweep import Grid, Sweep
+from my_columns import scenario
+
+sweep = Sweep(scenario, Grid(owners=[3, 5]), 20)
+assert not sweep.run("together", "serial", quiet=True).alone
+sweep.run("singly", "serial", quiet=True, together=False)
+together, singly = load("together"), load("singly")
+assert together.runs["stacked"].sum() > 20 and not singly.runs["stacked"].any()
+for name in ("steps", "owners"):
+    pd.testing.assert_frame_equal(getattr(together, name), getattr(singly, name), check_exact=True)
+largest = together.owners.groupby(["run", "step"])["contribution"].max().to_numpy()
+assert (together.steps["largest"].to_numpy() == largest).all() and largest.max() > 0
+assert {"spread", "largest"} <= set(together.steps) and "spare" in together.owners
+"""
+
+
+def test_the_new_columns_are_stacked_in_a_sweep(copy):
+    """Ours and the script's own, bit for bit what runs have that are stepped by themselves."""
+    found = python(copy, "-c", SWEEP)
     assert found.returncode == 0, found.stderr
 
 

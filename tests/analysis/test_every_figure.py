@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 import fedabm
 from fedabm import Frames, InputError
 from fedabm.analysis import figures
-from fedabm.compare import Comparison
+from fedabm.comparison import Comparison
 from tests.analysis.marks import marks, words
 from tests.conftest import run, two_owners
 

@@ -32,12 +32,12 @@ def _by_mechanism(names: list[str]) -> dict[str, Any]:
 
 def _strategy_names() -> list[str]:
     """Those that are listed; a new one has a look of the spare ones until somebody gives it another."""
-    return [name for name in kinds(strategies) if name in looks_module._STRATEGIES]
+    return [name for name in kinds(strategies, strategies.Strategy) if name in looks_module._STRATEGIES]
 
 
 def _mechanism_names() -> list[str]:
     listed = {**looks_module._MECHANISMS, **looks_module._RIVALS, **looks_module._LATER}
-    return [kind.__name__ for kind in kinds(mechanisms).values() if kind.__name__ in listed]
+    return [kind.__name__ for kind in kinds(mechanisms, mechanisms.Mechanism).values() if kind.__name__ in listed]
 
 
 @pytest.mark.parametrize("looks", [strategy_looks(_strategy_names()), _by_mechanism(_mechanism_names())])

@@ -13,9 +13,9 @@ import time
 import numpy as np
 
 from fedabm import Game
-from fedabm.audit.deviations import Lies
-from fedabm.audit.evaluate import one_by_one, reads, utilities
-from fedabm.audit.stage import Stage
+from fedabm.auditing.deviations import Lies
+from fedabm.auditing.evaluate import one_by_one, reads, utilities
+from fedabm.auditing.stage import Stage
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import (
     Clarke,

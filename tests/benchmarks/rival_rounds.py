@@ -21,10 +21,10 @@ import torch
 from torch import Tensor
 
 from fedabm.data.federated import FederatedData
-from fedabm.games.sending import Effort, Sending
+from fedabm.games.sending import Sending
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
-from fedabm.learning.personal.models import Personal
+from fedabm.learning.personal.models import Personal, PersonalState
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms.personalised.base import Personalised
 from fedabm.papers.ipfl2025.settings import RIVALS
@@ -54,22 +54,23 @@ def data_of(owners: int, samples: int) -> FederatedData:
     return FederatedData("random", x, y, offsets, x[:owners], y[:owners], tests, 10)
 
 
-def one_round(rule: Personalised, oracle: Personal) -> Personal:
+def one_round(rule: Personalised, training: Personal, state: PersonalState) -> PersonalState:
     """Train, send, mix, deliver."""
-    everybody, full = np.arange(oracle.owners), oracle.engine.data.capacities.astype(float)
-    oracle = oracle.train(Sending(Effort(full, full), Effort(full, full)))[0]
-    sent = oracle.sent(everybody, Reports(full, full, owners=everybody), with_losses=rule.asks_losses)
-    return oracle.deliver(everybody, rule.exchange(sent))
+    everybody, full = np.arange(training.owners), training.engine.data.capacities.astype(float)
+    state, _ = training.round(state, Sending.honest(full))
+    sent = training.sent(state, everybody, Reports(full, full, owners=everybody), with_losses=rule.asks_losses)
+    return training.deliver(state, everybody, rule.exchange(sent))
 
 
 def works(engine: Engine, recipe: Recipe, rules: list[Personalised]) -> dict[str, Callable[[], object]]:
     """A round of every rule, from its second round on, and the bare training."""
-    fresh = Personal(engine, recipe, measure=Unjudged(), seed=0)
+    training = Personal(engine, recipe, measure=Unjudged(), seed=0)
+    fresh = training.begin(0)
     found: dict[str, Callable[[], object]] = {}
     for rule in rules:
-        warm = one_round(rule, fresh)
-        found[type(rule).__name__] = lambda rule=rule, warm=warm: one_round(rule, warm)  # type: ignore[misc]
-    models, counts = one_round(RIVALS[0], fresh).models, engine.data.capacities
+        warm = one_round(rule, training, fresh)
+        found[type(rule).__name__] = lambda rule=rule, warm=warm: one_round(rule, training, warm)  # type: ignore[misc]
+    models, counts = one_round(RIVALS[0], training, fresh).models, engine.data.capacities
     how = {"steps": recipe.steps, "batch": recipe.batch, "optimiser": recipe.optimiser, "round": 1}
     return {"training": lambda: engine.train(models, counts, **how)} | found  # type: ignore[arg-type]
 

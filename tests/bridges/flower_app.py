@@ -21,7 +21,7 @@ from flwr.simulation import run_simulation
 from torch import nn
 
 from fedabm.bridges.flower import Client, PayDesk
-from fedabm.data.datasets import load
+from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import IID
 from fedabm.games.accuracy import PowerLaw
@@ -38,7 +38,7 @@ server_app = ServerApp()
 
 def digits() -> FederatedData:
     """1,797 digits, dealt to the clients; everybody holds back a fifth to test what it receives."""
-    return from_partition(load("digits"), IID(len(STRATEGIES)), seed=0, test_share=0.2)
+    return from_partition(load_dataset("digits"), IID(len(STRATEGIES)), seed=0, test_share=0.2)
 
 
 @client_app.train()

@@ -11,8 +11,7 @@ from fedabm import Federation, InputError, Scenario, population
 from fedabm.bridges.byzfl import Colluder
 from fedabm.common.random import owner_streams
 from fedabm.games.accuracy import PowerLaw
-from fedabm.learning import Engine, Learning, Recipe
-from fedabm.learning.rules import CoordinateMedian, FedAvg
+from fedabm.learning import CoordinateMedian, Engine, FedAvg, Learning, Recipe
 from fedabm.strategies import Attacker, Honest
 from tests.learning.plain import random_data
 
@@ -43,7 +42,7 @@ def test_flipped_signs_reach_training(rule):
     def model(bad):
         people = population([0.0] * 3, data.capacities, [bad, bad, Honest()])
         run = Federation(Scenario(people, Learning(engine, Recipe(rule=rule)), steps=2)).run()
-        return run.accuracy.model
+        return run.state.model
 
     colluding = model(Colluder(Honest(), byzfl.SignFlipping()))
     assert not torch.equal(colluding, model(Honest()))

@@ -7,15 +7,20 @@ import re
 import pytest
 
 from fedabm.cli import main
-from fedabm.cli.list import KINDS
+from fedabm.cli.list import KINDS, OTHERS
+from fedabm.cli.members import ORDER, TOPICS, members_called, members_of
+from fedabm.common.errors import InputError
 from fedabm.data.datasets import names as datasets
-from fedabm.mechanisms import Mechanism
+from fedabm.learning import Krum
+from fedabm.mechanisms import Deposit, Mechanism
+from fedabm.specs.bounds import bounds_of
+from fedabm.specs.families import FAMILIES
 from fedabm.specs.kinds import choices
 from fedabm.study.library import find, names
 from fedabm.study.parameters import duration_of, meanings_of
 
 
-@pytest.mark.parametrize("family", [*KINDS, "datasets", "scenarios"])
+@pytest.mark.parametrize("family", [*KINDS, *OTHERS])
 def test_every_family_is_listed_with_what_its_members_do(family, capsys):
     assert main(["list", family, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
@@ -69,3 +74,47 @@ def test_who_asks_for_one_of_a_family_is_told_its_name(wrong, right, capsys):
     said = capsys.readouterr().err
     assert (f"did you mean {right!r}?" in said) == (right is not None)
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "attacks"])
+def test_every_member_of_every_family_is_known_by_its_name(family):
+    found = members_of(family)
+    assert found
+    for one in found:
+        assert len(one.first) > 10
+        assert one.text().startswith(f"{one.name} ({family}, ")
+    assert found[0] in members_called(found[0].name)
+
+
+def test_one_member_shows_equation_reference_parameters_and_bounds(capsys):
+    assert main(["list", "clarke"]) == 0
+    assert "p_i(s) = sum_{j != i}" in (shown := capsys.readouterr().out)
+    assert "Clarke 1971" in shown
+    assert main(["list", "krum"]) == 0
+    assert "chosen: int = 1; a whole number, at least 1" in capsys.readouterr().out
+    assert main(["list", "multiplicative_weights", "--json"]) == 0
+    known = json.loads(capsys.readouterr().out)["parameters"]
+    assert known["factor"] == {"type": "float", "usual": "1.1", "bounds": "positive"}
+    assert known["goal"]["bounds"] == "any number"
+
+
+def test_a_scenario_and_a_mechanism_of_one_name_are_both_shown(capsys):
+    assert main(["list", "screening"]) == 0
+    assert "--set" in (shown := capsys.readouterr().out)
+    assert "screening (mechanisms, fedabm.mechanisms.screening)" in shown
+
+
+def test_lists_are_grouped_by_topic(capsys):
+    assert set(ORDER) == set(TOPICS.values())
+    main(["list", "mechanisms"])
+    shown = capsys.readouterr().out
+    assert shown.index("one model, and payments") < shown.index("clarke") < shown.index("checks and deposits")
+    assert shown.index("a model for each owner") < shown.index("p_fed_graph")
+
+
+def test_bounds_are_what_the_class_refuses_beyond():
+    for kind, name, good, bad in ((Deposit, "amount", 0.0, -1.0), (Krum, "chosen", 1, 0)):
+        assert name in bounds_of(kind)
+        kind(**{name: good})
+        with pytest.raises(InputError):
+            kind(**{name: bad})

@@ -13,9 +13,11 @@ from fedabm.cli import reproduce as command
 from fedabm.cli.parsers import command_line
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import PowerLaw
+from fedabm.papers.ledger.records import records_of
 from fedabm.papers.ledger.render import counts, markdown, show
 from fedabm.papers.ledger.rows import PAPERS, VERDICTS, Result, select
-from fedabm.papers.ledger.runner import BUDGETS, ledger
+from fedabm.papers.ledger.runner import BUDGETS, ledger, reproduce
+from fedabm.papers.ledger.standard import RULES
 from tests.papers.rows import ARTEFACTS, IDS, TINY
 
 FIELDS = ["id", "claim", "published", "ours", "verdict", "reason", "preset", "seconds"]
@@ -34,7 +36,7 @@ def test_markdown_has_a_line_per_row_and_keeps_signs() -> None:
     lines = [line for line in page.splitlines() if line.startswith("| K0")]
     assert len(lines) == len(VERDICTS)
     assert r"| K00 | a \| b | m\* | v\_1 \< [2] | **reproduced** | why | `fedabm run gpt3` | quick |" in lines
-    assert "| FAILED | 1 |" in page
+    assert f"| FAILED | 1 | K{len(VERDICTS) - 1:02d} |" in page
     assert "## Karimireddy" in page
     assert "Doshi" not in page
 
@@ -47,7 +49,7 @@ def test_console_shows_every_row_and_counts() -> None:
     assert "v_1 < [2]" in text
     assert text.count("fedabm run gpt3") == len(VERDICTS)
     each = ", ".join(f"1 {verdict}" for verdict in VERDICTS)
-    assert f"{len(VERDICTS)} rows in 3 s: {each}" in text
+    assert f"{len(VERDICTS)} rows in {0.5 * len(VERDICTS):.0f} s: {each}" in text
     assert "FAILED" not in counts(results[:1])
 
 
@@ -112,6 +114,19 @@ def test_rows_are_chosen_by_paper_id_and_the_beginning_of_their_claim() -> None:
     assert select([], rows) == rows
 
 
+def test_a_verdict_is_explained_by_its_function_and_files(few, capsys) -> None:
+    assert reproduce_command("M12", "--explain") == 0
+    told = capsys.readouterr().out
+    assert "  computed by  fedabm.papers.murhekar2023.trained_rows.decided" in told
+    assert "p_mean_table-decisive-mnist/: details.csv, order.csv, rounds.csv, summary.csv" in told
+    assert told.count("(planned beforehand)") == 2
+    assert "  why  MWFed > FedAvg: reproduced (" in told
+    assert "recorded: " not in told
+    assert told.endswith("  verdict  undecided\n")
+    assert reproduce_command("R02", "--explain") == 0
+    assert "  computed by  fedabm.papers.murhekar2025.rows.example_3" in capsys.readouterr().out
+
+
 def test_the_list_says_what_every_row_rests_on(few, capsys) -> None:
     assert reproduce_command("--list", "--json") == 0
     listed = {one["id"]: one for one in json.loads(capsys.readouterr().out)}
@@ -126,3 +141,18 @@ def test_the_page_of_the_project_is_complete_and_without_failures() -> None:
     lines = [line.split(" | ") for line in page.splitlines() if line[:3] in {f"| {letter}" for letter in ARTEFACTS}]
     assert [cells[0].removeprefix("| ") for cells in lines] == IDS
     assert "FAILED**" not in page
+    assert "\n".join(RULES) in page
+
+
+def test_the_page_has_the_verdicts_that_the_records_give() -> None:
+    page = (Path(__file__).parents[2] / "analysis" / "REPRODUCTION.md").read_text()
+    recorded = [one for one in ledger() if one.kind == "t" and one.decisive and records_of(one.decisive)]
+    for one in reproduce(recorded, TINY):
+        line = next(line for line in page.splitlines() if line.startswith(f"| {one.id} |"))
+        assert f" | **{one.verdict}** | " in line, f"{one.id}: write the page anew"
+
+
+def test_only_what_needs_a_gpu_asks_for_one() -> None:
+    waiting = [one for one in ledger() if one.kind == "t" and one.decisive and records_of(one.decisive)]
+    asks = {one.id for one in reproduce(waiting, TINY) if "on a GPU" in one.reason}
+    assert asks <= {"P14", "P16", "P17b", "P18b"}

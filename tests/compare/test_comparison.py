@@ -8,8 +8,8 @@ from scipy import stats
 from fedabm import Federation, Scenario, load, population
 from fedabm.common.errors import InputError
 from fedabm.common.random import generator
-from fedabm.compare import compare
-from fedabm.compare.comparison import MEASURES
+from fedabm.comparison import compare
+from fedabm.comparison.comparison import MEASURES
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, NoPayments, PaymentRule, ShapleyShare
 from fedabm.simulation.activation import Sequential

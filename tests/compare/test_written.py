@@ -9,9 +9,9 @@ import pytest
 
 from fedabm import load, population
 from fedabm.cli import main
-from fedabm.compare import compare
-from fedabm.compare.example import EXAMPLE
-from fedabm.compare.written import PICTURES, read_study
+from fedabm.comparison import compare
+from fedabm.comparison.example import EXAMPLE
+from fedabm.comparison.written import PICTURES, read_study
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy
 from fedabm.report.page import write_report
@@ -197,3 +197,88 @@ def test_a_scenario_says_where_models_train_unless_the_command_does(tmp_path, mo
     for more, device in (([], "cuda:1"), (["--device", "cpu"], "cpu")):
         assert main(["run", "on_a_gpu.py", "--set", "rate=0.5", *more]) == 0
         assert f"0.5 on {device}" in capsys.readouterr().out
+
+
+KNOWING = """
+accuracy = "power_law"
+mechanisms = ["no_payments", "shapley_share"]
+steps = 3
+figures = ["comparison"]
+knowledge = {knowledge}
+
+[[owners]]
+name = "A"
+cost = 0.004
+data = 50
+strategy = "honest"
+
+[[owners]]
+name = "B"
+cost = 0.004
+data = 20
+strategy = "honest"
+"""
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "kind"),
+    [
+        ('"public"', "curve"),
+        ('"none"', "curve"),
+        ('"nothing"', "none"),
+        ('{ kind = "announced", curve = { kind = "power_law", exponent = 0.5 } }', "curve"),
+        ('{ kind = "sums_only", beside = { kind = "announced", curve = "power_law" } }', "curve"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_file_says_what_the_server_knows(knowledge, kind, tmp_path, capsys):
+    (tmp_path / "study.toml").write_text(KNOWING.replace("{knowledge}", knowledge))
+    assert main(["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out")]) == 0
+    assert set(load(tmp_path / "out").runs["knowledge"].astype(str)) == {kind}
+    assert ("ShapleyShare needs" in capsys.readouterr().out) is (kind == "none")
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "words"),
+    [
+        ('{ kind = "measured", rounds = 5 }', "no data to measure a curve on"),
+        ('"from_updates"', "shows no updates to the server"),
+        ('"sums_only"', "ShapleyShare needs"),
+        ('"measurd"', "measured"),
+        ('{ kind = "measured", rounds = 0 }', "rounds"),
+    ],
+)
+def test_knowledge_that_does_not_fit_is_refused_in_one_line(knowledge, words, tmp_path, capsys):
+    (tmp_path / "study.toml").write_text(KNOWING.replace("{knowledge}", knowledge))
+    assert main(["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err.strip().splitlines()
+    assert words in said[-1]
+    assert len([line for line in said if line.startswith(("error", "fedabm"))]) <= 1
+
+
+def test_a_file_measures_a_curve_of_a_model_in_training(tmp_path):
+    text = KNOWING.replace('"power_law"', '"learned.py:accuracy"', 1).replace("= 50", "= 15").replace("= 20", "= 6")
+    knowledge = '{ kind = "measured", rounds = 1, points = 2, checks = 0 }'
+    (tmp_path / "study.toml").write_text(text.replace("{knowledge}", knowledge))
+    (tmp_path / "learned.py").write_text(LEARNED)
+    assert main(["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    frames = load(tmp_path / "out")
+    assert frames.runs["knowledge_cost"].tolist() == [3, 3]
+    assert len(frames.transfers) > 0
+
+
+LEARNED = """
+from dataclasses import replace
+
+from fedabm.data.datasets import load_dataset
+from fedabm.data.federated import from_partition
+from fedabm.data.partitions import IID
+from fedabm.games.accuracy import Accuracy
+from fedabm.learning import Engine, Learning
+
+
+def accuracy() -> Accuracy:
+    digits = load_dataset("digits")
+    few = replace(digits, x=digits.x[:60], y=digits.y[:60])
+    return Learning(Engine("logistic", from_partition(few, IID(2), 0, 0.5), device="cpu"))
+"""

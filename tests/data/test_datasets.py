@@ -18,7 +18,7 @@ from PIL import Image
 
 from fedabm.common.errors import InputError
 from fedabm.data import datasets
-from fedabm.data.datasets import Dataset, data_folder, from_flower, from_hub, from_table, load, names, status
+from fedabm.data.datasets import Dataset, data_folder, from_flower, from_hub, from_table, load_dataset, names, status
 from fedabm.data.datasets.idx import parse_idx
 from fedabm.data.datasets.text import CHARACTERS, words
 
@@ -54,7 +54,7 @@ def write_idx(folder: Path, zipped: bool = False) -> tuple[np.ndarray, np.ndarra
 
 
 def test_embedded_sets_have_the_documented_form():
-    digits, cancer, quadratic = (load(name) for name in ("digits", "breast_cancer", "quadratic"))
+    digits, cancer, quadratic = (load_dataset(name) for name in ("digits", "breast_cancer", "quadratic"))
     assert (digits.x.shape, digits.x.dtype, digits.x.max()) == ((1797, 1, 8, 8), np.uint8, 255)
     assert (cancer.x.shape, cancer.x.dtype, cancer.y.sum()) == ((569, 30), np.float32, 357)
     np.testing.assert_allclose(cancer.x.mean(axis=0), 0, atol=1e-5)
@@ -65,13 +65,13 @@ def test_quadratic_set_is_quadratic_and_follows_its_seed():
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import PolynomialFeatures
 
-    data = load("quadratic", noise=0.0)
+    data = load_dataset("quadratic", noise=0.0)
     squares = PolynomialFeatures(2).fit_transform(data.x)
     linear = LogisticRegression(max_iter=2000).fit(data.x, data.y).score(data.x, data.y)
     quadratic = LogisticRegression(C=1e6, max_iter=5000).fit(squares, data.y).score(squares, data.y)
     assert linear < 0.95 < 0.99 < quadratic
-    assert (load("quadratic", seed=3).x == load("quadratic", seed=3).x).all()
-    assert (load("quadratic", seed=3).x != load("quadratic", seed=4).x).any()
+    assert (load_dataset("quadratic", seed=3).x == load_dataset("quadratic", seed=3).x).all()
+    assert (load_dataset("quadratic", seed=3).x != load_dataset("quadratic", seed=4).x).any()
 
 
 def test_nothing_imports_torch():
@@ -109,15 +109,15 @@ def test_every_missing_set_says_in_one_line_what_to_put_where(tmp_path):
     for name in names():
         if name not in ("digits", "breast_cancer", "quadratic"):
             with pytest.raises(InputError, match=f"^{name} is not there; put .* into {tmp_path}") as caught:
-                load(name, tmp_path)
+                load_dataset(name, tmp_path)
             assert "\n" not in str(caught.value)
 
 
 def test_unknown_names_and_options():
     with pytest.raises(InputError, match="did you mean 'mnist'"):
-        load("mnists")
+        load_dataset("mnists")
     with pytest.raises(InputError, match="has no option 'sed'; did you mean 'seed'"):
-        load("quadratic", sed=1)
+        load_dataset("quadratic", sed=1)
 
 
 def test_a_dataset_refuses_what_does_not_fit():
@@ -151,14 +151,14 @@ def test_subset_keeps_columns_together():
 @pytest.mark.parametrize(("name", "place"), [("mnist", "mnist"), ("fashion_mnist", "fashion-mnist")])
 def test_idx_files_plain_and_zipped(tmp_path, name, place, zipped):
     images, labels = write_idx(tmp_path / place, zipped)
-    data = load(name, tmp_path, verify=False)
+    data = load_dataset(name, tmp_path, verify=False)
     assert (data.x[:, 0] == images).all()
     assert data.y.tolist() == labels.tolist()
     assert data.split is not None
     assert data.split.tolist() == [False] * 5 + [True] * 2
     assert data.users is None
     with pytest.raises(InputError, match=r"train-images.* is damaged: expected MD5 .* delete it"):
-        load(name, tmp_path)
+        load_dataset(name, tmp_path)
 
 
 def test_damaged_idx_files(tmp_path):
@@ -169,15 +169,15 @@ def test_damaged_idx_files(tmp_path):
     with pytest.raises(
         InputError, match="t10k-images-idx3-ubyte is damaged: expected 1,568 bytes of values, found 1,567"
     ):
-        load("mnist", tmp_path, verify=False)
+        load_dataset("mnist", tmp_path, verify=False)
     path.write_bytes(b"<html>")
     with pytest.raises(InputError, match="expected an idx header"):
-        load("mnist", tmp_path, verify=False)
+        load_dataset("mnist", tmp_path, verify=False)
     path.unlink()
     zipped = gzip.compress(whole)
     path.with_name(path.name + ".gz").write_bytes(zipped[: len(zipped) // 2])
     with pytest.raises(InputError, match="expected a gzip file"):
-        load("mnist", tmp_path, verify=False)
+        load_dataset("mnist", tmp_path, verify=False)
 
 
 def test_idx_of_whole_numbers():
@@ -188,19 +188,19 @@ def test_idx_of_whole_numbers():
 def test_writers_from_an_npz_bundle_and_from_qmnist(tmp_path):
     _, labels = write_idx(tmp_path / "mnist")
     with pytest.raises(InputError, match="mnist_by_writer is not there"):
-        load("mnist_by_writer", tmp_path, verify=False)
+        load_dataset("mnist_by_writer", tmp_path, verify=False)
     rows = np.zeros((9, 8), int)
     rows[:7, 0], rows[:, 2] = labels, np.arange(100, 109)
     write(tmp_path / "mnist" / "qmnist-train-labels-idx2-int.gz", gzip.compress(idx(rows[:5], kind=0x0C)))
     write(tmp_path / "mnist" / "qmnist-test-labels-idx2-int", idx(rows[5:], kind=0x0C))
-    assert load("mnist_by_writer", tmp_path, verify=False).users.tolist() == list(range(100, 107))
+    assert load_dataset("mnist_by_writer", tmp_path, verify=False).users.tolist() == list(range(100, 107))
     (tmp_path / "mnist_writer_ids").mkdir()
     kept = {"train_label": labels[:5], "train_writer": np.arange(5), "test_label": labels[5:], "test_writer": [8, 8]}
     np.savez(tmp_path / "mnist_writer_ids" / "ids.npz", **kept)
-    assert load("mnist", tmp_path, verify=False).users.tolist() == [0, 1, 2, 3, 4, 8, 8]
+    assert load_dataset("mnist", tmp_path, verify=False).users.tolist() == [0, 1, 2, 3, 4, 8, 8]
     np.savez(tmp_path / "mnist_writer_ids" / "ids.npz", **(kept | {"test_label": labels[4:6]}))
     with pytest.raises(InputError, match="expected the labels of MNIST's 7 digits"):
-        load("mnist", tmp_path, verify=False)
+        load_dataset("mnist", tmp_path, verify=False)
 
 
 # CIFAR-10
@@ -218,25 +218,25 @@ def test_cifar_binary_and_python_batches_agree(tmp_path):
         write(tmp_path / "a/cifar-10-batches-bin" / f"{part}.bin", np.c_[y.astype(np.uint8), x].tobytes())
         batch = {b"data": x, b"labels": y.tolist(), b"batch_label": b"a batch"}
         write(tmp_path / "b/cifar-10-batches-py" / part, pickle.dumps(batch, protocol=2))
-    binary, python = (load("cifar10", tmp_path / place, verify=False) for place in "ab")
+    binary, python = (load_dataset("cifar10", tmp_path / place, verify=False) for place in "ab")
     assert (binary.x == python.x).all()
     assert (binary.y == python.y).all()
     assert (binary.x[2:4].reshape(2, -1) == cifar_rows(1)[0]).all()
     assert binary.split.tolist() == [False] * 10 + [True] * 2
     with pytest.raises(InputError, match=r"data_batch_1\.bin is damaged: expected MD5 5dd7e06a"):
-        load("cifar10", tmp_path / "a")
+        load_dataset("cifar10", tmp_path / "a")
     write(tmp_path / "a/cifar-10-batches-bin/test_batch.bin", b"x" * 3000)
     with pytest.raises(
         InputError, match=r"test_batch\.bin is damaged: expected a multiple of 3,073 bytes, found 3,000"
     ):
-        load("cifar10", tmp_path / "a", verify=False)
+        load_dataset("cifar10", tmp_path / "a", verify=False)
 
 
 def test_a_forged_python_batch_runs_no_code(tmp_path):
     for name in ("data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"):
         write(tmp_path / "cifar-10-batches-py" / name, pickle.dumps(print))
     with pytest.raises(InputError, match="is not allowed"):
-        load("cifar10", tmp_path, verify=False)
+        load_dataset("cifar10", tmp_path, verify=False)
 
 
 # LEAF
@@ -254,7 +254,7 @@ def test_leaf_femnist(tmp_path):
     write_leaf(
         tmp_path / "femnist", {"b": {"x": [x, x], "y": [0, 61]}, "a": {"x": [x], "y": [7]}}, {"b": {"x": [x], "y": [5]}}
     )
-    data = load("femnist", tmp_path)
+    data = load_dataset("femnist", tmp_path)
     assert (data.x.reshape(4, -1) == levels).all()
     assert (data.x.shape, data.classes, data.y.tolist()) == ((4, 1, 28, 28), 62, [0, 61, 7, 5])
     assert data.users.tolist() == [1, 1, 0, 1]
@@ -264,7 +264,7 @@ def test_leaf_femnist(tmp_path):
 def test_leaf_shakespeare(tmp_path):
     x = ("to be, or not to be " * 4)[:80]
     write_leaf(tmp_path / "shakespeare", {"H": {"x": [x], "y": ["t"]}}, {"H": {"x": [x], "y": ["\n"]}})
-    data = load("shakespeare", tmp_path)
+    data = load_dataset("shakespeare", tmp_path)
     assert "".join(CHARACTERS[k] for k in data.x[0]) == x
     assert [CHARACTERS[k] for k in data.y] == ["t", "\n"]
     assert (data.classes, data.tokens) == (80, 80)
@@ -273,7 +273,7 @@ def test_leaf_shakespeare(tmp_path):
 def test_leaf_sent140(tmp_path):
     tweet = ["1", "Mon", "NO_QUERY", "me", "so  happy!", "training"]
     write_leaf(tmp_path / "sent140", {"me": {"x": [tweet], "y": [1]}}, {"you": {"x": [tweet], "y": [0]}})
-    data = load("sent140", tmp_path, tokens=50, length=4)
+    data = load_dataset("sent140", tmp_path, tokens=50, length=4)
     assert (data.x == words(["so happy!"], 50, 4)[0]).all()
     assert (data.y.tolist(), data.users.tolist(), data.tokens) == ([1, 0], [0, 1], 50)
 
@@ -292,7 +292,7 @@ def test_damaged_leaf_files(tmp_path, text, told):
     write(tmp_path / "femnist/train/a.json", text)
     write(tmp_path / "femnist/test/a.json", text)
     with pytest.raises(InputError, match=f"is damaged: expected {told}"):
-        load("femnist", tmp_path)
+        load_dataset("femnist", tmp_path)
 
 
 # Text, tables and pictures
@@ -302,32 +302,32 @@ def test_shakespeare_by_speech(tmp_path):
     speeches = [("B", "Ay,\nsir."), ("A", "No"), ("B", "Go!")]
     lines = "\n".join(json.dumps({"user": user, "text": text}) for user, text in speeches)
     write(tmp_path / "shakespeare/plays.jsonl.gz", gzip.compress(lines.encode()))
-    data = load("shakespeare", tmp_path, stride=1)
+    data = load_dataset("shakespeare", tmp_path, stride=1)
     assert "".join(CHARACTERS[k] for k in data.y) == "Ay, sir.\nNo\nGo!\n"
     assert data.users.tolist() == [1] * 9 + [0] * 3 + [1] * 4
     assert "".join(CHARACTERS[k] for k in data.x[8]) == "Ay, sir.".rjust(80)
     assert "".join(CHARACTERS[k] for k in data.x[9]) == " " * 80
-    assert len(load("shakespeare", tmp_path, stride=3)) == 3 + 1 + 2
-    assert len(load("shakespeare", tmp_path, stride=1, roles=1)) == 13
+    assert len(load_dataset("shakespeare", tmp_path, stride=3)) == 3 + 1 + 2
+    assert len(load_dataset("shakespeare", tmp_path, stride=1, roles=1)) == 13
     write(tmp_path / "shakespeare/plays.jsonl.gz", gzip.compress(b'{"user": "A"}'))
     with pytest.raises(InputError, match="the keys user, text in line 1"):
-        load("shakespeare", tmp_path)
+        load_dataset("shakespeare", tmp_path)
 
 
 def test_sent140_by_user(tmp_path):
     write(tmp_path / "sent140/tweets.csv", 'user,date,text,label\nu1,Mon,"NA, null",0\nu0,Tue,null,4\n')
-    data = load("sent140", tmp_path, length=3)
+    data = load_dataset("sent140", tmp_path, length=3)
     assert (data.y.tolist(), data.users.tolist()) == ([0, 1], [1, 0])
     assert (data.x > 0).sum(axis=1).tolist() == [3, 1]
     write(tmp_path / "sent140/tweets.csv", "user,text,label\nu1,hm,2\n")
     with pytest.raises(InputError, match="expected the labels 0, 1, 4, found '2'"):
-        load("sent140", tmp_path)
+        load_dataset("sent140", tmp_path)
     write(tmp_path / "sent140/tweets.csv", "user,label\nu1,2\n")
     with pytest.raises(InputError, match="expected the columns user, text, label, found user, label"):
-        load("sent140", tmp_path)
+        load_dataset("sent140", tmp_path)
     write(tmp_path / "sent140/tweets.csv", "user,text,label\n")
     with pytest.raises(InputError, match="expected rows below the header, found none"):
-        load("sent140", tmp_path)
+        load_dataset("sent140", tmp_path)
 
 
 def test_financial_sentiment_joins_its_sources(tmp_path):
@@ -337,26 +337,26 @@ def test_financial_sentiment_joins_its_sources(tmp_path):
     write(folder / "tfns_train.csv", "text,label\na,0\nb,1\n")
     write(folder / "tfns_valid.csv", "text,label\nc,2\n")
     write(folder / "nwgi.csv", "text,label\nd,strong negative\ne,neutral\n")
-    data = load("financial_sentiment", tmp_path)
+    data = load_dataset("financial_sentiment", tmp_path)
     assert data.y.tolist() == [2, 0, 1, 2, 0, 2, 1, 0, 1]
     assert data.users.tolist() == [0, 1, 1, 1, 2, 2, 2, 3, 3]
-    assert len(load("financial_sentiment", tmp_path, sources=("tfns",))) == 3
+    assert len(load_dataset("financial_sentiment", tmp_path, sources=("tfns",))) == 3
     write(folder / "tfns_valid.csv.gz", gzip.compress(b"text,label\nc,2\n"))
     write(folder / "tfns_test.csv.part", "text,la")
-    assert len(load("financial_sentiment", tmp_path, sources=("tfns",))) == 3
+    assert len(load_dataset("financial_sentiment", tmp_path, sources=("tfns",))) == 3
     with pytest.raises(InputError, match="did you mean 'tfns'"):
-        load("financial_sentiment", tmp_path, sources=("tfn",))
+        load_dataset("financial_sentiment", tmp_path, sources=("tfn",))
 
 
 def test_lumpy_skin_drops_what_gives_the_label_away(tmp_path):
     rows = "x,region,country,reportingDate,tmp,lumpy\n1,Asia,India,1-1-20,5,1\n3,,,,5,0\n3,,,,5,0\n"
     write(tmp_path / "lumpy_skin/d.csv", rows)
-    data = load("lumpy_skin", tmp_path)
+    data = load_dataset("lumpy_skin", tmp_path)
     assert (data.shape, data.y.tolist()) == ((2,), [1, 0, 0])
-    assert load("lumpy_skin", tmp_path, drop_duplicates=True).x.tolist() == [[-1.0, 0.0], [1.0, 0.0]]
+    assert load_dataset("lumpy_skin", tmp_path, drop_duplicates=True).x.tolist() == [[-1.0, 0.0], [1.0, 0.0]]
     write(tmp_path / "lumpy_skin/d.csv", rows.replace("3,", "none,"))
     with pytest.raises(InputError, match="none in column x"):
-        load("lumpy_skin", tmp_path)
+        load_dataset("lumpy_skin", tmp_path)
 
 
 def jpeg(colour: tuple[int, int, int], size: int) -> bytes:
@@ -370,16 +370,16 @@ def test_pacs_from_parquet(tmp_path):
     columns = {"image": images, "domain": ["sketch", "photo"], "label": ["house", "dog"]}
     write(tmp_path / "pacs/p.parquet", b"")
     pq.write_table(pa.table(columns), tmp_path / "pacs/p.parquet")
-    data = load("pacs", tmp_path)
+    data = load_dataset("pacs", tmp_path)
     assert data.x.shape == (2, 3, 64, 64)
     assert data.x[:, :, 0, 0].tolist() == [[255, 0, 0], [0, 0, 9]]
     assert (data.y.tolist(), data.users.tolist()) == ([1, 0], [1, 0])
     pq.write_table(pa.table(columns | {"image": [{"bytes": b"x"}] * 2}), tmp_path / "pacs/p.parquet")
     with pytest.raises(InputError, match="PACS picture 0 cannot be decoded"):
-        load("pacs", tmp_path)
+        load_dataset("pacs", tmp_path)
     write(tmp_path / "pacs/p.parquet", b"PAR1")
     with pytest.raises(InputError, match=r"p\.parquet is damaged: expected parquet"):
-        load("pacs", tmp_path)
+        load_dataset("pacs", tmp_path)
 
 
 def test_npz_bundles(tmp_path):
@@ -390,17 +390,17 @@ def test_npz_bundles(tmp_path):
     np.savez(tmp_path / "omniglot/a.npz", x=x, y=y, drawer=who, class_names=np.array(["a", "b", "c"]))
     colour = np.arange(3, dtype=np.uint8) * np.ones((3, 32, 32, 1), np.uint8)
     np.savez(tmp_path / "cifar10_subset/a.npz", x_train=colour[:2], y_train=y[:2], x_test=colour[2:], y_test=y[2:])
-    assert load("femnist_digits", tmp_path).users.tolist() == [4, 4, 5]
-    assert load("omniglot", tmp_path).classes == 3
-    subset = load("cifar10_subset", tmp_path)
+    assert load_dataset("femnist_digits", tmp_path).users.tolist() == [4, 4, 5]
+    assert load_dataset("omniglot", tmp_path).classes == 3
+    subset = load_dataset("cifar10_subset", tmp_path)
     assert (subset.x[:, :, 5, 5] == [0, 1, 2]).all()
     assert subset.split.tolist() == [False, False, True]
     np.savez(tmp_path / "omniglot/a.npz", x=x)
     with pytest.raises(InputError, match="none called"):
-        load("omniglot", tmp_path)
+        load_dataset("omniglot", tmp_path)
     write(tmp_path / "omniglot/a.npz", b"PK torn")
     with pytest.raises(InputError, match="expected an npz file"):
-        load("omniglot", tmp_path)
+        load_dataset("omniglot", tmp_path)
 
 
 # The hub
@@ -488,7 +488,7 @@ def test_a_real_hub_table():
     ],
 )
 def test_full_image_sets(name, place, shape):
-    data = load(name, FULL)
+    data = load_dataset(name, FULL)
     assert (data.shape, data.split.sum()) == (shape, 10_000)
     counts = np.bincount(data.y, minlength=10)
     assert (len(data), counts.max()) == (
@@ -501,7 +501,7 @@ def test_full_image_sets(name, place, shape):
 def test_real_writers(tmp_path):
     (tmp_path / "mnist").symlink_to((FULL / "mnist").resolve())
     (tmp_path / "mnist_writer_ids").symlink_to(SHARED / "mnist_writer_ids")
-    data = load("mnist_by_writer", tmp_path)
+    data = load_dataset("mnist_by_writer", tmp_path)
     assert (len(np.unique(data.train.users)), len(np.unique(data.test.users))) == (539, 297)
 
 
@@ -521,20 +521,20 @@ def test_real_writers(tmp_path):
     ],
 )
 def test_shared_sets(name, place, samples, users, classes):
-    data = load(name, SHARED)
+    data = load_dataset(name, SHARED)
     assert (len(data), len(np.unique(data.y))) == (samples, classes)
     assert (None if data.users is None else len(np.unique(data.users))) == users
 
 
 @needs(SHARED, "lumpy_skin_disease", "FEDABM_SHARED")
 def test_real_lumpy_skin():
-    assert (load("lumpy_skin", SHARED).y.sum(), load("lumpy_skin", SHARED).shape) == (3039, (16,))
-    assert len(load("lumpy_skin", SHARED, drop_duplicates=True)) == 24_803 - 608
+    assert (load_dataset("lumpy_skin", SHARED).y.sum(), load_dataset("lumpy_skin", SHARED).shape) == (3039, (16,))
+    assert len(load_dataset("lumpy_skin", SHARED, drop_duplicates=True)) == 24_803 - 608
 
 
 @needs(SHARED, "shakespeare", "FEDABM_SHARED")
 def test_real_shakespeare():
-    data = load("shakespeare", SHARED, stride=20, roles=10)
+    data = load_dataset("shakespeare", SHARED, stride=20, roles=10)
     assert len(np.unique(data.users)) == 10
     text = pd.Series([CHARACTERS[k] for k in data.y])
     assert text.value_counts().index[0] == " "

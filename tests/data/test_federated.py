@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fedabm.common.errors import InputError
 from fedabm.common.random import generator
-from fedabm.data.datasets import Dataset, load
+from fedabm.data.datasets import Dataset, load_dataset
 from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import IID, Dirichlet, Natural, Partition, Rotated, Shards, rotate
 from fedabm.data.quality import Duplicates, FeatureNoise, LabelNoise
@@ -98,7 +98,7 @@ def test_quality_for_all_and_for_each():
 
 
 def test_rotation_reaches_both_parts():
-    digits = load("digits").subset(slice(0, 300))
+    digits = load_dataset("digits").subset(slice(0, 300))
     plain = from_partition(digits, IID(3), seed=1)
     turned = from_partition(digits, Rotated(IID(3), angles=(0, 90, 180)), seed=1)
     for owner, angle in enumerate((0, 90, 180)):

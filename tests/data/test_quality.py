@@ -50,11 +50,11 @@ def test_a_shift_moves_labels_round():
 
 
 def test_one_owner_alone_can_have_flipped_labels():
-    from fedabm.data.datasets import load
+    from fedabm.data.datasets import load_dataset
     from fedabm.data.federated import from_partition
     from fedabm.data.partitions import IID
 
-    good, bad = (from_partition(load("digits"), IID(3), quality=q) for q in (None, {1: LabelFlip(7, 1)}))
+    good, bad = (from_partition(load_dataset("digits"), IID(3), quality=q) for q in (None, {1: LabelFlip(7, 1)}))
     for owner in (0, 2):
         np.testing.assert_array_equal(good.train(owner)[1], bad.train(owner)[1])
     np.testing.assert_array_equal(bad.train(1)[1], np.where(good.train(1)[1] == 7, 1, good.train(1)[1]))

@@ -121,4 +121,4 @@ def test_what_is_missing_is_named():
     """Without the extra: one line that says how to get it."""
     code = "import sys; sys.modules['pettingzoo'] = None\nfrom fedabm.environment import FederationEnv"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr
-    assert "environments need pettingzoo, which is not here; pip install 'fedabm[rl]'" in told
+    assert "fedabm.environment needs pettingzoo, which is not here; pip install 'fedabm[rl]'" in told

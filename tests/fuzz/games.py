@@ -19,7 +19,6 @@ from fedabm.games.accuracy import (
     GroupWeighted,
     JointQuadratic,
     PacBound,
-    Phased,
     PowerLaw,
     RandomCoverage,
     RandomDiscovery,
@@ -126,8 +125,7 @@ def _discovery(rng: Rng, n: int, reach: float) -> Accuracy:
 
 def _joint(rng: Rng, n: int, reach: float) -> Accuracy:
     target, weights = rng.uniform(0, 2, 2), rng.uniform(0, 2, 2)
-    model = JointQuadratic(tuple(target), tuple(weights), 0.25, rng.choice([1e-6, 1e-3, 0.1]) * reach)
-    return Phased(model, at_most=3) if rng.random() < 0.2 else model
+    return JointQuadratic(tuple(target), tuple(weights), 0.25, rng.choice([1e-6, 1e-3, 0.1]) * reach)
 
 
 def _curve(rng: Rng, n: int, reach: float) -> Accuracy:
@@ -392,7 +390,7 @@ MECHANISMS["PaymentRule"] = lambda rng, unit: PaymentRule(
 #: further rules that can be made without parameters, by name
 LATER: dict[str, Callable[[Rng, float], Mechanism]] = {
     kind.__name__: (lambda rng, unit, kind=kind: kind())  # type: ignore[misc]
-    for kind in kinds(fedabm.mechanisms).values()
+    for kind in kinds(fedabm.mechanisms, fedabm.mechanisms.Mechanism).values()
     if kind.promises
     and kind.__name__ not in MECHANISMS
     and all(part.default is not MISSING or part.default_factory is not MISSING for part in fields(kind))

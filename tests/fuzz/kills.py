@@ -1,10 +1,11 @@
-"""Killed sweeps and studies go on by the same command, to the same frames, wherever they were killed.
+"""Killed commands go on when they are given again, to the same results, wherever they were killed.
 
-    python -m tests.fuzz.kills --kills 300
+    python -m tests.fuzz.kills --kills 400 --commands run,sweep,record,audit,compare,report
 
-SIGKILL before every operation on files of a sweep's leader, of its workers, and of a study with checkpoints, and then
-at random times, until there are so many kills.  After each, the same command must end well, with the frames of a run
-that was never interrupted, and without leftovers.
+SIGKILL before every operation on files of a sweep's leader, of its workers, of a study with checkpoints, of a
+recording, and of whatever writes a card, a comparison or a report; and then at random times, until there are so many
+kills.  After each, the same command must end well, with what one gives that was never interrupted, and without
+leftovers.
 """
 
 from __future__ import annotations
@@ -16,14 +17,18 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from fedabm.cli import main as fedabm
+from fedabm.papers.ledger import recording, replays
+from fedabm.papers.ledger.records import records
 from fedabm.results import parts
+from fedabm.study.library import find
 from fedabm.sweep import Grid, Sweep, executors, runner
 from tests.fuzz.injector import NEVER, Injector, in_child
 from tests.sweep.helpers import assert_same_frames
@@ -53,6 +58,72 @@ def checkpointed_study(folder: Path) -> None:
     assert fedabm([*words, "--out", str(folder)]) == 0
 
 
+def record(folder: Path) -> None:
+    """A recording of that study, on a commit of its own."""
+    script = Path(__file__).with_name("small_study.py")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recording, "_commit", lambda: "0" * 40)
+        patch.setattr(recording, "_SAVE_EVERY", ALWAYS)
+        patch.setattr(replays, "find", lambda _: find(str(script)))
+        assert fedabm(["record", str(script), "--out", str(folder)]) == 0
+
+
+def same_record(one: Path, other: Path) -> None:
+    """Equal tables, and a manifest that says that it was replayed."""
+    (first,), (second,) = records(one), records(other)
+    assert first.manifest["short"]["seconds"] >= 0
+    assert sorted(first.tables) == sorted(second.tables)
+    for name, table in first.tables.items():
+        pd.testing.assert_frame_equal(table, second.tables[name], check_exact=True)
+
+
+_ACCURACY = "accuracy = { kind = 'power_law', exponent = 0.5 }\n"
+_OWNERS = "".join(
+    f"[[owners]]\nname = '{name}'\ncost = 0.00{place}\ndata = 300\n" for place, name in ((2, "a"), (3, "b"))
+)
+_GAME = f"{_ACCURACY}mechanism = 'no_payments'\nowners = {{ costs = [0.002, 0.003], capacity = 300 }}\n"
+_STUDY = f"question = 'Who gives what?'\nsteps = 3\n{_ACCURACY}[mechanisms]\nnone = 'no_payments'\n{_OWNERS}"
+
+
+def _beside(folder: Path, name: str, text: str) -> str:
+    """A file that is there before the command is."""
+    path = folder.parent / name
+    if not path.exists():  # a study that was changed since is another one
+        path.write_text(text)
+    return str(path)
+
+
+def audit(folder: Path) -> None:
+    """A card with all its files."""
+    assert fedabm(["audit", _beside(folder, "game.toml", _GAME), "--quick", "--out", str(folder)]) == 0
+
+
+def compare(folder: Path) -> None:
+    """Two seeds of one rule."""
+    words = ["compare", _beside(folder, "study.toml", _STUDY), "--seeds", "2", "--quiet"]
+    assert fedabm([*words, "--out", str(folder)]) == 0
+
+
+def report(folder: Path) -> None:
+    """A page of a run that is there."""
+    run = folder.with_name("run to report")
+    if not run.exists():
+        checkpointed_study(run)
+    folder.mkdir(exist_ok=True)
+    assert fedabm(["report", str(run), "--html", str(folder / "report.html")]) == 0
+
+
+def same_files(one: Path, other: Path) -> None:
+    """The same files, with the same texts."""
+    first, second = (
+        {path.relative_to(root): path for path in root.rglob("*") if path.is_file()} for root in (one, other)
+    )
+    assert sorted(first) == sorted(second)
+    for name in first:
+        if name.suffix in (".csv", ".html", ".md", ".txt"):
+            assert first[name].read_text() == second[name].read_text(), name
+
+
 @dataclass
 class Tally:
     """What was killed so far, and what did not survive it."""
@@ -70,6 +141,7 @@ class Victim:
     work: Callable[[Path], None]
     root: Path
     workers: bool = False
+    same: Callable[[Path, Path], None] | None = None
 
     def __post_init__(self) -> None:
         # Here, and not in a copy, so that copies know already what is found out once per process.
@@ -108,11 +180,12 @@ class Victim:
         if again != 0:
             return f"the same command ended with {again}"
         try:
-            assert_same_frames(folder, self.whole)
+            (self.same or assert_same_frames)(folder, self.whole)
         except Exception as error:
             return f"other frames: {error}"
-        left = [path.name for path in folder.rglob("*") if path.name.endswith((".part", ".checkpoint", ".corrupt"))]
-        return f"leftovers {left}" if left or (folder / ".running").exists() else ""
+        ours = (".part", ".checkpoint", ".rows", ".corrupt")
+        left = [path.name for path in folder.rglob("*") if path.name.endswith(ours)]
+        return f"leftovers {left}" if left or list(folder.rglob(".running")) else ""
 
 
 def every_point(victim: Victim, tally: Tally, stride: int = 1, first: int = 0) -> None:
@@ -133,15 +206,35 @@ def random_times(victims: list[Victim], tally: Tally, kills: int, rng: random.Ra
         attempts += 1
 
 
-def victims(root: Path) -> Iterator[Victim]:
+COMMANDS = ("run", "sweep", "record", "audit", "compare", "report")
+
+
+def victims(root: Path, commands: Sequence[str] = COMMANDS) -> Iterator[Victim]:
     """All there is to kill."""
-    yield Victim("leader of a sweep", sweep, root)
-    yield Victim("study with checkpoints", checkpointed_study, root)
-    yield Victim("worker of a sweep", sweep_with_workers, root, workers=True)
-    yield Victim("leader of workers", sweep_with_workers, root)
+    known: dict[str, list[Callable[[], Victim]]] = {
+        "sweep": [
+            lambda: Victim("leader of a sweep", sweep, root),
+            lambda: Victim("worker of a sweep", sweep_with_workers, root, workers=True),
+            lambda: Victim("leader of workers", sweep_with_workers, root),
+        ],
+        "run": [lambda: Victim("study with checkpoints", checkpointed_study, root)],
+        "record": [lambda: Victim("recording", record, root, same=same_record)],
+        "audit": [lambda: Victim("audit", audit, root, same=same_files)],
+        "compare": [lambda: Victim("comparison", compare, root)],
+        "report": [lambda: Victim("report", report, root, same=same_files)],
+    }
+    for command in commands:
+        for make in known[command]:
+            yield make()
 
 
-def hunt(kills: int, seed: int = 0, stride: int = 1, told: Callable[[str], None] = print) -> Tally:
+def hunt(
+    kills: int,
+    seed: int = 0,
+    stride: int = 1,
+    told: Callable[[str], None] = print,
+    commands: Sequence[str] = COMMANDS,
+) -> Tally:
     """Kill at every point, then at random times."""
     tally, rng = Tally(), random.Random(seed)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
@@ -149,7 +242,7 @@ def hunt(kills: int, seed: int = 0, stride: int = 1, told: Callable[[str], None]
         patch.setattr(parts, "MANY", 2)
         patch.setattr(executors, "_FRESH", multiprocessing.get_context("fork"))  # so that a worker is there at once
         found = []
-        for victim in victims(Path(name)):
+        for victim in victims(Path(name), commands):
             every_point(victim, tally, stride, rng.randrange(stride))
             told(f"{victim.name}: {tally.points[victim.name]} operations, {tally.kills} kills so far")
             found.append(victim)
@@ -160,11 +253,12 @@ def hunt(kills: int, seed: int = 0, stride: int = 1, told: Callable[[str], None]
 def main() -> int:
     """Print what was found; the exit code says whether anything was lost."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--kills", type=int, default=300)
+    parser.add_argument("--kills", type=int, default=400)
+    parser.add_argument("--commands", default=",".join(COMMANDS), help="which, separated by commas")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     began = time.perf_counter()
-    tally = hunt(options.kills, options.seed)
+    tally = hunt(options.kills, options.seed, commands=options.commands.split(","))
     for one in tally.lost:
         print(f"--- lost: {one}")
     points = sum(tally.points.values())

@@ -17,7 +17,6 @@ from fedabm.games.accuracy import (
     GroupWeighted,
     JointQuadratic,
     PacBound,
-    Phased,
     PowerLaw,
     RandomCoverage,
     RandomDiscovery,
@@ -61,8 +60,6 @@ class Settled:
 def accuracies(accuracy: Accuracy, s: Array) -> Array:
     """a_i(s) of every owner at k profiles (k, n), by the formula of its paper."""
     total = s.sum(axis=1, keepdims=True)
-    if isinstance(accuracy, Phased):
-        return accuracies(accuracy.model, s)
     if isinstance(accuracy, Restricted):
         full = np.zeros((len(s), getattr(accuracy.full, "owners", None) or int(accuracy.rows.array.max()) + 1))
         full[:, accuracy.rows.array] = s

@@ -86,11 +86,11 @@ def test_the_printed_point_is_an_equilibrium_for_frozen_weights_but_no_rest_poin
 def test_weights_contract_by_095_and_land_at_once_with_the_full_step():
     slow, fast = (two_phase((5.0, 5.0), (5.0, 5.0), 1.0, rate=rate) for rate in (0.25, 5.0))
     for _ in range(3):
-        before = slow.accuracy.model.error
+        before = slow.accuracy.error
         slow.step()
-        assert slow.accuracy.model.error == pytest.approx(0.95 * before)
+        assert slow.accuracy.error == pytest.approx(0.95 * before)
     fast.step()
-    assert fast.accuracy.model.error == pytest.approx(0.0, abs=1e-15)
+    assert fast.accuracy.error == pytest.approx(0.0, abs=1e-15)
 
 
 @given(st.floats(0.1, 3.0), st.floats(0.05, 1.0), st.floats(0.05, 1.0))
@@ -104,7 +104,7 @@ def test_phase_one_ends_within_kappa_and_trains_nothing(subsidy, first, second):
         model.step()
         assert model.population.payment.sum() == pytest.approx(0.0, abs=1e-12)
         if np.any(model.population.contribution < capacities):
-            assert model.accuracy.model.weights == (0.0, 0.0)
+            assert model.accuracy.weights == (0.0, 0.0)
     assert np.all(model.population.contribution == capacities)
 
 
@@ -112,7 +112,7 @@ def test_both_phases_end_at_full_contribution_and_the_best_weights():
     model = two_phase((5.0, 5.0), (1.0, 1.0), 1.0).run()
     assert model.converged
     assert np.all(model.population.contribution == 5.0)
-    assert model.accuracy.model.error < 1e-14
+    assert model.accuracy.error < 1e-14
     assert model.gap <= 1e-9
     assert abs(model.ledger.balance()) < 1e-9
 
@@ -137,4 +137,4 @@ def test_who_waits_for_data_that_nobody_wants_to_give_does_not_wait_forever():
     model = Federation(Scenario(people, waiting, ContributionSubsidy(0.001), steps=2000)).run()
     assert model.converged
     assert np.all(model.population.contribution == 0.0)
-    assert not model.accuracy.begun
+    assert not model.state.begun

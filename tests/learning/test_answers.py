@@ -16,7 +16,9 @@ from fedabm.common.errors import InputError
 from fedabm.data.federated import FederatedData
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Linear
+from fedabm.knowledge import Knowledge, Nothing
 from fedabm.learning.engine.engine import Engine
+from fedabm.learning.knowledge import FromUpdates, Measured
 from fedabm.learning.oracles import Coalition, Learning, Trained
 from fedabm.learning.oracles.answers import Answering
 from fedabm.mechanisms import ContributionSubsidy, Mechanism, NoPayments, ProportionalShapley, ShapleyShare
@@ -57,14 +59,20 @@ def foreign(owner: int) -> list[float]:
 
 
 def watched(
-    mechanism: Mechanism, truth: Strategy, accuracy: Accuracy, activation: Activation | None = None, start: float = 0.0
+    mechanism: Mechanism,
+    truth: Strategy,
+    accuracy: Accuracy,
+    activation: Activation | None = None,
+    start: float = 0.0,
+    knowledge: Knowledge | None = None,
 ) -> tuple[list[Spy], Bugged]:
     """Two steps of a federation whose owners start with a share of their data."""
     spies = [Spy(truth, number) for number in range(4)]
     rows = zip(COSTS, FULL.tolist(), spies, np.rint(start * FULL).tolist(), strict=True)
     owners = [OwnerProfile(Linear(cost), size, spy, first) for cost, size, spy, first in rows]
     bugged = Bugged(mechanism)
-    model = Federation(Scenario(owners, accuracy, bugged, activation or Simultaneous(), steps=2), 5)
+    scenario = Scenario(owners, accuracy, bugged, activation or Simultaneous(), steps=2, knowledge=knowledge)
+    model = Federation(scenario, 5)
     model.step()
     model.step()
     return spies, bugged
@@ -78,7 +86,10 @@ RUNS = {
     "trained, shares": (ShapleyShare(), SHY, lambda: Trained(engine(), rounds=1)),
     "trained, merits": (ProportionalShapley(0.5), SHY, lambda: Trained(engine(), rounds=1)),
     "learning": (NoPayments(), SHY, lambda: Learning(engine())),
-    "learning, shares": (ShapleyShare(), SHY, lambda: Learning(engine())),
+    "learning, nothing known": (ShapleyShare(), SHY, lambda: Learning(engine())),
+    "learning, measured": (ShapleyShare(), SHY, lambda: Learning(engine())),
+    "learning, coalitions of updates": (ShapleyShare(), SHY, lambda: Learning(engine())),
+    "learning, cosines": (NoPayments(), SHY, lambda: Learning(engine())),
     "learning, announced": (
         ShapleyShare(),
         SHY,
@@ -87,11 +98,22 @@ RUNS = {
 }
 
 
+#: what the server knows, where that is not what the accuracy announces
+KNOWN = {
+    "learning, nothing known": Nothing(),
+    "learning, measured": Measured(rounds=1, points=3, checks=1),
+    "learning, coalitions of updates": FromUpdates(),
+    "learning, cosines": FromUpdates("cosine"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:ShapleyShare needs", "ignore:Bugged needs")
 @pytest.mark.parametrize("name", RUNS)
 def test_an_owner_reaches_nobodys_data(name: str) -> None:
     mechanism, truth, make = RUNS[name]
     accuracy = make()
-    spies, bugged = watched(mechanism, truth, accuracy, RandomSubset(2) if name == "trained" else None)
+    activation = RandomSubset(2) if name == "trained" else None
+    spies, bugged = watched(mechanism, truth, accuracy, activation, knowledge=KNOWN.get(name))
     assert leaks(accuracy, [*PLANTED, *TESTED]) == [*PLANTED, *TESTED]
     for spy in spies:
         for view in spy.views:

@@ -308,14 +308,14 @@ def test_nobody_trains_and_nobody_judges() -> None:
 
 
 def test_digits_reach_what_a_plain_loop_reaches() -> None:
-    from fedabm.data.datasets import load
+    from fedabm.data.datasets import load_dataset
     from fedabm.data.federated import from_partition
     from fedabm.data.partitions import IID
     from fedabm.learning.rules.recipe import Recipe
     from fedabm.learning.rules.rounds import one_round
     from tests.learning.plain import plain_scores
 
-    data = from_partition(load("digits"), IID(5), seed=1)
+    data = from_partition(load_dataset("digits"), IID(5), seed=1)
     engine = Engine("mlp", data, device="cpu")
     counts = np.array([60, 90, 120, 150, 60])
     ours = plain = engine.initial(0)

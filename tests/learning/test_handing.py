@@ -9,8 +9,10 @@ import pytest
 import torch
 
 from fedabm import Federation, Scenario, population
-from fedabm.data.datasets import load
+from fedabm.data.datasets import load_dataset
 from fedabm.games.accuracy import PowerLaw
+from fedabm.games.accuracy.training import training_of
+from fedabm.games.sending import Sending
 from fedabm.learning.oracles import Curve, Learning, Measure, Trained
 from fedabm.learning.oracles.handing import by_noise, by_subset
 from fedabm.learning.rules.recipe import Recipe
@@ -23,7 +25,7 @@ SIZE = Size(3, 100, 50, "logistic")
 
 @pytest.fixture(scope="module")
 def engine():
-    return engine_for(load("digits"), SIZE, 0)
+    return engine_for(load_dataset("digits"), SIZE, 0)
 
 
 @pytest.fixture(scope="module")
@@ -32,21 +34,25 @@ def trained(engine):
 
 
 def test_closed_forms_keep_promises_to_the_digit():
-    assert PowerLaw().hand_out(np.arange(2), np.ones(2), np.array([0.3, 0.1])).tolist() == [0.3, 0.1]
+    training, promised = training_of(PowerLaw()), np.array([0.3, 0.1])
+    assert training.hand_out(training.begin(0), np.arange(2), np.ones(2), promised).tolist() == [0.3, 0.1]
 
 
 def test_noise_brings_a_model_down_to_the_promise_from_below(engine, trained):
     """Test parts have 50 samples: a promise is missed by little more than some of them."""
-    model = Learning(engine, Recipe(), seed=0)
+    training = Learning(engine, Recipe(), seed=0)
+    state = training.begin(0)
     for _ in range(4):
-        model = model.advance(np.full(3, 100.0))
-    full = model.values(np.full((1, 3), 100.0))[0]
+        state, _ = training.round(state, Sending.honest(np.full(3, 100.0)))
+    full = training.worth(state).values(np.full((1, 3), 100.0))[0]
     promised = full * np.array([0.9, 0.6, 0.3])
-    got = by_noise(engine, model.weights, np.arange(3), promised, Measure(), seed=0)
+    got = by_noise(engine, training.weights(state), np.arange(3), promised, Measure(), seed=0)
     assert np.all(got <= promised)
     assert np.all(got >= promised - 0.1)
     assert np.all(got < full - 0.02)
-    np.testing.assert_array_equal(got, model.hand_out(np.arange(3), np.full(3, 100.0), promised * 0 + promised))
+    np.testing.assert_array_equal(
+        got, training.hand_out(state, np.arange(3), np.full(3, 100.0), promised * 0 + promised)
+    )
 
 
 def test_a_promise_below_chance_is_kept_as_well_as_a_guess_allows(engine, trained):

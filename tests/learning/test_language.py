@@ -267,7 +267,7 @@ def test_an_adapter_that_is_no_number_reaches_nobody(causal):
     made = Federation(market(causal, {0: Attacker(Honest(), "nan")}), 1).run()
     found = made.frames().owners
     assert found[found["owner"] == 0]["exports"].sum() == 0
-    assert made.accuracy.models.isfinite().all()
+    assert made.state.models.isfinite().all()
 
 
 def test_shapley_shares_of_coalitions_of_adapters(encoder):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fedabm.common.errors import InputError
-from fedabm.learning.oracles.memory import Memory, digest
+from fedabm.learning.oracles.memory import AnswerCache, digest
 
 QUESTIONS = np.array([[1, 2], [3, 4], [1, 2], [5, 6]])
 
@@ -26,7 +26,7 @@ class Work:
 
 
 def test_a_question_is_answered_once_and_answers_come_in_order() -> None:
-    memory, work = Memory(), Work()
+    memory, work = AnswerCache(), Work()
     found = memory.answers(QUESTIONS, work)
     np.testing.assert_array_equal(found, QUESTIONS[:, None, :] ** 2.0)
     assert work.asked == [[[1, 2]], [[3, 4]], [[5, 6]]]
@@ -36,10 +36,10 @@ def test_a_question_is_answered_once_and_answers_come_in_order() -> None:
 
 def test_many_are_found_at_once_and_kept_in_one_file(tmp_path: Path) -> None:
     work = Work()
-    Memory(tmp_path, "a").answers(QUESTIONS, work, at_once=2)
+    AnswerCache(tmp_path, "a").answers(QUESTIONS, work, at_once=2)
     assert work.asked == [[[1, 2], [3, 4]], [[5, 6]]]
     assert len(list(tmp_path.iterdir())) == 2
-    again, other = Memory(tmp_path, "a"), Memory(tmp_path, "b")
+    again, other = AnswerCache(tmp_path, "a"), AnswerCache(tmp_path, "b")
     assert (len(again), len(other)) == (3, 0)
     np.testing.assert_array_equal(again.answers(QUESTIONS, work), QUESTIONS[:, None, :] ** 2.0)
     assert len(work.asked) == 2
@@ -49,20 +49,20 @@ def test_an_answer_that_fails_leaves_those_before_it(tmp_path: Path) -> None:
     def fail(rows: np.ndarray) -> np.ndarray:
         raise KeyboardInterrupt if rows[0, 0] == 5 else AssertionError
 
-    memory = Memory(tmp_path)
+    memory = AnswerCache(tmp_path)
     memory.answers(QUESTIONS[:3], Work())
     with pytest.raises(KeyboardInterrupt):
         memory.answers(QUESTIONS, fail)
-    assert len(Memory(tmp_path)) == 2
+    assert len(AnswerCache(tmp_path)) == 2
 
 
 @pytest.mark.parametrize("damage", [lambda whole: whole[:60], lambda whole: b"", lambda whole: b"x" * len(whole)])
 def test_a_damaged_file_is_found_again_and_written_anew(tmp_path: Path, damage) -> None:  # type: ignore[no-untyped-def]
-    Memory(tmp_path).answers(QUESTIONS, Work(), at_once=9)
+    AnswerCache(tmp_path).answers(QUESTIONS, Work(), at_once=9)
     (file,) = tmp_path.iterdir()
     whole = file.read_bytes()
     file.write_bytes(damage(whole))
-    memory = Memory(tmp_path)
+    memory = AnswerCache(tmp_path)
     assert len(memory) == 0
     memory.answers(QUESTIONS, Work(), at_once=9)
     assert file.read_bytes() == whole
@@ -72,11 +72,11 @@ def test_objects_on_disk_are_not_unpickled(tmp_path: Path) -> None:
     rows = np.empty(1, dtype=object)
     rows[0] = print
     np.savez(tmp_path / "a-1.npz", questions=np.array([[1]]), answers=rows, allow_pickle=True)
-    assert len(Memory(tmp_path, "a")) == 0
+    assert len(AnswerCache(tmp_path, "a")) == 0
 
 
 def test_a_memory_can_be_stored_with_a_run() -> None:
-    memory = Memory()
+    memory = AnswerCache()
     memory.answers(QUESTIONS, Work())
     copy, work = pickle.loads(pickle.dumps(memory)), Work()
     copy.answers(QUESTIONS, work)
@@ -85,8 +85,8 @@ def test_a_memory_can_be_stored_with_a_run() -> None:
 
 def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"cannot write to .*; free some space or choose another folder"):
-        Memory(tmp_path / "file" / "below").answers(QUESTIONS, Work())
+    with pytest.raises(InputError, match=r"cannot write to .*; a part of that path is a file; choose another place"):
+        AnswerCache(tmp_path / "file" / "below").answers(QUESTIONS, Work())
 
 
 def test_digests_tell_arrays_and_texts_apart() -> None:

@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from fedabm.common.errors import InputError
-from fedabm.data.datasets import load
+from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import IID
 from fedabm.games.accuracy import GroupWeighted
+from fedabm.learning import FedAvg, FedProx
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Coalition, Curve, Measure, Trained, fit_groups, measure_groups
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.curve import proportional
-from fedabm.learning.rules import FedAvg, FedProx, rounds
+from fedabm.learning.rules import rounds
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import NoPayments, ShapleyShare
 from fedabm.shapley import shapley
@@ -34,7 +35,7 @@ PROFILE = np.array([40.0, 25.0, 0.0, 60.0])
 
 @cache
 def digits(owners: int = 4) -> FederatedData:
-    return from_partition(load("digits"), IID(owners), test_share=0.2)
+    return from_partition(load_dataset("digits"), IID(owners), test_share=0.2)
 
 
 @cache
@@ -124,7 +125,7 @@ def test_a_damaged_result_is_trained_again(monkeypatch, tmp_path):
 
 def test_results_that_cannot_be_written_say_so(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"cannot write to .*; free some space"):
+    with pytest.raises(InputError, match=r"cannot write to .*; a part of that path is a file"):
         trained(folder=tmp_path / "file" / "below").values(PROFILE[None])
 
 

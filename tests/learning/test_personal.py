@@ -12,11 +12,11 @@ import torch
 
 from fedabm import Federation, Scenario
 from fedabm.common.random import Streams, generator
-from fedabm.data.datasets import load
+from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import Clusters
 from fedabm.games.costs import Linear
-from fedabm.games.sending import Effort, Sending
+from fedabm.games.sending import Sending
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.engine.training import Proximal
@@ -46,7 +46,7 @@ every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
 
 @cache
 def data() -> FederatedData:
-    return from_partition(load("digits"), Clusters(6, 2), seed=1, test_share=0.8, one_class="allow")
+    return from_partition(load_dataset("digits"), Clusters(6, 2), seed=1, test_share=0.8, one_class="allow")
 
 
 @cache
@@ -69,7 +69,7 @@ def scenario(rule: Mechanism, strategies: dict[int, Strategy] | None = None, ste
 
 
 def models(federation: Federation) -> torch.Tensor:
-    return federation.accuracy.models
+    return federation.state.models
 
 
 def alone(owner: int, rounds: int, seed: int = 0) -> torch.Tensor:
@@ -110,16 +110,16 @@ def test_the_second_round_of_the_market_is_held_to_the_proximal_centre():
 def test_federated_averaging_starts_everyone_from_the_mean():
     one = run(scenario(FedAvg(), steps=1))
     share = torch.from_numpy(data().capacities / data().capacities.sum()).float()
-    mean = (share @ run(scenario(Local(), steps=1)).accuracy.models).expand(6, -1)
-    torch.testing.assert_close(one.accuracy.task.start, mean, rtol=1e-4, atol=1e-6)
+    mean = (share @ run(scenario(Local(), steps=1)).state.models).expand(6, -1)
+    torch.testing.assert_close(one.state.task.start, mean, rtol=1e-4, atol=1e-6)
 
 
 def test_averaging_shows_what_the_mean_model_is_worth():
     """Not what owners have after local training, which is another number altogether."""
     made = run(scenario(FedAvg(), steps=2))
     shown = made.frames().owners.query("step == 2")["accuracy"].to_numpy()
-    np.testing.assert_allclose(shown, ClassMix().own(engine(), made.accuracy.task.start), atol=1e-12)
-    assert abs(shown.mean() - ClassMix().own(engine(), made.accuracy.last.models).mean()) > 0.05
+    np.testing.assert_allclose(shown, ClassMix().own(engine(), made.state.task.start), atol=1e-12)
+    assert abs(shown.mean() - ClassMix().own(engine(), made.state.last.models).mean()) > 0.05
 
 
 def test_an_owner_that_imports_nothing_is_held_to_its_own_last_model():
@@ -167,7 +167,7 @@ def test_a_training_is_done_once_and_remembered_to_the_bit():
     for rule, made in first.items():
         alone = run(scenario(RULES[rule]))
         assert torch.equal(models(made), models(alone))
-        assert torch.equal(made.accuracy.last.models, alone.accuracy.last.models)
+        assert torch.equal(made.state.last.models, alone.state.last.models)
     forgetful = Remembered(limit=0)
     run(replace(scenario(Local()), accuracy=Personal(engine(), RECIPE, known=forgetful)))
     assert (forgetful.done, len(pickle.dumps(known)) < 200) == (3, True)
@@ -175,11 +175,11 @@ def test_a_training_is_done_once_and_remembered_to_the_bit():
 
 def test_ditto_keeps_a_second_model_that_is_not_sent():
     two = run(scenario(Ditto(), steps=2))
-    kept, sent = models(two), two.accuracy.last.models
+    kept, sent = models(two), two.state.last.models
     assert (kept - sent).abs().max() > 1e-3
-    torch.testing.assert_close(sent, run(scenario(FedAvg(), steps=2)).accuracy.last.models)
+    torch.testing.assert_close(sent, run(scenario(FedAvg(), steps=2)).state.last.models)
     flipped = run(scenario(Ditto(), {0: Attacker(Honest(), "constant", scale=9.0)}, steps=1))
-    assert models(flipped)[0].abs().max() < 5 < flipped.accuracy.last.models[0].abs().max()
+    assert models(flipped)[0].abs().max() < 5 < flipped.state.last.models[0].abs().max()
 
 
 def test_epochs_may_be_asked_for_instead_of_steps():
@@ -253,9 +253,9 @@ def test_every_attack_leaves_finite_models(rule, kind):
 def test_an_attacker_flips_its_update_of_what_it_received():
     made = run(scenario(MARKET, {0: Attacker(Honest(), "sign_flip")}, steps=2))
     start = engine().initial(0)
-    sent, kept = made.accuracy.last.models[0], models(made)[0]
+    sent, kept = made.state.last.models[0], models(made)[0]
     torch.testing.assert_close(sent - start, -(kept - start), rtol=1e-4, atol=1e-6)
-    averaged = run(scenario(FedAvg(), {0: Attacker(Honest(), "sign_flip")}, steps=2)).accuracy
+    averaged = run(scenario(FedAvg(), {0: Attacker(Honest(), "sign_flip")}, steps=2)).state
     received = averaged.last.start[0]
     stream, size = Streams([generator(0, "training", 0, 1)]), data().capacities[[0]]
     how = {"steps": 5, "batch": 8, "optimiser": RECIPE.optimiser, "streams": stream, "owners": [0]}
@@ -267,7 +267,7 @@ def test_an_attacker_flips_its_update_of_what_it_received():
 def test_a_free_rider_returns_what_the_server_sent_it_last(rule):
     """Under rules that hold owners to a model, that one and not the initial model; beneath some noise."""
     rider = Attacker(Honest(), "free_ride", scale=1e-4, trains=False)
-    one, two = (run(scenario(rule, {0: rider}, steps=steps)).accuracy for steps in (1, 2))
+    one, two = (run(scenario(rule, {0: rider}, steps=steps)).state for steps in (1, 2))
     torch.testing.assert_close(one.last.models[0], engine().initial(0), rtol=0, atol=1e-3)
     held_to, sent = one.task.pull[0], two.last.models[0]
     torch.testing.assert_close(sent, held_to, rtol=0, atol=1e-3)
@@ -284,19 +284,20 @@ def test_an_attack_changes_nobody_elses_draws():
 
 
 def test_nobody_takes_part():
-    accuracy = Personal(engine(), RECIPE)
-    nothing = Effort(np.zeros(6), np.zeros(6))
-    same, dropped = accuracy.train(Sending(nothing, nothing))
-    assert same is accuracy
-    assert not dropped.any()
+    training = Personal(engine(), RECIPE)
+    begun = training.begin(0)
+    same, result = training.round(begun, Sending.honest(np.zeros(6)))
+    assert same is begun
+    assert not result.dropped.any()
 
 
 def test_a_task_that_is_no_number_leaves_owners_with_their_own_models():
-    accuracy = Personal(engine(), RECIPE)
+    training = Personal(engine(), RECIPE)
+    begun = training.begin(0)
     broken = torch.full((2, engine().size), torch.nan)
-    told = accuracy.deliver(np.array([1, 4]), Exchange(LocalTask(broken, broken, 1.0), np.eye(2)))
-    torch.testing.assert_close(told.task.start, accuracy.models)
-    torch.testing.assert_close(told.task.pull, accuracy.models)
+    told = training.deliver(begun, np.array([1, 4]), Exchange(LocalTask(broken, broken, 1.0), np.eye(2)))
+    torch.testing.assert_close(told.task.start, begun.models)
+    torch.testing.assert_close(told.task.pull, begun.models)
     assert told.task.held.tolist() == [False, True, False, False, True, False]
 
 
@@ -329,7 +330,7 @@ def test_the_server_reaches_nobodys_data(rule):
     bugged = Bugged(rule)
     model = Federation(Scenario(owners, Personal(secret_engine()), bugged, steps=2), 5)
     model.run()
-    assert leaks(model.accuracy, [*PLANTED, *TESTED]) == [*PLANTED, *TESTED]
+    assert leaks(model.training, [*PLANTED, *TESTED]) == [*PLANTED, *TESTED]
     for seen in bugged.seen:
         assert leaks(seen, [*PLANTED, *TESTED]) == []
         assert leaks(seen, COSTS) == (COSTS if rule.asks_cost else [])

@@ -9,7 +9,7 @@ import torch
 from fedabm import Federation, InputError, Scenario, load, population
 from fedabm.cli import main
 from fedabm.common.device import in_precision, precision
-from fedabm.data.datasets import load as load_data
+from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import from_partition
 from fedabm.data.partitions import IID
 from fedabm.learning.engine.engine import Engine
@@ -44,7 +44,7 @@ def test_small_steps_are_not_lost_in_rounding():
 
 def digits(kind, optimiser):
     """The mean accuracy of one model for ten owners after some rounds of averaging."""
-    data = from_partition(load_data("digits"), IID(10), 0)
+    data = from_partition(load_dataset("digits"), IID(10), 0)
     engine = Engine("mlp", data, device="cpu", precision=kind)
     model, sizes = engine.initial(0), np.diff(data.offsets)
     for number in range(8):
@@ -60,7 +60,7 @@ def test_digits_are_learned_nearly_as_well(optimiser):
 
 
 def test_frames_and_engines_say_which_precision():
-    data = from_partition(load_data("digits"), IID(3), 0)
+    data = from_partition(load_dataset("digits"), IID(3), 0)
     people = population([0.001] * 3, np.diff(data.offsets).astype(float))
     for kind in ("float32", "bfloat16"):
         with in_precision(kind):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedabm.data.datasets import load
+from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
@@ -27,7 +27,7 @@ def needs(place: str) -> pytest.MarkDecorator:
 
 def pictures(name: str, owners: int, samples: int, tests: int) -> FederatedData:
     """Owners with `samples` pictures of the training part and `tests` of the test part, drawn at random."""
-    whole, rng = load(name, FOLDER), np.random.default_rng(0)
+    whole, rng = load_dataset(name, FOLDER), np.random.default_rng(0)
     train = rng.choice(np.flatnonzero(~whole.split), owners * samples, replace=False)
     test = rng.choice(np.flatnonzero(whole.split), owners * tests, replace=False)
     bounds = np.arange(owners + 1)

@@ -19,7 +19,7 @@ from fedabm.games.accuracy import PowerLaw
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.engine.training import Proximal
-from fedabm.learning.personal.models import Personal
+from fedabm.learning.personal.models import Personal, PersonalState
 from fedabm.learning.personal.own import OwnPart
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import one_round
@@ -131,13 +131,16 @@ def engine() -> Engine:
     return Engine("logistic", random_data((6,), sizes=(30, 20, 10), tests=(9, 9, 9)), device="cpu")
 
 
-def federation(rule: Personalised, steps: int) -> Personal:
+def federation(rule: Personalised, steps: int) -> PersonalState:
     """The owners' models after some rounds."""
     owners = population([0.001] * 3, [30.0, 20.0, 10.0], Honest())
-    accuracy = Personal(engine(), Recipe(steps=4, batch=5), measure=OwnPart())
-    made = run(Scenario(owners, accuracy, rule, steps=steps), seed=7)
-    assert isinstance(made.accuracy, Personal)
-    return made.accuracy
+    made = run(Scenario(owners, training(), rule, steps=steps), seed=7)
+    assert isinstance(made.state, PersonalState)
+    return made.state
+
+
+def training() -> Personal:
+    return Personal(engine(), Recipe(steps=4, batch=5), measure=OwnPart())
 
 
 def trained(start: Tensor, number: int, **how) -> Tensor:
@@ -165,7 +168,10 @@ def test_held_training_in_a_federation():
     twice = trained(mean, 1, proximal=Proximal(0.3, mean))
     torch.testing.assert_close(federation(FedProx(0.3), 2).last.models, twice)
     graph = FedAMP(strength=0.5)
-    cloud = torch.from_numpy(graph.weights(federation(graph, 1).sent(np.arange(3), claims(np.ones(3))))).float() @ once
+    cloud = (
+        torch.from_numpy(graph.weights(training().sent(federation(graph, 1), np.arange(3), claims(np.ones(3))))).float()
+        @ once
+    )
     torch.testing.assert_close(federation(graph, 2).models, trained(once, 1, proximal=Proximal(0.5, cloud)))
 
 
@@ -175,7 +181,7 @@ def test_averaging_is_judged_by_the_mean_and_the_others_by_what_was_trained(rule
     mean = torch.tensor([3.0, 2.0, 1.0]) / 6 @ after.last.models
     torch.testing.assert_close(after.models, mean.expand(3, -1))
     worth = [engine().evaluate(mean[None], [owner]).accuracy.item() for owner in range(3)]
-    assert_close(after.public.values(np.zeros((1, 3)))[0], worth)
+    assert_close(after.standing.values(np.zeros((1, 3)))[0], worth)
     alone = federation(Local(), 2)
     torch.testing.assert_close(alone.models, alone.last.models)
 
@@ -187,7 +193,7 @@ def test_personal_models_go_on_from_where_they_were():
     kept = trained(once, 1, proximal=Proximal(2.0, mean), streams=streams)
     after = federation(Ditto(2.0), 2)
     torch.testing.assert_close(after.models, kept)
-    sent = after.sent(np.arange(3), claims(np.ones(3)))
+    sent = training().sent(after, np.arange(3), claims(np.ones(3)))
     torch.testing.assert_close(sent.models, trained(mean, 1))
 
 

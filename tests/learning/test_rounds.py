@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from fedabm.learning import FedAvg, FedProx
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD, Adam
-from fedabm.learning.rules import FedAvg, FedProx
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import federate
 from tests.learning.plain import MakeOptimiser, plain_round, random_data

@@ -15,12 +15,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from torch import Tensor, nn
 
+from fedabm import learning
 from fedabm.common.errors import InputError
 from fedabm.data.federated import FederatedData
-from fedabm.learning import rules
-from fedabm.learning.engine.engine import Engine
-from fedabm.learning.engine.optimisers import SGD, Adam
-from fedabm.learning.rules import (
+from fedabm.learning import (
     CoordinateMedian,
     FedAdagrad,
     FedAdam,
@@ -34,6 +32,8 @@ from fedabm.learning.rules import (
     Scaffold,
     TrimmedMean,
 )
+from fedabm.learning.engine.engine import Engine
+from fedabm.learning.engine.optimisers import SGD, Adam
 from fedabm.learning.rules import aggregate as aggregate_module
 from fedabm.learning.rules.base import Memory, Received, Robust, Step
 from fedabm.learning.rules.recipe import Recipe
@@ -43,7 +43,7 @@ from fedabm.specs.kinds import kinds
 
 #: every rule that can be named, and a few with other fields or around another rule
 RULES: dict[str, Rule] = {
-    **{name: kind() for name, kind in kinds(rules).items()},
+    **{name: kind() for name, kind in kinds(learning, Rule).items()},
     "slow and equal": FedAvg(0.5, "equal"),
     "several of Krum": Krum(attackers=1, chosen=3),
     "nothing trimmed": TrimmedMean(0.0),
@@ -98,7 +98,7 @@ def close(found: Any, expected: Any) -> None:
 
 
 def test_every_rule_is_in_the_list_and_has_a_name() -> None:
-    named = kinds(rules)
+    named = kinds(learning, Rule)
     assert {"fed_avg", "fed_adam", "scaffold", "krum", "coordinate_median", "trimmed_mean"} <= set(named)
     assert all(issubclass(kind, Rule) for kind in named.values())
     ours = {kind for kind in _subclasses(Rule) if kind.__module__.startswith("fedabm.")}

@@ -13,9 +13,10 @@ import torch
 from fedabm import Federation, Scenario, population
 from fedabm.common.errors import InputError
 from fedabm.common.random import Streams
-from fedabm.data.datasets import load
+from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import IID
+from fedabm.games.sending import Sending
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles import Curve, Learning, Measure, Trained
 from fedabm.learning.rules.recipe import Recipe
@@ -48,7 +49,7 @@ CURVE = Curve([0, 20, 60, 150, 400], [0.1, 0.5, 0.7, 0.8, 0.85])
 @cache
 def digits(samples: int = 80) -> FederatedData:
     """Four owners with this many training samples each."""
-    data = from_partition(load("digits"), IID(4), test_share=0.2)
+    data = from_partition(load_dataset("digits"), IID(4), test_share=0.2)
     rows = np.concatenate([np.arange(first, first + samples) for first in data.offsets[:-1]])
     return replace(data, x_train=data.x_train[rows], y_train=data.y_train[rows], offsets=samples * np.arange(5))
 
@@ -138,18 +139,19 @@ def test_without_an_announcement_nobody_sees_a_reason_to_contribute():
 
 
 def test_one_step_on_given_contributions_is_one_round():
-    after = Learning(engine(), seed=2).advance(np.array([10.0, 20.0, 0.0, 5.0]))
+    training = Learning(engine(), seed=2)
+    after, _ = training.round(training.begin(0), Sending.honest([10.0, 20.0, 0.0, 5.0]))
     direct = one_round(engine(), engine().initial(2), np.array([10, 20, 0, 5]), Recipe(), 2, 0)
-    torch.testing.assert_close(after.weights, direct.model)
+    torch.testing.assert_close(training.weights(after), direct.model)
     assert after.round == 1
-    assert after.advance(np.zeros(4)) is after
-    np.testing.assert_array_equal(after.marginals(np.zeros(4)), 0)
+    assert training.round(after, Sending.honest(np.zeros(4)))[0] is after
+    np.testing.assert_array_equal(training.worth(after).marginals(np.zeros(4)), 0)
 
 
 def test_the_server_weighs_updates_by_what_owners_claim():
     boasting = run(scenario([Liar(Honest(), contribution_factor=1e6), Honest(), Honest(), Honest()], steps=1))
     alone = one_round(engine(), engine().initial(0), np.array([80, 0, 0, 0]), Recipe(), 0, 0).model
-    torch.testing.assert_close(boasting.accuracy.weights, alone, atol=1e-4, rtol=0)
+    torch.testing.assert_close(boasting.training.weights(boasting.state), alone, atol=1e-4, rtol=0)
 
 
 @pytest.mark.parametrize("mechanism", PROMISING.values(), ids=PROMISING.keys())
@@ -221,7 +223,7 @@ def test_a_broken_update_is_dropped_recorded_and_hurts_nobody():
         attacked = run(scenario([Honest(), Multiplier(Honest(), number), Honest(), Honest()]))
         without = run(scenario([Honest(), FreeRider(), Honest(), Honest()]))
         np.testing.assert_allclose(accuracies(attacked), accuracies(without), atol=1e-12)
-        assert torch.isfinite(attacked.accuracy.weights).all()
+        assert torch.isfinite(attacked.training.weights(attacked.state)).all()
         assert flags(attacked).tolist() == [[False, True, False, False]] * 4
         assert attacked.frames().steps["rejected"].tolist() == [1] * 4
 
@@ -244,9 +246,9 @@ def test_broken_data_make_a_broken_update_only_for_their_owner():
     spoiled.x_train[data.offsets[2]] = np.nan
     made = run(scenario(Honest(), Learning(Engine("mlp", spoiled, device="cpu"), announced=CURVE)))
     assert flags(made).tolist() == [[False, False, True, False]] * 4
-    assert torch.isfinite(made.accuracy.weights).all()
+    assert torch.isfinite(made.training.weights(made.state)).all()
     assert accuracies(made)[-1].mean() > 0.5
-    again = run(scenario(Honest(), Trained(made.accuracy.engine, rounds=4), steps=2))
+    again = run(scenario(Honest(), Trained(made.training.engine, rounds=4), steps=2))
     assert flags(again).tolist() == [[False, False, True, False]] * 2
     np.testing.assert_allclose(accuracies(again)[0], accuracies(made)[-1], atol=1e-12)
 
@@ -258,13 +260,14 @@ def test_a_flipped_update_pulls_the_model_back():
     assert not flags(flipped).any()
     start, full = engine().initial(0), np.full(4, 80.0)
     sent = one_round(engine(), start, full, Recipe(), 0, 0).updates
-    once = run(scenario([Multiplier(Honest(), -3.0), Honest(), Honest(), Honest()], steps=1)).accuracy.weights
+    made = run(scenario([Multiplier(Honest(), -3.0), Honest(), Honest(), Honest()], steps=1))
+    once = made.training.weights(made.state)
     torch.testing.assert_close(once, start + (sent[1] + sent[2] + sent[3] - 3 * sent[0]) / 4)
 
 
 def test_huge_updates_leave_the_model_finite():
     made = run(scenario([Multiplier(Honest(), 1e38), Honest(), Honest(), Honest()]))
-    assert torch.isfinite(made.accuracy.weights).all()
+    assert torch.isfinite(made.training.weights(made.state)).all()
     assert np.all(np.isfinite(accuracies(made)))
 
 
@@ -324,4 +327,4 @@ def test_an_announcement_must_fit():
 
 
 def _two() -> Engine:
-    return Engine("logistic", from_partition(load("digits"), IID(2), test_share=0.2), device="cpu")
+    return Engine("logistic", from_partition(load_dataset("digits"), IID(2), test_share=0.2), device="cpu")

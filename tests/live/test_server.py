@@ -1,13 +1,18 @@
 """Who is let in, and what is said where the page cannot be served."""
 
+import re
+import signal
 import socket
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("nicegui", reason="NiceGUI is not installed; pip install 'fedabm[live]'")
 
-from fastapi import FastAPI
+import httpx
+from fastapi import FastAPI, WebSocket
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
@@ -24,7 +29,12 @@ def guarded() -> TestClient:
     def inside() -> str:
         return "secret"
 
-    app.add_middleware(server._TokenOnly, token="right")
+    @app.websocket("/socket")
+    async def talk(socket: WebSocket) -> None:
+        await socket.accept()
+        await socket.send_text("secret")
+
+    app.add_middleware(server._TokenOnly, token="right", cookie="mine")
     return TestClient(app, follow_redirects=False)
 
 
@@ -39,6 +49,82 @@ def test_the_token_is_asked_for_once_and_kept_in_a_cookie():
     assert "httponly" in let_in.headers["set-cookie"].lower()
     assert "samesite=strict" in let_in.headers["set-cookie"].lower()
     assert visitor.get("/inside").json() == "secret"
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "http://testserver.evil.example", "null", "http://testserver:1"]
+)
+def test_a_page_of_another_origin_may_not_use_the_visitors_cookie(origin):
+    visitor = guarded()
+    visitor.get("/inside?token=right")
+    assert visitor.get("/inside", headers={"origin": "http://testserver"}).status_code == 200
+    assert visitor.get("/inside", headers={"origin": origin}).status_code == 403
+    with visitor.websocket_connect("/socket", headers={"origin": "http://testserver"}) as socket:
+        assert socket.receive_text() == "secret"
+    with pytest.raises(WebSocketDisconnect), visitor.websocket_connect("/socket", headers={"origin": origin}):
+        pass
+
+
+def test_reports_are_read_in_their_own_folder_only(tmp_path):
+    out = tmp_path / "out"
+    for place in (tmp_path, tmp_path / "beside", out, out / "live-x", out / "live-x" / "deeper"):
+        place.mkdir(exist_ok=True)
+        (place / "report.html").write_text(str(place))
+    (out / "link").symlink_to(tmp_path / "beside")
+    (out / "live-y").mkdir()
+    (out / "live-y" / "report.html").symlink_to(tmp_path / "report.html")
+    assert server._saved(out, "live-x") == str(out / "live-x" / "report.html")
+    hostile = [
+        "..",
+        ".",
+        "",
+        "../beside",
+        "live-x/deeper",
+        "link",
+        "live-y",
+        "live-x/..",
+        "x" * 300,
+        "live-x\0",
+        "/etc",
+    ]
+    assert [name for name in hostile if server._saved(out, name)] == []
+
+
+def printed_address(process: subprocess.Popen) -> str:
+    found = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", process.stdout.readline())
+    assert found
+    return found[0]
+
+
+#: a study with a thread that is at work for ever, as a model that trains
+BUSY = """
+import threading, time
+from fedabm.scenarios.free_riding import run
+threading.Thread(target=time.sleep, args=(600,)).start()
+"""
+
+
+def test_ctrl_c_ends_the_page_with_one_line_whatever_is_at_work(tmp_path):
+    (tmp_path / "busy.py").write_text(BUSY)
+    command = [sys.executable, "-m", "fedabm", "live", "busy.py", "--port", "0", "--no-browser"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+        address = printed_address(process)
+        bare = httpx.get(address.partition("?")[0])
+        assert bare.status_code == 403  # also on this machine
+        process.send_signal(signal.SIGINT)
+        try:
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert said == "fedabm: the page has ended; what was saved is in results\n"
+
+
+def test_memory_is_given_back_when_visitors_have_gone():
+    command = [sys.executable, "-m", "tests.live.visitors", "--visitors", "8"]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_port_that_is_taken_is_passed_over():
@@ -59,6 +145,7 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch, capsys):
     for name in [name for name in sys.modules if name.startswith(("nicegui", "fedabm.live."))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "nicegui", None)
+    monkeypatch.delitem(vars(fedabm.live), "live", raising=False)  # what was imported before is kept there
     assert fedabm.live.__name__ == "fedabm.live"
     assert main(["live", "free_riding", "--no-browser"]) == 2
     said = capsys.readouterr().err

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fedabm import Federation, OwnerProfile, Scenario, load, population
 from fedabm.common.errors import InputError
-from fedabm.compare.example import EXAMPLE
+from fedabm.comparison.example import EXAMPLE
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
 from fedabm.live.charts import _ticks, decision, looks_of, over_time

@@ -1,6 +1,8 @@
 """A rule around another one is that one, but for what it states of itself."""
 
-from dataclasses import dataclass, replace
+import inspect
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -8,24 +10,19 @@ import pytest
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear, PowerCost
-from fedabm.mechanisms import ContributionSubsidy, CostSharing, Mechanism, NoPayments
+from fedabm.mechanisms import ContributionSubsidy, CostSharing, Deposit, Mechanism, NoPayments, ShapleyShare
 from fedabm.mechanisms.around import Around
+from fedabm.mechanisms.traits import RuleTraits
 from fedabm.views import Reports, ServerView
 
 REPORTS = Reports(np.array([1.0, 2.0, 3.0]), np.full(3, 5.0), Linear(np.array([0.01, 0.02, 0.03])))
-FLAGS = [name for name, value in vars(Mechanism).items() if isinstance(value, bool) and name != "stacks"]
+PUBLIC = {name: value for name, value in vars(Mechanism).items() if not name.startswith("_")}
+METHODS = [name for name, value in PUBLIC.items() if inspect.isfunction(value)]
+FLAGS = [name for name in PUBLIC if name not in (*METHODS, "traits", "needs")]
 
 
 class Odd(ContributionSubsidy):
     """Everything that a rule can say of itself, the other way round."""
-
-    budget_balanced = not Mechanism.budget_balanced
-    equal_treatment = not Mechanism.equal_treatment
-    asks_cost = not Mechanism.asks_cost
-    asks_eagerness = not Mechanism.asks_eagerness
-    asks_losses = not Mechanism.asks_losses
-    ignores_size = not Mechanism.ignores_size
-    promises = not Mechanism.promises
 
     def quotas(self, reports: Reports) -> np.ndarray:
         """Half of what each has."""
@@ -34,6 +31,20 @@ class Odd(ContributionSubsidy):
     def forfeits(self, view: ServerView) -> np.ndarray:
         """A tenth of what each gave."""
         return 0.1 * view.reports.contribution
+
+
+for name in FLAGS:
+    setattr(Odd, name, not getattr(Mechanism, name))
+
+
+class Told(NoPayments):
+    """Notes what it is asked."""
+
+    asked: ClassVar[list] = []
+
+
+for name in METHODS:
+    setattr(Told, name, lambda self, *given, name=name, **named: Told.asked.append((name, given, named)) or name)
 
 
 class Stating(Around):
@@ -54,9 +65,31 @@ class Deaf(Around):
 
 
 def test_a_rule_says_of_itself_what_the_inner_one_says() -> None:
-    assert len(FLAGS) == 7
-    assert all(getattr(Around(Odd(0.1)), name) is not getattr(Mechanism, name) for name in FLAGS)
+    assert set(FLAGS) >= {one.name for one in fields(RuleTraits)}
+    assert all(getattr(Around(Odd(0.1)), name) is getattr(Odd(0.1), name) for name in FLAGS)
     assert all(getattr(Around(NoPayments()), name) is getattr(NoPayments(), name) for name in FLAGS)
+    assert Around(Odd(0.1)).traits == Odd(0.1).traits
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_of_a_mechanism_is_that_of_the_inner_one_by_what_it_hears(name: str) -> None:
+    view = ServerView(0, REPORTS, PowerLaw())
+    takes_view = "view" in inspect.signature(PUBLIC[name]).parameters
+    given = (view,) if takes_view else (PowerLaw(), REPORTS)[-len(inspect.signature(PUBLIC[name]).parameters) + 1 :]
+    Told.asked.clear()
+    assert getattr(Deaf(Told()), name)(*given) == name
+    ((asked, heard, _),) = Told.asked
+    assert asked == name
+    reports = heard[-1].reports if takes_view else heard[-1]
+    assert np.array_equal(reports.cost.rate, REPORTS.cost.rate / 10)
+
+
+def test_what_sweeps_and_proofs_rely_on_is_not_taken_over_by_a_rule_that_changes_something() -> None:
+    inner = NoPayments()
+    assert (inner.stacks, inner.separable) == (Around(inner).stacks, Around(inner).separable) == (True, True)
+    assert not any(getattr(Deaf(inner), name) for name in ("stacks", "separable", "potential"))
+    assert not any(getattr(Deposit(inner), name) for name in ("stacks", "separable", "potential"))
+    assert Deposit(ShapleyShare()).ignores_size
 
 
 def test_what_a_subclass_states_stands() -> None:

@@ -42,6 +42,7 @@ def half_of_the_accuracy(accuracy: Accuracy, reports: Reports) -> np.ndarray:
 
 EXAMPLES: dict[str, Mechanism] = one_of_each(
     fedabm.mechanisms,
+    Mechanism,
     ContributionSubsidy(0.02),
     CostSharing(0.3),
     MultiplicativeWeights(0.5, 20.0),
@@ -68,7 +69,8 @@ EXCHANGING = {name: mechanism for name, mechanism in CASES.items() if not mechan
 
 
 def test_every_mechanism_has_an_example():
-    assert set(EXAMPLES) == set(fedabm.mechanisms.__all__) - {"Mechanism"}
+    bases_and_parts = {"Mechanism", "Menu", "Personalised", "Proportional", "optimal_rate", "shaped_equilibrium"}
+    assert set(EXAMPLES) == set(fedabm.mechanisms.__all__) - bases_and_parts
     assert all(type(mechanism).__name__ == name for name, mechanism in EXAMPLES.items())
     assert {"ModelMarket", "FedAvg", "CFL"} <= set(EXCHANGING) == set(EXAMPLES) - set(PROMISING)
     assert {"NoPayments", "ShapleyShare"} <= set(PROMISING)

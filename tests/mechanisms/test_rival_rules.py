@@ -11,8 +11,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedabm.learning import FedAvg as FedAvgRule
 from fedabm.learning.personal.sent import SentModels, cosines
-from fedabm.learning.rules import FedAvg as FedAvgRule
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import server_part
 from fedabm.mechanisms import Ditto, FedAMP, FedAvg, FedFomo, FedProx, Local, PFedGraph

@@ -40,7 +40,7 @@ class Own(Accuracy):
     ids=["Clarke", "Clarke by groups", "Banzhaf", "own accuracy by Shapley values", "own accuracy"],
 )
 def test_too_many_owners_are_refused_in_one_line_while_there_is_memory(rule, accuracy):
-    people = population(np.full(OWNERS, 0.01), 10.0, starts=5.0)
+    people = population(np.full(OWNERS, 0.01), 10.0, starts=np.linspace(1.0, 5.0, OWNERS))
     tracemalloc.start()
     try:
         with pytest.raises(InputError) as refused:

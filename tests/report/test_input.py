@@ -13,22 +13,34 @@ import pandas as pd
 import pytest
 
 from fedabm.cli import main
+from fedabm.mechanisms import ContributionSubsidy
 from fedabm.report.images import from_bytes
 from fedabm.report.page import page, write_report
+from fedabm.results.seals import sealed
 from tests.report.folders import Outline, saved, small
 
 EVIL = "<script>alert(1)</script>&\"'<img src=http://x.invalid/y onerror=alert(2)>"
 
 
 def other_format(folder: Path) -> None:
-    manifest = json.loads((folder / "manifest.json").read_text())
-    manifest |= {"format": 7, "versions": {"fedabm": "9.0"}}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    changed(folder, format=7, versions={"fedabm": "9.0"})
 
 
 def without_column(folder: Path) -> None:
+    """As a version of before there were digests might have written it."""
     frame = pd.read_parquet(folder / "owners.parquet")
     frame.drop(columns="utility").to_parquet(folder / "owners.parquet")
+    changed(folder, digests=None)
+
+
+def changed(folder: Path, **values: Any) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(sealed(manifest | values))
+
+
+def of_another_run(folder: Path) -> None:
+    other = saved(folder.with_name("other"), small(ContributionSubsidy(0.002)))
+    (folder / "owners.parquet").write_bytes((other / "owners.parquet").read_bytes())
 
 
 @pytest.mark.parametrize(
@@ -40,6 +52,11 @@ def without_column(folder: Path) -> None:
         (lambda folder: (folder / "owners.parquet").write_bytes(b"x"), "owners.parquet cannot be read"),
         (other_format, "is in format 7, written by fedabm 9.0, but this version reads format 1; use the version"),
         (without_column, "the owners frame lacks utility"),
+        (of_another_run, "owners.parquet cannot be read (it is not what was saved there, but damaged or another"),
+        (lambda folder: (folder / "manifest.json").write_text("[" * 100_000), "(it is nested too deeply)"),
+        (lambda folder: (folder / "sweep.json").write_text("[" * 100_000), "sweep.json cannot be read (it is nested"),
+        (lambda folder: changed(folder, files=5), "manifest.json names no list of files, got 5; run the study again"),
+        (lambda folder: changed(folder, digests=5), "runs.parquet cannot be read"),
     ],
 )
 def test_bad_folders_get_one_line(

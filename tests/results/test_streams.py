@@ -1,6 +1,7 @@
 """Long tables are written while the run goes on; nobody can tell afterwards, and memory does not grow."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,13 +19,14 @@ from fedabm.games.costs import Linear
 from fedabm.mechanisms import ContributionSubsidy
 from fedabm.results import streams
 from fedabm.results.columns import COLUMNS, Column
-from fedabm.results.keep import Keep
+from fedabm.results.keep import Recording
 from fedabm.simulation import checkpoint, ledger, recorder
 from fedabm.simulation.agents import Owner
 from fedabm.strategies import BestResponse, EpsilonGreedy, FreeRider
 from fedabm.study.study import Study
 from fedabm.sweep import Grid, Sweep
 from tests.conftest import mixed
+from tests.sweep.helpers import assert_same_frames
 
 STEPS = 12
 
@@ -50,8 +52,8 @@ def same(one: Frames, two: Frames) -> None:
         pd.testing.assert_frame_equal(left.drop(columns=drop), right.drop(columns=drop), check_exact=True)
 
 
-OWN = Column("owners", "halves", lambda model: np.arange(len(model.population)) / (1 if model.steps < 5 else 2))
-GROWING = Column("owners", "kind", lambda model: (model.population.contribution > 1) * (1 if model.steps < 5 else 0.5))
+OWN = Column("owners", "halves", lambda round: np.arange(round.owners) / (1 if round.step < 5 else 2))
+GROWING = Column("owners", "kind", lambda round: (round.contribution > 1) * (1 if round.step < 5 else 0.5))
 
 
 @pytest.mark.parametrize(
@@ -59,8 +61,8 @@ GROWING = Column("owners", "kind", lambda model: (model.population.contribution 
     [
         restless(),
         restless(columns=(OWN, GROWING)),
-        restless(record=Keep(2, owners=4, strategies=True)),
-        restless(record=Keep(owners=0, strategies=True)),
+        restless(record=Recording(2, owners=4, strategies=True)),
+        restless(record=Recording(owners=0, strategies=True)),
         restless(record=None),
         mixed(),
     ],
@@ -114,7 +116,7 @@ def test_some_columns_and_runs_are_read_without_the_rest(few_rows, tmp_path):
 
 
 def test_sums_by_strategy_add_up_to_the_step():
-    frames = Federation(restless(record=Keep(3, owners=2, strategies=True)), 3).run().frames()
+    frames = Federation(restless(record=Recording(3, owners=2, strategies=True)), 3).run().frames()
     kept = sorted({*range(3, STEPS + 1, 3), STEPS})
     assert sorted(frames.strategies["step"].unique()) == kept
     assert frames.strategies.groupby("step").size().tolist() == [3] * len(kept)
@@ -127,7 +129,7 @@ def test_sums_by_strategy_add_up_to_the_step():
 
 def test_a_sample_is_the_rows_of_some_owners_and_their_money_and_changes_nothing_else():
     whole = Federation(restless(), 3).run().frames()
-    some = Federation(restless(record=Keep(owners=4)), 3).run().frames()
+    some = Federation(restless(record=Recording(owners=4)), 3).run().frames()
     chosen = some.owners["owner"].unique()
     assert len(chosen) == 4
     rows = whole.owners[whole.owners["owner"].isin(chosen)].reset_index(drop=True)
@@ -136,14 +138,14 @@ def test_a_sample_is_the_rows_of_some_owners_and_their_money_and_changes_nothing
     paid = whole.transfers[whole.transfers["payer"].isin(chosen) | whole.transfers["payee"].isin(chosen)]
     assert 0 < len(paid) < len(whole.transfers)
     pd.testing.assert_frame_equal(some.transfers, paid.reset_index(drop=True), check_exact=True)
-    other = Federation(restless(record=Keep(owners=4)), 4).run().frames().owners["owner"].unique()
+    other = Federation(restless(record=Recording(owners=4)), 4).run().frames().owners["owner"].unique()
     assert set(other) != set(chosen)
 
 
 @pytest.mark.parametrize("wrong", [{"every": 0}, {"owners": -1}, {"owners": 1.5}, {"strategies": "yes"}])
 def test_what_cannot_be_kept_is_refused(wrong):
     with pytest.raises(InputError, match="; "):
-        Keep(**wrong)
+        Recording(**wrong)
 
 
 def test_a_checkpoint_holds_no_rows_that_are_on_disk_and_the_run_goes_on_from_it(few_rows, tmp_path):
@@ -175,10 +177,64 @@ def test_a_checkpoint_whose_rows_are_gone_begins_again(few_rows, tmp_path, capsy
     assert "is not there any more" in capsys.readouterr().err
 
 
+def part_of(folder, table="owners"):
+    """The first file of a table in a folder of streamed rows."""
+    return min(folder.glob(f"{table}-*.parquet"))
+
+
+@pytest.mark.parametrize("table", ["owners", "transfers"])
+def test_rows_of_another_run_are_refused_when_they_are_read(few_rows, tmp_path, table):
+    mine, other = (Federation(restless(), seed).stream(tmp_path / str(seed)).run() for seed in (3, 4))
+    alike = (pd.read_parquet(part_of(tmp_path / seed, table)) for seed in ("3", "4"))
+    assert len({rows.shape for rows in alike}) == 1  # nothing but the numbers tells them apart
+    shutil.copy(part_of(tmp_path / "4", table), part_of(tmp_path / "3", table))
+    with pytest.raises(InputError, match="does not hold the rows that this run wrote there") as caught:
+        getattr(mine.frames(), table)
+    assert "\n" not in str(caught.value)
+    assert "; run again" in str(caught.value)
+    with pytest.raises(InputError, match="another run's"):
+        save(mine.frames(), tmp_path / "saved")
+    assert len(getattr(other.frames(), table))
+
+
+def test_a_second_run_in_the_same_folder_is_noticed_by_the_first(few_rows, tmp_path):
+    first, second = Federation(restless(), 3).stream(tmp_path), Federation(restless(), 4).stream(tmp_path)
+    for _ in range(STEPS):
+        first.step()
+        second.step()
+    with pytest.raises(InputError, match="another run's"):
+        assert len(first.frames().owners)
+    same(second.frames(), Federation(restless(), 4).run().frames())
+
+
+def test_the_same_run_twice_in_one_folder_ends_with_the_same_rows(few_rows, tmp_path):
+    models = [Federation(restless(), 3).stream(tmp_path) for _ in range(2)]
+    for _ in range(STEPS):
+        for model in models:
+            model.step()
+    whole = Federation(restless(), 3).run().frames()
+    for model in models:
+        same(model.frames(), whole)
+
+
+def test_a_checkpoint_does_not_go_on_from_rows_of_another_run(few_rows, tmp_path, capsys):
+    Federation(restless(), 4).stream(tmp_path / "other").run()
+    keeper = checkpoint.Keeper(tmp_path / "run.checkpoint", 0.0, "mine", rows=tmp_path / "rows")
+    model = keeper.begun(restless(), 3)
+    for _ in range(6):
+        model.step()
+        keeper.keep(model)
+    shutil.copy(part_of(tmp_path / "other"), part_of(tmp_path / "rows"))
+    again = checkpoint.Keeper(tmp_path / "run.checkpoint", 60.0, "mine", rows=tmp_path / "rows").begun(restless(), 3)
+    assert again.steps == 0
+    assert "another run's" in capsys.readouterr().err
+    same(again.run().frames(), Federation(restless(), 3).run().frames())
+
+
 def test_a_study_keeps_what_it_is_told_to(tmp_path):
     study = Study("study", 3, quiet=True)
     study.keep = {"owners": 2}
-    study.simulate(restless(record=Keep(5, strategies=True)))
+    study.simulate(restless(record=Recording(5, strategies=True)))
     assert sorted(study.frames.owners["step"].unique()) == [5, 10, 12]
     assert study.frames.owners["owner"].nunique() == 2
     assert len(study.frames.strategies) == 9
@@ -198,7 +254,7 @@ def run(study, owners=50_000, rows=2**16, wait=0.0):
     from fedabm.results.columns import Column
     from fedabm.simulation import ledger, recorder
     recorder.ROWS = ledger.ROWS = rows
-    slow = Column("steps", "slow", lambda model: time.sleep(wait) or 0.0)
+    slow = Column("steps", "slow", lambda round: time.sleep(wait) or 0.0)
     people = population(np.linspace(0.01, 0.2, owners), 10.0, EpsilonGreedy())
     study.simulate(Scenario(people, PowerLaw(), ContributionSubsidy(0.01), steps=200, columns=(slow,)))
 '''
@@ -252,6 +308,16 @@ def test_a_killed_run_leaves_rows_that_can_be_read_and_goes_on_to_the_same_frame
     assert not (script / "killed" / ".running").exists()
 
 
+def test_parallel_sweeps_of_scripts_do_not_mix_the_streamed_rows_of_their_runs(script, few_rows):
+    """Runs that take as long and wait in every step, so that two are at work at any time."""
+    sweep = Sweep(str(script / "large.py"), Grid(owners=[20], rows=[40], wait=[0.05]), [1, 2, 3, 4], steps=8)
+    sweep.run(script / "serial", "serial", quiet=True)
+    sweep.run(script / "parallel", "local", workers=2, quiet=True)
+    assert_same_frames(script / "serial", script / "parallel")
+    assert load(script / "parallel").runs["status"].tolist() == ["stopped"] * 4
+    assert not any((script / "parallel" / "running").iterdir())
+
+
 def test_the_command_chooses_what_is_kept(script):
     chosen = ["--keep-every", "3", "--keep-owners", "5", "--keep-strategies", "--set", "owners=50"]
     command = [sys.executable, "-m", "fedabm", "run", "large.py", "--quiet", "--steps", "7", "--out", "out", *chosen]
@@ -298,7 +364,7 @@ def test_a_study_in_toml_chooses_what_is_kept(tmp_path, capsys):
 
 def chosen(seed: int, owners: int = 6) -> Scenario:
     """A scenario of a sweep that keeps a sample and sums."""
-    return restless(owners, record=Keep(6, owners=2, strategies=True))
+    return restless(owners, record=Recording(6, owners=2, strategies=True))
 
 
 def test_the_runs_of_a_sweep_keep_what_their_scenarios_say(tmp_path):

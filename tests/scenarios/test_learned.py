@@ -20,13 +20,15 @@ from fedabm import Federation, Scenario, load, population
 from fedabm.cli import main
 from fedabm.common.errors import InputError
 from fedabm.common.timing import profiled
-from fedabm.data.datasets import load as load_data
+from fedabm.data.datasets import load_dataset
 from fedabm.data.partitions import SizeSkew
 from fedabm.games.accuracy import PowerLaw
+from fedabm.games.sending import Sending
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import Adam
 from fedabm.learning.oracles import Learning, Measure, Rounds
-from fedabm.learning.oracles.memory import Memory
+from fedabm.learning.oracles.memory import AnswerCache
+from fedabm.learning.oracles.rounds import RoundModels
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import ContributionSubsidy, ShapleyShare
@@ -50,7 +52,7 @@ COSTS = [0.2, 0.4, 0.6, 0.8]
 
 @cache
 def engine(seed: int = 0, owners: int = 4) -> Engine:
-    return engine_for(load_data("digits"), Size(owners, 60, 30, "logistic"), seed)
+    return engine_for(load_dataset("digits"), Size(owners, 60, 30, "logistic"), seed)
 
 
 def learning(rounds: int | None = None) -> Learning:
@@ -113,39 +115,39 @@ def test_without_trials_phase_1_has_no_slope_and_everybody_falls_to_one_sample()
 
 def test_phase_1_as_printed_ends_as_soon_as_nobody_rises():
     made = run(fed_avg_strategic(0.5, as_printed=True).scenario(learning(2), COSTS, 60.0, 30.0, steps=9))
-    assert made.accuracy.waited == 1
+    assert made.state.waited == 1
     np.testing.assert_array_less(28.0, made.population.contribution)
 
 
 def test_known_rounds_are_not_trained_again_and_change_nothing(monkeypatch, tmp_path):
-    def runs(known: Memory | None) -> list[Federation]:
+    def runs(known: AnswerCache | None) -> list[Federation]:
         accuracy = replace(learning(4), known=known)
         rules = (fed_avg(), upbred(0.5), two_phase_upbred(20.0, 1.0, at_most=60))
         return [run(rule.scenario(accuracy, COSTS, 60.0, 30.0, steps=40)) for rule in rules]
 
-    plain, first = runs(None), runs(Memory(tmp_path, "rounds"))
+    plain, first = runs(None), runs(AnswerCache(tmp_path, "rounds"))
     for one, two in zip(plain, first, strict=True):
         assert_equal_frames(one.frames(), two.frames())
     trained = []
     monkeypatch.setattr(Engine, "train", lambda *words, **more: trained.append(words))
-    for one, two in zip(plain, runs(Memory(tmp_path, "rounds")), strict=True):
+    for one, two in zip(plain, runs(AnswerCache(tmp_path, "rounds")), strict=True):
         assert_equal_frames(one.frames(), two.frames())
     assert not trained
     assert all(path.suffix == ".npz" for path in tmp_path.iterdir())
 
 
 def test_two_phases_at_full_data_are_fedavg_from_memory_and_their_model_can_still_be_had():
-    known = Memory()
+    known = AnswerCache()
     accuracy = replace(learning(3), known=known)
-    honest = run(fed_avg().scenario(accuracy, COSTS, 60.0, steps=3)).accuracy
+    honest = run(fed_avg().scenario(accuracy, COSTS, 60.0, steps=3)).learned
     known_before = len(known)
-    phased = run(two_phase_upbred(60.0, 2.0, at_most=60).scenario(accuracy, COSTS, 60.0, 59.0, steps=9)).accuracy.model
+    phased = run(two_phase_upbred(60.0, 2.0, at_most=60).scenario(accuracy, COSTS, 60.0, 59.0, steps=9)).learned
     assert len(known) - known_before == 4  # one step of trials, and no round
     assert (phased.round, len(phased.late), phased.model) == (3, 3, None)
-    torch.testing.assert_close(phased.weights, honest.weights, rtol=0, atol=0)
-    further = replace(phased, rounds=None).advance(np.full(4, 60.0))
-    expected = replace(honest, rounds=None).advance(np.full(4, 60.0))
-    torch.testing.assert_close(further.weights, expected.weights, rtol=0, atol=0)
+    torch.testing.assert_close(accuracy.weights(phased), accuracy.weights(honest), rtol=0, atol=0)
+    endless, more = replace(accuracy, rounds=None), Sending.honest(np.full(4, 60.0))
+    further, expected = (endless.weights(endless.round(one, more)[0]) for one in (phased, honest))
+    torch.testing.assert_close(further, expected, rtol=0, atol=0)
 
 
 def test_a_large_subsidy_makes_two_phases_as_good_as_honest_owners_and_a_small_one_does_not():
@@ -168,7 +170,7 @@ def test_a_large_subsidy_makes_two_phases_as_good_as_honest_owners_and_a_small_o
 def test_a_model_is_final_after_its_rounds():
     made = run(fed_avg().scenario(learning(2), COSTS, 60.0, steps=9))
     assert made.status == "at rest"
-    assert made.accuracy.round == 2
+    assert made.state.round == 2
     assert made.steps < 9
 
 
@@ -184,7 +186,7 @@ def test_costs_and_starts_are_those_of_the_paper():
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_presets_deal_the_same_data_to_every_protocol(name):
     preset = replace(PRESETS[name], size=Size(5, 40, 20, "logistic"), data="digits")
-    one, two = (Doshi.of(preset, load_data("digits"), 4, 3, partition=SizeSkew(5, sigma=0.5)) for _ in range(2))
+    one, two = (Doshi.of(preset, load_dataset("digits"), 4, 3, partition=SizeSkew(5, sigma=0.5)) for _ in range(2))
     np.testing.assert_array_equal(one.engine.data.x_train, two.engine.data.x_train)
     np.testing.assert_array_equal(one.facts.costs, two.facts.costs)
     assert len({rule.name for rule in one.protocols(2.0)}) == 4
@@ -194,8 +196,10 @@ def test_presets_deal_the_same_data_to_every_protocol(name):
 # Coalition models
 
 
-def rounds(**changes) -> Rounds:
-    return replace(Rounds(engine(), Recipe(batch=20), more=20, seed=1, start=30.0), **changes)
+def rounds(**changes) -> RoundModels:
+    """What coalitions' models are worth before the first decision."""
+    made = replace(Rounds(engine(), Recipe(batch=20), more=20, seed=1, start=30.0), **changes)
+    return made.begin(0).accuracy  # type: ignore[return-value]
 
 
 def test_the_model_of_everybody_is_the_next_one_and_nobodys_is_the_last():
@@ -216,9 +220,9 @@ def test_one_more_contribution_is_a_line_to_the_second_training():
 
 
 def test_where_the_data_end_the_second_training_uses_less():
-    oracle = rounds(start=60.0, effort=None)
+    oracle = rounds(start=60.0)
     assert oracle._learned.claims.tolist() == [[60.0] * 4, [40.0] * 4]
-    assert rounds(start=0.0, effort=None)._learned.claims.tolist() == [[0.0] * 4, [20.0] * 4]
+    assert rounds(start=0.0)._learned.claims.tolist() == [[0.0] * 4, [20.0] * 4]
 
 
 def test_payments_are_shares_of_the_rounds_progress_and_sum_to_zero():
@@ -234,8 +238,9 @@ def test_payments_are_shares_of_the_rounds_progress_and_sum_to_zero():
 
 
 def test_fedbr_shap_takes_the_difference_of_shapley_shares():
-    oracle = rounds(seed=None, start=30.0).seeded(0)
-    made = run(fed_br_shap(100.0).scenario(oracle, [0.001] * 4, 60.0, 30.0, steps=1))
+    oracle = rounds(seed=None)
+    training = Rounds(engine(), Recipe(batch=20), more=20, start=30.0)
+    made = run(fed_br_shap(100.0).scenario(training, [0.001] * 4, 60.0, 30.0, steps=1))
     base = np.full(4, 30.0)
     for owner in range(4):
         more = base.copy()
@@ -414,9 +419,9 @@ WRITTEN = {
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_writers_are_owners_as_they_are(name, tmp_path, monkeypatch):
-    digits = load_data("digits")
+    digits = load_dataset("digits")
     users = np.repeat(np.arange(12), np.arange(12) * 25 + 13)[: len(digits)]
-    monkeypatch.setattr(natural, "load", lambda _: replace(digits, users=users))
+    monkeypatch.setattr(natural, "load_dataset", lambda _: replace(digits, users=users))
     words = [word for setting in ("data=femnist", "seeds=1", *WRITTEN[name]) for word in ("--set", setting)]
     assert main(["run", name, "--steps", "2", "--quiet", *words, "--out", str(tmp_path / "run")]) == 0
     owners = load(tmp_path / "run").owners.query("run == 0 and step == 1")
@@ -426,12 +431,12 @@ def test_writers_are_owners_as_they_are(name, tmp_path, monkeypatch):
 
 
 def test_the_papers_sets_have_its_networks_and_rates(monkeypatch):
-    monkeypatch.setattr(natural, "load", load_data)
+    monkeypatch.setattr(natural, "load_dataset", load_dataset)
     monkeypatch.setattr(natural, "WRITERS", ("digits",))
     written, dataset = natural.setting("paper", "digits", print)
     assert (written.size.network, written.gamma, dataset.name) == ("femnist_cnn", 0.1, "digits")
     assert natural.setting("quick", "digits", print)[0] == PRESETS["quick"]
-    monkeypatch.setattr(natural, "load", lambda _: dataset)
+    monkeypatch.setattr(natural, "load_dataset", lambda _: dataset)
     tweets, _ = natural.setting("paper", "sent140", print)
     assert (tweets.size.network, tweets.gamma, tweets.rounds) == ("sentiment_lstm", 0.5, 50)
     assert tweets.recipe.optimiser == Adam(0.00001)

@@ -34,7 +34,7 @@ def _few(name: str, **_: object) -> Dataset:
 @pytest.mark.parametrize("data", NATURAL)
 @pytest.mark.parametrize("name", STUDIES)
 def test_owners_that_are_given_trade_in_every_study(name, data, monkeypatch):
-    monkeypatch.setattr(settings, "load", _few)
+    monkeypatch.setattr(settings, "load_dataset", _few)
     study = Study(name, steps=1, quiet=True)
     known = {"owners": NATURAL[data].owners} if name in ("market_comparison", "market_rationality") else {}
     STUDIES[name](study, data=data, seeds=1, **known)

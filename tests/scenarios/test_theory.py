@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from fedabm.common.errors import InputError
-from fedabm.papers.murhekar2023.ring import ring
+from fedabm.papers.murhekar2023.rings import ring
 from fedabm.study.library import find
 from fedabm.study.study import Study
 

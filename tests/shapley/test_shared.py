@@ -16,7 +16,6 @@ from fedabm.games.promises import check_promises
 from fedabm.mechanisms import PartialReciprocity, ShapleyShare
 from fedabm.shapley import counting, shapley, shapley_curves, shapley_marginals, shared
 from fedabm.shapley.curves import MixtureCurve, mixture_curve
-from fedabm.shapley.mixture import mixture_of
 from fedabm.shapley.shared import MANY, SharedCurve
 from fedabm.shapley.tabulated import Grid, blocks, look_up, trimmed
 from fedabm.views import Reports
@@ -57,7 +56,7 @@ def test_a_table_gives_what_the_sum_of_all_terms_gives(kind, exponent, offset):
     curve = shapley_curves(accuracy, profile, "quadrature", reach=capacity)
     assert isinstance(curve, SharedCurve)
     rows = rng.choice(owners, 60, replace=False)
-    exact = mixture_curve(mixture_of(accuracy, profile, reach=capacity), profile).take(rows)
+    exact = mixture_curve(accuracy.exponentials(profile, reach=capacity), profile).take(rows)
     few, trials = curve.take(rows), trials_of(rng, profile[rows], capacity[rows])
     close(few.value(trials), exact.value(trials), 1.5e-13)
     close(few.slope(trials), exact.slope(trials), 1.5e-13)

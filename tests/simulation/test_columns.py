@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -10,19 +13,22 @@ import pytest
 import fedabm
 from fedabm import Federation, InputError
 from fedabm.results.columns import COLUMNS, Column
+from fedabm.results.round import Round
 from fedabm.simulation import checkpoint
+from fedabm.simulation.alike import why_alone
 from fedabm.sweep import Grid, Sweep
 from tests.conftest import assert_equal_frames, mixed
+from tests.simulation.test_stack import draw
 
 
-def inequality(model: Federation) -> float:
+def inequality(round: Round) -> np.ndarray:
     """The largest less the smallest utility."""
-    return float(np.ptp(model.population.utility))
+    return np.ptp(round.utility, axis=-1)
 
 
-def doubled(model: Federation) -> np.ndarray:
+def doubled(round: Round) -> np.ndarray:
     """Twice what everybody contributes."""
-    return 2.0 * model.population.contribution
+    return 2.0 * round.contribution
 
 
 OWN = (Column("steps", "inequality", inequality), Column("owners", "doubled", doubled))
@@ -72,13 +78,15 @@ def test_they_are_in_the_frames_of_a_sweep(tmp_path):
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (lambda: Column("runs", "x", inequality), "belongs to steps or owners"),
-        (lambda: Column("steps", "welfare", inequality), "has a column 'welfare' already"),
+        (Column("runs", "x", inequality), "belongs to steps or owners"),
+        (Column("steps", "welfare", inequality), "has a column 'welfare' already"),
+        (Column("steps", "x", None), "has no value"),
+        (Column("steps", "x", inequality, kind=dict), "choose float, int, bool or str"),
     ],
 )
 def test_bad_columns_are_refused(column, message):
     with pytest.raises(InputError, match=message):
-        column()
+        mixed(columns=(column,))
 
 
 @pytest.mark.parametrize(
@@ -90,4 +98,42 @@ def test_bad_columns_are_refused(column, message):
 )
 def test_columns_of_the_wrong_shape_are_refused_with_the_step(column, message):
     with pytest.raises(InputError, match=rf"column 'x' has shape .* in step 1; give .*{message.split()[-1]}"):
+        Federation(mixed(columns=(column,))).step()
+
+
+def _power(exponent, weights=None):
+    """A function that holds what it was made with."""
+    return lambda round: (round.contribution**exponent).sum(axis=-1)
+
+
+@pytest.mark.parametrize(
+    ("make", "other"),
+    [
+        (lambda: _power(2.0), lambda: _power(3.0)),
+        (lambda: _power(np.arange(3.0)), lambda: _power(np.ones(3))),
+        (lambda: partial(doubled, more=1), lambda: partial(doubled, more=2)),
+        (lambda: attrgetter("balance"), lambda: attrgetter("moved")),
+        (lambda: inequality, lambda: doubled),
+    ],
+    ids=["number", "array", "partial", "attribute", "function"],
+)
+def test_functions_made_anew_for_every_run_are_known_to_be_the_same(make, other):
+    """So that runs of a sweep, whose scenarios are made one by one, are stacked."""
+    keys = [Column("steps", "x", value).key for value in (make(), make(), other())]
+    assert keys[0] == keys[1] != keys[2]
+    assert hash(keys[0]) == hash(keys[1])
+
+
+def test_a_function_that_cannot_be_compared_is_stepped_by_itself():
+    held = open(os.devnull)  # noqa: SIM115
+    column = Column("steps", "x", lambda round: round.same(float(held.closed)))
+    assert column.key is None
+    assert why_alone(draw(0, columns=(column,))) == "column 'x', as what its function holds cannot be compared,"
+    held.close()
+
+
+def test_a_function_that_fails_is_told_with_column_and_step():
+    """Also one that expects a federation, as columns did before there were rounds."""
+    column = Column("steps", "x", lambda model: model.population.contribution.max())
+    with pytest.raises(InputError, match=r"column 'x' in step 1: .* no 'population'; the federation is round\.model"):
         Federation(mixed(columns=(column,))).step()

@@ -145,7 +145,7 @@ def test_a_mistake_of_an_attack_is_one_line_and_the_steps_before_it_are_kept(ora
 
 
 def trained(oracle: str) -> Any:
-    from fedabm.data.datasets import load
+    from fedabm.data.datasets import load_dataset
     from fedabm.data.federated import from_partition
     from fedabm.data.partitions import IID
     from fedabm.learning import oracles
@@ -153,4 +153,4 @@ def trained(oracle: str) -> Any:
     from fedabm.learning.personal.models import Personal
 
     kind = getattr(oracles, oracle, Personal)
-    return kind(Engine("logistic", from_partition(load("digits"), IID(4)), device="cpu"))
+    return kind(Engine("logistic", from_partition(load_dataset("digits"), IID(4)), device="cpu"))

@@ -4,7 +4,8 @@ import pytest
 
 from fedabm import InputError
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, ShapleyShare
-from fedabm.simulation.ledger import Ledger, import_graph, payment_graph, write_graphml
+from fedabm.results.graphs import import_graph, payment_graph, write_graphml
+from fedabm.simulation.ledger import Ledger
 from fedabm.views import SERVER, Transfers
 from tests.conftest import mixed, run
 
@@ -145,6 +146,6 @@ def test_sums_of_gains_and_of_all_are_apart():
     """A balanced rule moves money, and all payments add up to nothing, in whichever order one asks."""
     for first in (True, False):
         model = run(mixed(mechanism=ContributionSubsidy(0.1)), 3)
-        both = {gains: model._sum("payment", gains=gains) for gains in (first, not first)}
+        both = {gains: model.round().total("payment", gains=gains) for gains in (first, not first)}
         assert both[True] == model.transferred > 1e-3
         assert both[False] == pytest.approx(0.0, abs=1e-9)

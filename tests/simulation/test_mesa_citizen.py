@@ -300,13 +300,13 @@ def test_scenarios_with_networks_and_agents_can_be_pickled():
 
 
 def test_an_owner_whose_data_are_at_hand_can_join_a_training_later():
-    from fedabm.data.datasets import load
+    from fedabm.data.datasets import load_dataset
     from fedabm.data.federated import from_partition
     from fedabm.data.partitions import IID
     from fedabm.learning.engine.engine import Engine
     from fedabm.learning.oracles import Learning, Trained
 
-    data = from_partition(load("digits"), IID(4))
+    data = from_partition(load_dataset("digits"), IID(4))
     for make in (Trained, Learning):
         oracle = make(Engine("logistic", data, device="cpu"))
         owners = population([0.001] * 3, 50.0, Honest())

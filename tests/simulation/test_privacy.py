@@ -50,7 +50,16 @@ class Bugged(Mechanism):
     seen: list[Any] = field(default_factory=list, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("asks_cost", "asks_eagerness", "asks_losses", "budget_balanced", "equal_treatment", "promises"):
+        flags = (
+            "asks_cost",
+            "asks_eagerness",
+            "asks_losses",
+            "budget_balanced",
+            "equal_treatment",
+            "promises",
+            "needs",
+        )
+        for name in flags:
             object.__setattr__(self, name, getattr(self.inner, name))
 
     def offers(self, accuracy: Any, reports: Reports) -> Offers:

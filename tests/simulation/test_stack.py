@@ -1,10 +1,13 @@
 """Runs that are stepped together are the same as run by run, bit for bit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from fedabm import Federation, Scenario, mechanisms, population
 from fedabm.games.accuracy import GroupWeighted, PacBound, PowerLaw
+from fedabm.games.accuracy.base import Exposure
 from fedabm.games.costs import Linear, Quadratic
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, ProportionalData, TullockContest
 from fedabm.results.nested import nest, nest_stacked
@@ -37,7 +40,9 @@ def same(scenarios, seeds):
     assert len({kind_of(one) for one in scenarios}) == 1
     together = nest_stacked(Stack(scenarios, seeds).run())
     alone = nest([_tables(Federation(one, seed).run().frames()) for one, seed in zip(scenarios, seeds, strict=True)])
-    assert together.equals(alone.drop_columns(["wall_time"]))
+    assert together["stacked"].to_pylist() == [True] * len(seeds)
+    assert alone["stacked"].to_pylist() == [False] * len(seeds)
+    assert together.drop_columns(["stacked"]).equals(alone.drop_columns(["wall_time", "stacked"]))
     return together
 
 
@@ -84,8 +89,65 @@ def test_what_happens_to_single_runs_only_is_left_to_the_federation():
     assert why_alone(draw(0, accuracy=GroupWeighted([[1.0]], [0] * 5))) == "GroupWeighted"
     assert why_alone(draw(0, strategies=Quitter(BestResponse()))) == "Quitter"
     assert why_alone(draw(0, strategies=Mine())) == "Mine"
+    assert why_alone(draw(0, Half(0.03))) == "Half"
     assert why_alone(draw(0, pay_every=2)) == "payments in stages"
 
 
+def test_a_class_of_ones_own_is_stacked_if_it_says_so():
+    """It loses what it has changed, and keeps what it declares."""
+    assert not Mine().traits.stacks
+    assert Declared().traits.stacks
+    same([draw(seed, DeclaredHalf(0.03), Declared()) for seed in range(3)], [5, 6, 7])
+    assert why_alone(draw(0, accuracy=Total())) is None
+    same([draw(seed, accuracy=Total(), strategies=SOME) for seed in range(2)], [1, 2])
+
+
 class Mine(BestResponse):
-    """Nobody has looked whether it acts row by row."""
+    """Nobody has looked whether its owners draw together."""
+
+    def act(self, view):
+        return super().act(view)
+
+
+class Declared(Mine):
+    """Somebody has."""
+
+    stacks = True
+
+
+class Half(ContributionSubsidy):
+    """Pays half as much."""
+
+    def offers(self, accuracy, reports):
+        offers = super().offers(accuracy, reports)
+        return replace(offers, payment=0.5 * offers.payment)
+
+    def jacobian(self, accuracy, reports):
+        return None
+
+
+class DeclaredHalf(Half):
+    """Along the last axis."""
+
+    stacks = True
+
+
+class Total(Exposure):
+    """v(S) = S / (1 + S)."""
+
+    concave = monotone = stacks = True
+
+    def curve(self, exposure):
+        return exposure / (1.0 + exposure)
+
+    def curve_slope(self, exposure):
+        return (1.0 + exposure) ** -2.0
+
+    def curve_curvature(self, exposure):
+        return -2.0 * (1.0 + exposure) ** -3.0
+
+    def __eq__(self, other):
+        return type(other) is type(self)
+
+    def __hash__(self):
+        return 7

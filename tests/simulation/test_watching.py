@@ -1,10 +1,14 @@
 """Every step of a run can be watched: in files, and in the trackers' own formats, read back by their own libraries."""
 
 import json
+import math
+import signal
 import struct
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -19,7 +23,8 @@ from fedabm.simulation.watching import RunBegun, Watcher
 from fedabm.simulation.writers import CsvWriter, JsonLinesWriter
 from fedabm.strategies import Random
 
-LARGEST = Column("steps", "largest", lambda model: model.population.contribution.max())
+ROOT = Path(__file__).parents[2]
+LARGEST = Column("steps", "largest", lambda round: round.contribution.max(axis=-1))
 SCENARIO = Scenario(population([0.1, 0.2], 5.0, Random()), PowerLaw(), ShapleyShare(), steps=3, columns=(LARGEST,))
 
 
@@ -97,6 +102,44 @@ def test_mlflow_reads_it(tmp_path, monkeypatch):
     assert run.data.params["mechanism"].startswith("ShapleyShare")
     seen = client.get_metric_history(run.info.run_id, "largest")
     assert [(one.step, one.value) for one in seen] == list(zip([1, 2, 3], steps["largest"], strict=True))
+
+
+def told(tracker: Watcher, begun: RunBegun, *steps: int) -> None:
+    tracker.begin(begun)
+    for step in steps:
+        tracker.step({"step": step, "welfare": 10.0 * step, "gap": math.inf, "reciprocity": math.nan})
+
+
+def killed_while_told(kind: str, folder: Path, begun: RunBegun, *steps: int) -> None:
+    """A process that tells a tracker and is killed before it can write what is left."""
+    words = f"told(watcher({kind!r}, Path({str(folder)!r})), {begun!r}, *{steps!r}); signal.raise_signal(9)"
+    code = f"from tests.simulation.test_watching import *; {words}"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == -signal.SIGKILL
+
+
+def by_tensorboard(folder: Path) -> list[tuple[int, float]]:
+    reader = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    seen = reader.EventAccumulator(str(folder / "001-mine")).Reload()
+    assert len(seen.Scalars("gap")) == len(seen.Scalars("welfare"))
+    return [(one.step, one.value) for one in seen.Scalars("welfare")]
+
+
+def by_mlflow(folder: Path) -> list[tuple[int, float]]:
+    client = pytest.importorskip("mlflow").MlflowClient(tracking_uri=f"sqlite:///{folder}/mlflow.db")
+    (run,) = client.search_runs([client.get_experiment_by_name("fedabm").experiment_id])
+    return [(one.step, one.value) for one in client.get_metric_history(run.info.run_id, "welfare")]
+
+
+@pytest.mark.parametrize(("kind", "read"), [("tensorboard", by_tensorboard), ("mlflow", by_mlflow)])
+def test_a_tracker_has_every_step_once_after_kills(tmp_path, kind, read, monkeypatch):
+    pytest.importorskip("tensorboardX" if kind == "tensorboard" else "mlflow")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    killed_while_told(kind, tmp_path, RunBegun("mine", 0), 1, 2)  # before the first checkpoint
+    killed_while_told(kind, tmp_path, RunBegun("mine", 0), 1, 2, 3, 4, 5)
+    tracker = watcher(kind, tmp_path)
+    told(tracker, RunBegun("mine", 0, done=4), 5, 6)
+    tracker.end()
+    assert read(tmp_path) == [(step, 10.0 * step) for step in (1, 2, 3, 4, 5, 6)]
 
 
 def records(path) -> Iterator[bytes]:

@@ -120,6 +120,20 @@ def test_a_game_that_fails_does_not_stop_the_others():
     assert all(one.converged for one in found if not isinstance(one, Exception))
 
 
+def test_games_that_cannot_be_solved_as_one_table_are_solved_and_it_is_said_why(monkeypatch):
+    games = drawn(1, NoPayments())
+    wanted = [found.profile for found in map(solve, games)]
+
+    def fails(*_):
+        raise FloatingPointError("somewhere in the table")
+
+    monkeypatch.setattr(many, "newton", fails)
+    with pytest.warns(UserWarning, match="6 games are solved one by one, .*: FloatingPointError: somewhere"):
+        results = solve_many(games)
+    for found, profile in zip(results, wanted, strict=True):
+        np.testing.assert_array_equal(found.profile, profile)
+
+
 def test_what_no_method_certifies_together_is_solved_alone(monkeypatch):
     games = drawn(1, NoPayments())
     wanted = [solve(game).profile for game in games]

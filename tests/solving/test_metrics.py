@@ -172,6 +172,9 @@ def test_price_of_anarchy():
     best = welfare_optimum(*EXAMPLE_1, [1.0, 1.0]).welfare
     assert metrics.price_of_anarchy(mean, best) == pytest.approx((8 - 8**0.5) / 5)
     assert metrics.price_of_anarchy([5.0, 2.5], 5.0) == 2.0
+    # An "optimum" from a local climb that an equilibrium exceeds: the price is never below 1.
+    assert metrics.price_of_anarchy([4.0], 3.9) == 1.0
+    assert metrics.price_of_anarchy([4.0, 2.0], 1.5) == 2.0
     assert metrics.price_of_anarchy([0.0, 2.5], 5.0) == math.inf
     assert metrics.price_of_anarchy([0.0], 0.0) == 1.0
     assert math.isnan(metrics.price_of_anarchy([-2.0], -1.0))

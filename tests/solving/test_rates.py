@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fedabm import Scenario, population
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import Accuracy
+from fedabm.games.accuracy.training import Stepwise
 from fedabm.games.costs import Quadratic
 from fedabm.simulation.model import Federation
 from fedabm.solving.rates import Side, accuracy_steps, full_contribution_steps, joint_steps, step_bounds, weight_steps
@@ -55,7 +56,7 @@ def test_no_step_without_enough_concavity():
 
 
 @dataclass(frozen=True)
-class Coupled(Accuracy):
+class Coupled(Accuracy, Stepwise):
     """a_i = s_i (1 + h sum_k w_k) - |w - target|^2 / 2: with costs c s_i^2 / 2 an instance of Assumption 1."""
 
     weights: tuple[float, ...] = (0.0, 0.0)

@@ -111,6 +111,18 @@ def test_nothing_is_solved_where_nobody_asks_for_costs(monkeypatch):
     assert not np.any(found.gains)
 
 
+def test_the_best_statement_is_the_truth_where_no_lie_gains():
+    """A multiple of 1, not the first that was tried."""
+    for rule in (ShapleyShare(), Clarke()):
+        for after in ("settled", "standing"):
+            found = truth_ex_post(Game(PowerLaw(), [0.1, 0.25], 9, rule), after=after)
+            assert found.lies.tolist() == [1.0, 1.0]
+            assert np.all((found.gains >= 0.0) & (found.gains <= found.tolerance))
+    average = bayesian_truth(PowerLaw(), draw, 2.0, ShapleyShare(), samples=4, types=1)
+    assert average.lies.tolist() == [1.0, 1.0]
+    assert not np.any(average.gains)
+
+
 def test_bad_input_is_told():
     game = Game(PowerLaw(), [0.1, 0.25], 9, Clarke())
     with pytest.raises(InputError, match="after must be 'settled' or 'standing', got 'now'"):

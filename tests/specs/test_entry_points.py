@@ -7,6 +7,8 @@ import pytest
 
 from fedabm import InputError
 from fedabm.cli import main
+from fedabm.games.accuracy import Accuracy
+from fedabm.games.costs import Cost
 from fedabm.mechanisms import Mechanism
 from fedabm.specs.kinds import choices
 from fedabm.specs.values import Reader
@@ -17,7 +19,8 @@ MODULE = '''
 """Does a study of another package run?"""
 from dataclasses import dataclass
 from fedabm import Scenario, population
-from fedabm.games.accuracy import PowerLaw
+from fedabm.accuracy import PowerLaw
+from fedabm.costs import Cost
 from fedabm.mechanisms import Mechanism, NoPayments
 from fedabm.strategies import Honest
 
@@ -32,6 +35,21 @@ class Their(NoPayments):
 @dataclass(frozen=True)
 class Timid(Honest):
     """A strategy of theirs."""
+
+
+@dataclass(frozen=True)
+class Slow(PowerLaw):
+    """An accuracy of theirs."""
+
+
+@dataclass(frozen=True)
+class Steep(Cost):
+    """A cost of theirs."""
+
+    rate: float = 2.0
+
+    def value(self, x):
+        return self.rate * x
 
 
 def run(study, mechanism: Mechanism = Their()) -> None:
@@ -49,6 +67,15 @@ no_payments = their_package:Their
 
 [fedabm.strategies]
 timid = their_package:Timid
+
+[fedabm.accuracies]
+slow = their_package:Slow
+
+[fedabm.costs]
+steep = their_package:Steep
+
+[fedabm.accuracys]
+lost = their_package:Slow
 """
 
 
@@ -100,3 +127,26 @@ def test_their_scenarios_are_listed_and_run(tmp_path, capsys):
     said = capsys.readouterr().err
     assert "'broken_study' of their-package cannot be loaded" in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.usefixtures("_their_package")
+def test_their_accuracies_and_costs_have_names_and_show_what_they_say(capsys):
+    read = Reader().read
+    assert type(read("accuracy", "slow", Accuracy)).__name__ == "Slow"
+    assert repr(read("cost", {"kind": "steep", "rate": 3}, Cost)) == "Steep(rate=3.0)"
+    assert main(["list", "costs", "--json"]) == 0
+    rows = {row["name"]: row["what"] for row in json.loads(capsys.readouterr().out)}
+    assert rows["steep"] == "A cost of theirs. [rate] (from their-package, their_package:Steep)"
+    assert main(["list", "mechanisms"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "from other packages" in shown
+    assert "'broken_rule' of their-package cannot be loaded" in shown
+    assert main(["list", "slow"]) == 0
+    assert "An accuracy of theirs." in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("_their_package")
+def test_a_group_that_nothing_reads_is_named(caplog):
+    choices(Accuracy)
+    (said,) = [one.getMessage() for one in caplog.records if "accuracys" in one.getMessage()]
+    assert "offers 'lost' under 'fedabm.accuracys', which nothing reads; did you mean 'fedabm.accuracies'" in said

@@ -6,7 +6,7 @@ import pytest
 
 from fedabm import InputError
 from fedabm.cli import main
-from fedabm.compare.comparison import short_label
+from fedabm.comparison.comparison import short_label
 from fedabm.mechanisms import ContributionSubsidy, Mechanism, PaymentRule
 from fedabm.specs.games import read_game
 from fedabm.specs.places import find_place, own_module

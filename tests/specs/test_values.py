@@ -17,7 +17,7 @@ from fedabm.common.errors import shown
 from fedabm.data.partitions import Dirichlet, Partition, Rotated
 from fedabm.games.accuracy import Accuracy, GroupWeighted, PowerLaw
 from fedabm.games.costs import Affine, Cost
-from fedabm.learning.rules import FedAdam, FedAvg, Rule, Scaffold
+from fedabm.learning import FedAdam, FedAvg, Rule, Scaffold
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, Mechanism, NoPayments
 from fedabm.mechanisms.market import Distance, Gain
 from fedabm.simulation.activation import Activation, RandomSubset

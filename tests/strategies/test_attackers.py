@@ -15,7 +15,7 @@ import torch
 from fedabm import Scenario, population
 from fedabm.common.errors import InputError
 from fedabm.common.random import Streams, owner_streams
-from fedabm.data.datasets import load
+from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import IID
 from fedabm.games.sending import Tampering
@@ -180,7 +180,7 @@ def test_strategies_need_no_torch():
 
 @cache
 def digits(samples: int = 20) -> FederatedData:
-    data = from_partition(load("digits"), IID(4), test_share=0.2)
+    data = from_partition(load_dataset("digits"), IID(4), test_share=0.2)
     rows = np.concatenate([np.arange(first, first + samples) for first in data.offsets[:-1]])
     return replace(data, x_train=data.x_train[rows], y_train=data.y_train[rows], offsets=samples * np.arange(5))
 
@@ -222,7 +222,7 @@ def test_nobodys_numbers_break_and_nobodys_draws_change(kind, full, trains):
     made = run(learning(crowd(Attacker(Honest(), kind, full=full, trains=trains))))
     frame = made.frames().owners
     assert np.all(np.isfinite(frame[["accuracy", "utility", "payment"]]))
-    assert torch.isfinite(made.accuracy.weights).all()
+    assert torch.isfinite(made.training.weights(made.state)).all()
     np.testing.assert_array_equal(draws_without_attacker(), drawn_by_others(made))
     assert frame.query("owner == 0")["rejected"].all() == (kind in ("nan", "inf"))
     assert not frame.query("owner > 0")["rejected"].any()
@@ -241,7 +241,7 @@ def test_every_attacker_meets_every_mechanism(mechanism):
     for people in three_at_a_time():
         made = run(learning(people, mechanism=mechanism, steps=2))
         assert np.all(np.isfinite(made.frames().owners[["accuracy", "utility", "payment"]]))
-        assert torch.isfinite(made.accuracy.weights).all()
+        assert torch.isfinite(made.training.weights(made.state)).all()
 
 
 @every_rule
@@ -251,7 +251,7 @@ def test_every_attacker_meets_every_rule_with_a_model_per_owner(full, mechanism)
     for people in three_at_a_time(full=full):
         made = run(personal(people, mechanism))
         assert np.all(np.isfinite(made.frames().owners[["accuracy", "utility"]]))
-        assert torch.isfinite(made.accuracy.models).all()
+        assert torch.isfinite(made.state.models).all()
         draws.add(tuple(made.frames().owners.query("owner == 0")["contribution"]))
     assert len(draws) == 1
 
@@ -273,10 +273,10 @@ def test_a_free_rider_that_returns_the_model_slows_the_others_down():
     lazy = run(learning([Attacker(Honest(), "free_ride", trains=False), Honest(), Honest(), Honest()], steps=1))
     start, full = engine().initial(0), np.full(4, 20.0)
     sent = one_round(engine(), start, full, Recipe(), 0, 0).updates
-    torch.testing.assert_close(lazy.accuracy.weights, start + sent[1:].sum(0) / 4)
+    torch.testing.assert_close(lazy.training.weights(lazy.state), start + sent[1:].sum(0) / 4)
     # One that says honestly that it contributes nothing does not count at all.
     frank = run(learning([FreeRider(), Honest(), Honest(), Honest()], steps=1))
-    torch.testing.assert_close(frank.accuracy.weights, start + sent[1:].mean(0))
+    torch.testing.assert_close(frank.training.weights(frank.state), start + sent[1:].mean(0))
 
 
 def test_what_it_wraps_decides_its_weight():
@@ -285,7 +285,7 @@ def test_what_it_wraps_decides_its_weight():
     sent = one_round(engine(), start, np.full(4, 20.0), Recipe(), 0, 0).updates
     loud = Attacker(Liar(Honest(), contribution_factor=1e6), "sign_flip")
     made = run(learning([loud, Honest(), Honest(), Honest()], steps=1))
-    torch.testing.assert_close(made.accuracy.weights, start - sent[0], atol=1e-4, rtol=0)
+    torch.testing.assert_close(made.training.weights(made.state), start - sent[0], atol=1e-4, rtol=0)
 
 
 def test_trained_oracles_are_attacked_too():

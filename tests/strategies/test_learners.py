@@ -147,6 +147,19 @@ def test_exp3_regrets_no_more_than_its_theorem_allows_however_the_world_changes(
     assert regret_in_a_spiteful_world(EXP3(GAMMA, ARMS)) <= MOST_REGRET
 
 
+def test_exp3_with_a_fixed_gamma_keeps_regretting_what_it_explores():
+    """Where one level is always best the average regret comes down to about gamma (K - 1) / K, and stays there."""
+    gamma, rounds = 0.3, 3000
+
+    def best_is_two(step, share, _):
+        return (arm_of(share, ARMS) == 2).astype(float)
+
+    played = arm_of(watch(EXP3(gamma, ARMS), 40, rounds, best_is_two), ARMS)
+    late = np.mean(played[rounds // 2 :] != 2)
+    assert late == pytest.approx(gamma * (ARMS - 1) / ARMS, rel=0.1)
+    assert late <= (np.e - 1) * gamma + ARMS * np.log(ARMS) / (gamma * rounds)
+
+
 def test_who_does_not_learn_regrets_more_than_that():
     """What the test above would notice."""
 

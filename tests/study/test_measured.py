@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedabm import InputError
-from fedabm.data.datasets import load
+from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import from_partition
 from fedabm.data.partitions import IID
 from fedabm.learning.engine.engine import Engine
@@ -14,7 +14,7 @@ from fedabm.study.study import Study
 
 
 def test_a_curve_lies_above_points_at_every_interval_and_at_the_end():
-    data = from_partition(load("digits").subset(range(120)), IID(2), seed=0, test_share=0.5)
+    data = from_partition(load_dataset("digits").subset(range(120)), IID(2), seed=0, test_share=0.5)
     total = int(data.capacities.sum())
     oracle, study = Trained(Engine("logistic", data), 2, seed=0), Study("x", quiet=True)
     curve = measured_curve(study, oracle, 25)

@@ -7,10 +7,11 @@ import time
 from dataclasses import dataclass, replace
 
 from fedabm import Scenario, population
-from fedabm.data.datasets import load
+from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import from_partition
 from fedabm.data.partitions import IID
 from fedabm.games.accuracy import PowerLaw
+from fedabm.games.accuracy.training import Stepwise
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Curve, Learning
@@ -31,7 +32,7 @@ def note() -> None:
         file.write("x")
 
 
-class Noted(PowerLaw):
+class Noted(PowerLaw, Stepwise):
     """A closed form that notes its steps."""
 
     def advance(self, profile):
@@ -43,9 +44,9 @@ class Noted(PowerLaw):
 class NotedLearning(Learning):
     """Training that notes its steps."""
 
-    def train(self, sending):
+    def round(self, state, sending):
         note()
-        return super().train(sending)
+        return super().round(state, sending)
 
 
 def closed(seed: int, steps: int = 40) -> Scenario:
@@ -55,7 +56,7 @@ def closed(seed: int, steps: int = 40) -> Scenario:
 
 def trained(seed: int, steps: int = 40) -> Scenario:
     """Digits, federated averaging with momentum, draws of every kind: who acts, how much, batches and noise."""
-    engine = Engine("logistic", from_partition(load("digits"), IID(4), seed=seed, test_share=0.2), device="cpu")
+    engine = Engine("logistic", from_partition(load_dataset("digits"), IID(4), seed=seed, test_share=0.2), device="cpu")
     curve = Curve([0, 100, 400, 1500], [0.1, 0.6, 0.8, 0.9])
     accuracy = NotedLearning(engine, Recipe(steps=2, optimiser=SGD(0.1, momentum=0.5)), announced=curve)
     strategies = [

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from fedabm import InputError, Scenario, population
+from fedabm.common import sources
+from fedabm.common.digest import digest
+from fedabm.common.sources import sources_of
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.strategies import BestResponse, Liar
-from fedabm.sweep import Grid, Seeds, Sweep, sources
-from fedabm.sweep.identity import digest
-from fedabm.sweep.sources import sources_of
+from fedabm.sweep import Grid, Seeds, Sweep
 from tests.sweep.targets import build
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from fedabm import Scenario, load, population
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, ShapleyShare
+from fedabm.results.columns import Column
+from fedabm.results.design import ALONE, read_manifest
+from fedabm.results.round import Round
 from fedabm.simulation import stack
 from fedabm.strategies import BestResponse
 from fedabm.sweep import Grid, Sweep
@@ -28,8 +35,9 @@ def small(seed: int, mechanism=NOTHING, broken: int = -1) -> Scenario:
 def test_a_sweep_finds_groups_and_keeps_the_frames(tmp_path):
     rules = [NoPayments(), ContributionSubsidy(0.05), CostSharing(), ShapleyShare()]
     sweep = Sweep(small, Grid(mechanism=rules), 6)
-    groups = groups_of(sweep.jobs, lambda job: None)
+    groups, alone = groups_of(sweep.jobs, lambda job: None)
     assert [len(group.jobs) for group in groups] == [6, 6, 6]
+    assert alone == {"ShapleyShare cannot be stacked": 6}
     sweep.run(tmp_path / "together", "serial", quiet=True)
     sweep.run(tmp_path / "alone", "serial", quiet=True, together=False)
     assert_same_frames(tmp_path / "together", tmp_path / "alone")
@@ -46,11 +54,80 @@ def test_what_goes_wrong_in_a_stack_is_done_one_by_one(tmp_path, monkeypatch):
     def fails(self):
         raise FloatingPointError("somewhere in all runs")
 
-    sweep = Sweep(small, Grid(mechanism=[NoPayments()]), 3)
+    sweep = Sweep(small, Grid(mechanism=[NoPayments()]), 12)
     sweep.run(tmp_path / "together", "serial", quiet=True)
     monkeypatch.setattr(stack.Stack, "run", fails)
-    assert sweep.run(tmp_path / "alone", "serial", quiet=True).done == 3
+    count = sweep.run(tmp_path / "alone", "serial", quiet=True)
+    assert count.done == 12
+    assert set(count.alone) == {"FloatingPointError: somewhere in all runs; mend what raised it"}
+    assert load(tmp_path / "together").runs["stacked"].any()
+    assert not load(tmp_path / "alone").runs["stacked"].any()
     assert_same_frames(tmp_path / "together", tmp_path / "alone")
+
+
+def largest(round: Round) -> np.ndarray:
+    """The largest contribution of each run."""
+    return round.contribution.max(axis=-1)
+
+
+def mixed_up(round: Round) -> np.ndarray:
+    """Of one run its largest contribution; of several, that of all of them: a column that knows of one run only."""
+    return np.broadcast_to(round.contribution.max(), round.shape)
+
+
+def by_hand(round: Round) -> float:
+    """From the federation, which only a run that is stepped by itself has."""
+    return round.model.population.contribution.max()
+
+
+def with_column(seed: int, value: str) -> Scenario:
+    """A small run with a column of the steps and one of the owners."""
+    own = Column("steps", "largest", {"largest": largest, "mixed_up": mixed_up, "by_hand": by_hand}[value])
+    doubled = Column("owners", "doubled", lambda round: 2 * round.contribution)
+    return replace(small(seed), columns=(own, doubled))
+
+
+def test_columns_of_ones_own_are_stacked_to_the_same_frames(tmp_path):
+    sweep = Sweep(with_column, Grid(value=["largest"]), 12)
+    assert sweep.run(tmp_path / "together", "serial", quiet=True).alone == {}
+    sweep.run(tmp_path / "alone", "serial", quiet=True, together=False)
+    assert_same_frames(tmp_path / "together", tmp_path / "alone")
+    frames = load(tmp_path / "together")
+    assert frames.runs["stacked"].sum() >= 6  # the first batches are of one run
+    found = frames.owners.groupby(["run", "step"])["contribution"].max()
+    np.testing.assert_array_equal(frames.steps["largest"], found)
+    np.testing.assert_array_equal(frames.owners["doubled"], 2 * frames.owners["contribution"])
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("mixed_up", "column 'largest' mixes runs; reduce along the last axis"),
+        ("by_hand", "round.model belongs to a run that is stepped by itself"),
+    ],
+)
+def test_what_cannot_be_stacked_is_right_and_the_summary_says_why(tmp_path, capsys, value, why):
+    sweep = Sweep(with_column, Grid(value=[value]), 12)
+    count = sweep.run(tmp_path / "one", "serial")
+    assert count.done == 12
+    (reason, runs), *others = count.alone.items()
+    assert not others
+    assert why in reason
+    assert runs >= 6
+    assert f"{runs} runs were stepped one by one" in (said := " ".join(capsys.readouterr().err.split()))
+    assert why in said
+    assert read_manifest(tmp_path / "one")[ALONE] == {reason: runs}
+    frames = load(tmp_path / "one")
+    assert not frames.runs["stacked"].any()
+    np.testing.assert_array_equal(frames.steps["largest"], load_largest(tmp_path / "other"))
+    # it is still known when there is nothing left to do
+    assert sweep.run(tmp_path / "one", "serial", quiet=True).alone == {reason: runs}
+
+
+def load_largest(folder: Path) -> pd.Series:
+    """What the column is if runs are stepped together."""
+    Sweep(with_column, Grid(value=["largest"]), 12).run(folder, "serial", quiet=True)
+    return load(folder).steps["largest"]
 
 
 @pytest.mark.parametrize("limit", [{"time_limit": 60.0}, {"memory_limit": 2**32}])

@@ -86,6 +86,33 @@ def test_hawks_and_doves_end_half_and_half():
     assert [one.tolist() for one in symmetric_equilibria(HAWKS)] == [[0.5, 0.5]]
 
 
+@pytest.mark.parametrize("added", [-1000.0, -3.0, 7.0])
+def test_a_constant_added_to_all_payoffs_changes_no_end(added):
+    """Negative payoffs once drove shares off the simplex: they summed to 396."""
+    matrix = np.array([[-1.0, 2.0, 0.5], [0.0, 1.0, 0.5], [0.5, 0.5, -2.0]])
+    plain, moved = ends(of_two(matrix), parts=4), ends(of_two(matrix + added), parts=4)
+    assert [one.basin for one in moved] == [one.basin for one in plain]
+    for one, other in zip(moved, plain, strict=True):
+        assert one.mixture.sum() == pytest.approx(1.0, abs=1e-12)
+        np.testing.assert_allclose(one.mixture, other.mixture, atol=1e-5)
+
+
+@settings(max_examples=10, deadline=None)
+@given(rng=numbers, strategies=st.integers(2, 4))
+def test_what_is_at_rest_is_an_equilibrium(rng, strategies):
+    """Near a state that only rare strategies leave, mixtures once "rested" with a regret of 1.5."""
+    game = of_two(rng.normal(size=(strategies, strategies)) - 2.0)
+    for end in ends(game, parts=2):
+        assert end.mixture.sum() == pytest.approx(1.0, abs=1e-12)
+        assert end.regret < 1e-5 * game.scale or not end.at_rest
+
+
+def test_a_cycle_is_not_at_rest():
+    last = ends(ROCK_PAPER_SCISSORS, parts=2)
+    assert not any(end.at_rest for end in last if end.regret > 1e-3)
+    assert any(not end.at_rest for end in last)
+
+
 def test_prisoners_end_as_defectors():
     (end,) = ends(PRISONERS)
     assert end.mixture == pytest.approx([0.0, 1.0], abs=1e-6)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
-from fedabm import InputError, Scenario
+from fedabm import InputError, Scenario, load, save
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
 from fedabm.games.valuation import Received
 from fedabm.mechanisms import ModelMarket, NoPayments
 from fedabm.mechanisms.market import GivenModels, ImportGain, cluster_distances, market_reports, utilities
+from fedabm.results.keep import Recording
 from fedabm.results.market_graphs import market_graph, money_table
 from fedabm.simulation.lies import Sybil, misreport
 from fedabm.simulation.roles import INCLUSIVE_MARKET, market_owners, role_reports
@@ -196,3 +200,42 @@ def test_the_collaboration_graph_of_every_round():
     assert steps["components"].iloc[-1] >= 1
     strength = (adjacency * (truth().size / truth().size[:, None])).sum(axis=1)
     np.testing.assert_allclose(model.frames().owners["import_strength"].to_numpy()[-6:], strength)
+
+
+def test_frames_keep_every_import_with_its_weight_also_on_disk(tmp_path):
+    """What only the model in memory knew: who imports whose model, by how much, in every step."""
+    model = run(federation(truth(), apart(), steps=3))
+    save(model.frames(), tmp_path)
+    frames = load(tmp_path)
+    for links in model.links:
+        rows = frames.imports[frames.imports["step"] == links.step]
+        table = np.zeros_like(links.weights)
+        table[rows["importer"], rows["exporter"]] = rows["weight"]
+        np.testing.assert_array_equal(table, links.weights)
+        graphs = frames.graph(links.step)
+        expected = links.graph(["trader"] * 6)
+        assert dict(graphs.imports.edges) == dict(expected.edges)
+        assert set(graphs.imports) == set(expected)
+    degrees = frames.imports.groupby(["step", "importer"]).size()
+    counted = frames.owners.set_index(["step", "owner"])["imports"]
+    np.testing.assert_array_equal(counted[degrees.index], degrees)
+    assert counted.sum() == len(frames.imports)
+    money = frames.transfers[frames.transfers["step"] == 2]["amount"].sum()
+    assert frames.graph(2).transfers.size(weight="amount") == pytest.approx(money)
+
+
+def test_a_graph_without_its_edges_is_refused():
+    frames = run(federation(truth(), apart(), steps=2)).frames()
+    with pytest.raises(InputError, match="hold no edges of imports"):
+        replace(frames, imports=frames.imports[:0]).graph(1)
+    with pytest.raises(InputError, match="no owners are kept of step 9 of run 0"):
+        frames.graph(9)
+
+
+def test_a_sample_of_owners_keeps_its_own_imports_only():
+    scenario = replace(federation(truth(), apart(), steps=2), record=Recording(owners=2))
+    model = run(scenario)
+    kept, everything = model.frames().imports, pd.concat([pd.DataFrame(links.edges()) for links in model.links])
+    seen = set(model.frames().owners["owner"])
+    ours = everything[everything["importer"].isin(seen) | everything["exporter"].isin(seen)]
+    assert 0 < len(kept) == len(ours) < len(everything)

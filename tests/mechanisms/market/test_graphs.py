@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from fedabm.mechanisms import ModelMarket
+from fedabm.results.graphs import write_graphml
 from fedabm.results.market_graphs import graph_measures, market_graph, owner_measures
-from fedabm.simulation.ledger import write_graphml
 from tests.mechanisms.market.markets import random_market
 
 MONEY = np.array([[0, 2.0, 1.0, 0, 0], [3.0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]])
