@@ -23,6 +23,7 @@ __all__ = [
     "check_written",
     "chosen",
     "deterministic",
+    "environment",
     "here",
     "in_precision",
     "note",
@@ -83,7 +84,7 @@ def on_device(name: str) -> Iterator[None]:
 
     "auto" leaves it at what was asked for before.
     """
-    with _environment(_DEVICE, chosen() if check_device(name) == "auto" else name):
+    with environment({_DEVICE: chosen() if check_device(name) == "auto" else name}):
         yield
 
 
@@ -109,7 +110,7 @@ def repeatable(*, active: bool) -> Iterator[None]:
     """Engines that are made meanwhile use algorithms only that give the same bits in every run on the same device."""
     with contextlib.ExitStack() as settings:
         for name, value in {_SAME: "1", **_CUBLAS}.items() if active else ():
-            settings.enter_context(_environment(name, value))
+            settings.enter_context(environment({name: value}))
         yield
 
 
@@ -137,14 +138,14 @@ def precision() -> str:
 @contextlib.contextmanager
 def in_precision(name: str) -> Iterator[None]:
     """Engines that are made meanwhile find gradients in these numbers unless they say more."""
-    with _environment(_PRECISION, check_precision(name)):
+    with environment({_PRECISION: check_precision(name)}):
         yield
 
 
 @contextlib.contextmanager
 def as_worker(number: int, workers: int) -> Iterator[None]:
     """What is started meanwhile is this worker of so many."""
-    with _environment(_WORKER, f"{number}/{workers}"):
+    with environment({_WORKER: f"{number}/{workers}"}):
         yield
 
 
@@ -165,13 +166,15 @@ def used() -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _environment(name: str, value: str) -> Iterator[None]:
-    before = os.environ.get(name)
-    os.environ[name] = value
+def environment(values: dict[str, str]) -> Iterator[None]:
+    """Environment variables for the time of a block, and for the processes that it starts."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
     try:
         yield
     finally:
-        if before is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = before
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

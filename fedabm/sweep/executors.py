@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from fedabm.common.device import as_worker
+from fedabm.common.device import as_worker, environment
 
 __all__ = ["LocalExecutor", "SerialExecutor", "WorkerDied", "Workers", "starting"]
 
@@ -148,7 +148,7 @@ class _WorkerThread:
         self._retire()
         self._pipe, theirs = _FRESH.Pipe()
         process = _FRESH.Process(target=_serve, args=(theirs,), daemon=True)
-        with _STARTING, _environment(_ONE_THREAD), as_worker(*self._place), _without_ctrl_c():
+        with _STARTING, environment(_ONE_THREAD), as_worker(*self._place), _without_ctrl_c():
             process.start()
         self.process = process
         theirs.close()
@@ -179,21 +179,6 @@ class _WorkerThread:
             self.process.join(5)
             self.process.kill()
         self.process = self._pipe = None
-
-
-@contextlib.contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
-    """Environment variables for a process that is being started."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 @contextlib.contextmanager

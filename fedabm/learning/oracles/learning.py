@@ -23,6 +23,7 @@ from fedabm.games.sending import EFFORT, Effort, Sending
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.answers import Standing
+from fedabm.learning.oracles.engine_facts import EngineFacts
 from fedabm.learning.oracles.handing import by_noise
 from fedabm.learning.oracles.memory import AnswerCache as Remembered
 from fedabm.learning.oracles.memory import digest
@@ -65,7 +66,7 @@ class LearningState(State):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Learning(Training[LearningState]):
+class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
     """a_i: what the server's present model is worth on owner i's test part; each step of a run is one round.
 
     The present model does not depend on what an owner might contribute instead.  What owners and mechanism reckon with
@@ -106,21 +107,6 @@ class Learning(Training[LearningState]):
     def __repr__(self) -> str:
         what = f"{self.engine.data.name}, {self.engine.size} parameters, {self.recipe}, announced={self.announced}"
         return f"Learning({what}, seed={self.seed}, {self.measure})"
-
-    @property
-    def owners(self) -> int:
-        """For how many owners there are data."""
-        return self.engine.data.owners
-
-    @property
-    def model_bytes(self) -> int:  # type: ignore[override]
-        """Of the parameters."""
-        return self.engine.model_bytes
-
-    @property
-    def machine(self) -> str:  # type: ignore[override]
-        """That of the engine."""
-        return self.engine.machine
 
     def begin(self, seed: int) -> LearningState:
         """The initial model of the own seed, or else of the run's."""

@@ -23,6 +23,7 @@ from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.answers import Answering, Answers
 from fedabm.learning.oracles.averaged import AveragedModels
+from fedabm.learning.oracles.engine_facts import EngineFacts
 from fedabm.learning.oracles.memory import MEMORY
 from fedabm.learning.oracles.memory import AnswerCache as Judged
 from fedabm.learning.oracles.scores import Measure
@@ -53,7 +54,7 @@ class Learned(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rounds(Training[Present]):
+class Rounds(EngineFacts, Training[Present]):  # type: ignore[override]
     """a_i(s_X): what the model of coalition X is worth after this round; each step of a run is one round.
 
     From the server's model theta every owner trains T_i on its s_i samples and T_i^eps on s_i + `more` samples (on
@@ -94,21 +95,6 @@ class Rounds(Training[Present]):
     def __repr__(self) -> str:
         what = f"{self.engine.data.name}, {self.engine.size} parameters, more={self.more}, {self.recipe}"
         return f"Rounds({what}, seed={self.seed}, {self.measure})"
-
-    @property
-    def owners(self) -> int:
-        """For how many owners there are data."""
-        return self.engine.data.owners
-
-    @property
-    def model_bytes(self) -> int:  # type: ignore[override]
-        """Of the parameters."""
-        return self.engine.model_bytes
-
-    @property
-    def machine(self) -> str:  # type: ignore[override]
-        """That of the engine."""
-        return self.engine.machine
 
     def begin(self, seed: int) -> Present:
         """What owners train before their first decision."""

@@ -20,6 +20,7 @@ from fedabm.games.sending import Sending, Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.answers import Standing
+from fedabm.learning.oracles.engine_facts import EngineFacts
 from fedabm.learning.oracles.trained import Trained
 from fedabm.learning.personal.own import ClassMix
 from fedabm.learning.personal.remembered import Remembered
@@ -80,7 +81,7 @@ class PersonalState(State):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Personal(Exchanging[PersonalState]):
+class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override]
     """a_i: what owner i's own model is worth to it after local training; each step of a run is one round.
 
     Owners train on the data they contribute, as the last exchange says (in the first round from one initial model, held
@@ -120,21 +121,6 @@ class Personal(Exchanging[PersonalState]):
     def __repr__(self) -> str:
         what = f"{self.engine.data.name}, {self.engine.size} parameters, {self.recipe}"
         return f"Personal({what}, seed={self.seed}, {self.measure})"
-
-    @property
-    def owners(self) -> int:
-        """For how many owners there are data."""
-        return self.engine.data.owners
-
-    @property
-    def model_bytes(self) -> int:  # type: ignore[override]
-        """Of the parameters."""
-        return self.engine.model_bytes
-
-    @property
-    def machine(self) -> str:  # type: ignore[override]
-        """That of the engine."""
-        return self.engine.machine
 
     def begin(self, seed: int) -> PersonalState:
         """Everybody has the initial model."""
