@@ -17,4 +17,4 @@ from fedabm.games.accuracy.training import State as State
 from fedabm.games.accuracy.training import Stepwise as Stepwise
 from fedabm.games.accuracy.training import Training as Training
 from fedabm.games.accuracy.training import training_of as training_of
-from fedabm.games.sending import Sending as Sending
+from fedabm.games.messages import OwnerMessages as OwnerMessages

@@ -10,6 +10,7 @@ from fedabm.mechanisms.market.distances import (
 from fedabm.mechanisms.market.distances import (
     cluster_distances as cluster_distances,
 )
+from fedabm.mechanisms.market.fixed_models import GivenModels as GivenModels
 from fedabm.mechanisms.market.gains import (
     Gain as Gain,
 )
@@ -19,7 +20,6 @@ from fedabm.mechanisms.market.gains import (
 from fedabm.mechanisms.market.gains import (
     SquareRootGain as SquareRootGain,
 )
-from fedabm.mechanisms.market.given import GivenModels as GivenModels
 from fedabm.mechanisms.market.optimum import best_graph as best_graph
 from fedabm.mechanisms.market.payments import remittances as remittances
 from fedabm.mechanisms.market.reports import (

@@ -19,7 +19,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from fedabm import Frames, Game, Scenario, population, run_script
-from fedabm.accuracy import JointQuadratic, Phased, Sending, training_of
+from fedabm.accuracy import JointQuadratic, OwnerMessages, Phased, training_of
 from fedabm.figures import last_step
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.solving import full_contribution_steps, weight_steps
@@ -83,7 +83,7 @@ def _path(frames: Frames, scenario: Scenario) -> pd.DataFrame:
     training = training_of(scenario.accuracy)
     states = [training.begin(0)]
     for profile in profiles[:-1]:
-        states.append(training.round(states[-1], Sending.honest(profile))[0])
+        states.append(training.round(states[-1], OwnerMessages.honest(profile))[0])
     models: list[Any] = [training.worth(state) for state in states]
     path = pd.DataFrame(profiles, columns=[f"s{i + 1}" for i in range(profiles.shape[1])])
     path["error"] = [model.error for model in models]

@@ -10,7 +10,7 @@ from fedabm.auditing.deviations import Deviation, misstated, told
 from fedabm.auditing.stage import Stage
 from fedabm.games.best import best_response
 from fedabm.games.costs import Cost, single
-from fedabm.mechanisms.around import Around
+from fedabm.mechanisms.wrapper import RuleWrapper
 from fedabm.simulation.model import Federation
 from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.strategies import RegretMatching, Strategy
@@ -107,7 +107,7 @@ def _unbalanced(stage: Stage) -> Stage:
 
 
 @dataclass(frozen=True)
-class Unpromised(Around):
+class Unpromised(RuleWrapper):
     """A rule that promises nothing about its budget, but is otherwise the same."""
 
     budget_balanced = False

@@ -16,7 +16,7 @@ from fedabm.games.costs import PowerCost
 from fedabm.games.curves import Array
 from fedabm.games.welfare import welfare_optimum
 from fedabm.mechanisms import NoPayments
-from fedabm.mechanisms.around import Around
+from fedabm.mechanisms.wrapper import RuleWrapper
 from fedabm.shapley import shapley
 from fedabm.solving.equilibrium import Equilibrium, solve
 from fedabm.solving.game import Game
@@ -152,7 +152,7 @@ def about_information(stage: Stage, tried: list[Tried], limits: LieLimits, effor
 
 
 @dataclass(frozen=True, eq=False)
-class Misheard(Around):
+class Misheard(RuleWrapper):
     """A rule that hears every owner's cost times a factor; what owners do follows their true costs."""
 
     factors: Array

@@ -16,8 +16,8 @@ from fedabm.specs.games import is_study, read_game
 from fedabm.specs.toml import read_toml
 from fedabm.specs.values import Reader
 from fedabm.specs.words import value_of
+from fedabm.study.dry_run import planned_runs
 from fedabm.study.library import find
-from fedabm.study.overheard import overheard
 
 __all__ = ["read_audit"]
 
@@ -34,7 +34,7 @@ def read_audit(
         game = read_game(source, mechanism)
         return game, game.mechanism
     script = find(source)
-    heard = overheard(script.name, script.run, script.parameters(settings), seed)[0].what
+    heard = planned_runs(script.name, script.run, script.parameters(settings), seed)[0].what
     if mechanism is None:
         return heard, heard.mechanism
     reader = Reader((Path.cwd(),), (script.module,))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from fedabm.games.accuracy.base import Accuracy, Oracle
 from fedabm.games.accuracy.power_law import PowerLaw
-from fedabm.games.accuracy.standing import Standing
+from fedabm.games.accuracy.present import PresentWorth
 from fedabm.games.accuracy.training import State, Training
 from fedabm.games.curves import Array
 from fedabm.views import Reports
@@ -59,7 +59,7 @@ class Knowledge(ABC):
     #: training keeps the updates of each round for it
     keeps_updates: ClassVar[bool] = False
     #: classes of the accuracies that it makes itself, which are saved with a run: fields are numbers, arrays and texts
-    makes: ClassVar[tuple[type[Accuracy], ...]] = (Standing, PowerLaw)
+    makes: ClassVar[tuple[type[Accuracy], ...]] = (PresentWorth, PowerLaw)
 
     @abstractmethod
     def kind(self, accuracy: Oracle) -> Kind:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fedabm.games.accuracy.base import Accuracy, Oracle
-from fedabm.games.accuracy.standing import Standing
+from fedabm.games.accuracy.present import PresentWorth
 from fedabm.knowledge.base import Context, Knowledge
 from fedabm.knowledge.public import same
 from fedabm.views.known import Kind, Known
@@ -41,4 +41,4 @@ def standing(context: Context) -> Accuracy:
     measured = context.measured
     if measured is None:
         measured = public.at_zero(len(context.reports.contribution))
-    return Standing.renewed(None if context.last is None else context.last.worth, measured)
+    return PresentWorth.renewed(None if context.last is None else context.last.worth, measured)

@@ -25,8 +25,8 @@ from fedabm.specs.toml import read_toml
 from fedabm.specs.values import Reader
 from fedabm.specs.words import text_of, value_of
 from fedabm.strategies import Strategy
+from fedabm.study.dry_run import PlannedRuns, planned_runs
 from fedabm.study.library import Script, find
-from fedabm.study.overheard import Heard, overheard
 
 __all__ = ["Source", "accuracy_words", "source_of", "strategy_word", "strategy_words"]
 
@@ -151,8 +151,8 @@ def _from_script(script: Script, settings: tuple[str, ...]) -> Source:
     parameters = script.parameters(settings)
 
     @lru_cache(maxsize=4)
-    def heard(seed: int) -> list[Heard]:
-        return overheard(script.name, script.run, parameters, seed, _MOST_RUNS)
+    def heard(seed: int) -> list[PlannedRuns]:
+        return planned_runs(script.name, script.run, parameters, seed, _MOST_RUNS)
 
     def make(seed: int) -> Scenario:
         return _as_scenario(heard(seed)[0].what)

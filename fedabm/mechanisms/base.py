@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fedabm.common.others import sum_of_others
+from fedabm.common.leave_one_out import sum_of_others
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedabm.common.errors import InputError, check_pairs
-from fedabm.common.others import sum_of_others
+from fedabm.common.leave_one_out import sum_of_others
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array, Line

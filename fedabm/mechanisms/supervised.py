@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from fedabm.common.errors import InputError
 from fedabm.games.curves import Array
-from fedabm.mechanisms.around import Around
+from fedabm.mechanisms.wrapper import RuleWrapper
 from fedabm.views import Evidence, Outcome, ServerView, Transfers
 
 __all__ = ["Supervised"]
 
 
 @dataclass(frozen=True)
-class Supervised(Around):
+class Supervised(RuleWrapper):
     """Offers of another `rule`, less what owners forfeit by what the server saw for itself.  A subclass states `fines`.
 
     Honest owners are offered what the rule offers: the evidence is against nobody then.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedabm.common.errors import check_number
-from fedabm.common.others import sum_of_others
+from fedabm.common.leave_one_out import sum_of_others
 from fedabm.common.rowwise import power
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Curve, Line, Rows, beside

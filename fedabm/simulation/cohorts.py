@@ -18,7 +18,7 @@ from fedabm.games.offers import Offers
 from fedabm.simulation.activation import Members
 from fedabm.simulation.failures import told
 from fedabm.simulation.saved import MEMORY
-from fedabm.simulation.soundness import sound, sound_cost
+from fedabm.simulation.validity import sound, sound_cost
 from fedabm.strategies import Strategy
 from fedabm.views import Experience, Memory, Neighbours, OwnerView, Payoff
 from fedabm.views.memory import check_memory, held, put_rows, same_rows, take_rows

@@ -15,7 +15,7 @@ from fedabm.common.notebooks import MOST_ROWS, as_html, notebook_bar
 from fedabm.common.random import generator
 from fedabm.games.accuracy.training import RoundResult
 from fedabm.games.curves import Array
-from fedabm.games.sending import Effort, Sending
+from fedabm.games.messages import Effort, OwnerMessages
 from fedabm.kernel import receive
 from fedabm.results.columns import columns_of
 from fedabm.results.frames import Frames, Streamed, run_frame, run_row
@@ -200,7 +200,7 @@ class Federation(Measured):
         measured = people.measures and not training.frozen(known)
         tampering = people.tampering(self.steps)
         efforts = before.padded(seats), people.effort().padded(seats)
-        sending = Sending(*efforts, tampering, measured, keep=self.scenario.knows.keeps_updates)
+        sending = OwnerMessages(*efforts, tampering, measured, keep=self.scenario.knows.keeps_updates)
         if tampering and not self.attacked:
             self.attacked = True
             say_unattackable(self.scenario)

@@ -17,17 +17,17 @@ from fedabm.common.errors import InputError, as_numbers, shown
 from fedabm.common.random import Streams, owner_streams
 from fedabm.common.state import FLAG, WHOLE, Many, Set, Thing, Tuple
 from fedabm.games.costs import Cost, replaced
-from fedabm.games.sending import Effort, Tamper, Tampering
+from fedabm.games.messages import Effort, Tamper, Tampering
 from fedabm.kernel import Private, Receipt
+from fedabm.simulation.action_checks import checked_action, checked_report, sound_report
 from fedabm.simulation.activation import Members
 from fedabm.simulation.cohorts import COHORT, Facts, Turn, grouped
 from fedabm.simulation.columns import Columns
-from fedabm.simulation.deeds import checked_action, checked_report, sound_report
 from fedabm.simulation.failures import named, told
 from fedabm.simulation.owners import OwnerProfile, Owners
 from fedabm.simulation.saved import EXPERIENCE
-from fedabm.simulation.soundness import sound
-from fedabm.simulation.stance import Stance
+from fedabm.simulation.snapshot import ProfileSnapshot
+from fedabm.simulation.validity import sound
 from fedabm.strategies import Strategy
 from fedabm.views import INFORMATION, Action, Experience, Reports
 from fedabm.views.memory import row_of
@@ -326,21 +326,21 @@ class Population(Columns):
 
     # What they have done, for the model
 
-    def stance(self) -> Stance:
+    def stance(self) -> ProfileSnapshot:
         """What every owner does and says, and whether it stays, to be compared with later."""
         self.shared(*_SAID, "stayed")
         return self._stance()
 
-    def _stance(self) -> Stance:
+    def _stance(self) -> ProfileSnapshot:
         said = tuple(getattr(self, name) for name in _SAID)
         units = (self.capacity, self.capacity, self.capacity, self.eagerness)
-        return Stance(said, units, self.claimed_cost, self.cost, self.stayed)
+        return ProfileSnapshot(said, units, self.claimed_cost, self.cost, self.stayed)
 
-    def moved(self, since: Stance) -> float:
+    def moved(self, since: ProfileSnapshot) -> float:
         """How far owners have moved at most."""
         return self._stance().moved(since)
 
-    def changes(self, since: Stance) -> Array:
+    def changes(self, since: ProfileSnapshot) -> Array:
         """How far each owner has moved."""
         return self._stance().changes(since)
 

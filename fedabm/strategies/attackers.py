@@ -15,7 +15,7 @@ import numpy as np
 from fedabm.common.errors import InputError, check_positive, nearest
 from fedabm.common.random import Streams
 from fedabm.games.costs import Linear
-from fedabm.games.sending import Tamper
+from fedabm.games.messages import Tamper
 from fedabm.strategies.base import Wrapper
 from fedabm.views import Action, OwnerView, Reports
 

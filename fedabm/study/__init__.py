@@ -2,7 +2,7 @@
 
 study          runs models, keeps frames, tables and pictures, and saves them together
 library        finds scripts by name or file, and reads their parameters
-overheard      what a script would run, without running it
+dry_run        what a script would run, without running it
 resume         a study that was killed goes on
 equilibria     an equilibrium in the same frames as a simulated run
 drawn          pictures that a script leaves open

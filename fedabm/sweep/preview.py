@@ -12,7 +12,7 @@ from rich.table import Table
 
 from fedabm.results.design import SWEEP
 from fedabm.results.sweeps import State, states
-from fedabm.simulation.alike import why_alone
+from fedabm.simulation.stacking import why_alone
 from fedabm.sweep.folder import check_target
 from fedabm.sweep.jobs import Job, do, scenario_of
 from fedabm.sweep.limits import TimeLimit, time_limit

@@ -28,7 +28,7 @@ from fedabm.results.nested import Tables, nest, stack
 from fedabm.sweep.jobs import Job, do, failed
 from fedabm.sweep.limits import TimeLimit, memory_limit, time_limit
 from fedabm.sweep.saving import HANDED, STOP, Saver
-from fedabm.sweep.together import groups_of
+from fedabm.sweep.stacking import groups_of
 
 __all__ = [
     "Batch",

@@ -10,7 +10,7 @@ from fedabm.common.errors import check_kind
 from fedabm.games.accuracy import Accuracy
 from fedabm.games.accuracy.training import training_of
 from fedabm.games.curves import Array
-from fedabm.games.sending import Sending
+from fedabm.games.messages import OwnerMessages
 from fedabm.games.slopes import contradicted
 from fedabm.testing.contract import Check, ContractBroken, checked, expect, expect_value
 
@@ -163,7 +163,7 @@ def many_runs_are_the_same_as_one_by_one(accuracy: Accuracy, seed: int) -> None:
     table = _profiles(accuracy, seed)
     training = training_of(accuracy)
     begun = training.begin(seed)
-    same = training.round(begun, Sending.honest(table[0]))[0] is begun
+    same = training.round(begun, OwnerMessages.honest(table[0]))[0] is begun
     expect(same, "a step changes it and it says stacks; set stacks = False")
     x = _REACH * np.random.default_rng(seed).random((table.size, 3))
     for name in ("curves", "spillovers"):

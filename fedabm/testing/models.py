@@ -10,7 +10,7 @@ import numpy as np
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.accuracy.training import RoundResult, State
 from fedabm.games.curves import Array, Line, Rows
-from fedabm.games.sending import Sending
+from fedabm.games.messages import OwnerMessages
 from fedabm.views import Exchanging, Reports, Sent, Since
 
 
@@ -100,7 +100,7 @@ class StandingModels(Exchanging[State]):
     def begin(self, seed: int) -> State:
         return State()
 
-    def round(self, state: State, sending: Sending) -> tuple[State, RoundResult]:
+    def round(self, state: State, sending: OwnerMessages) -> tuple[State, RoundResult]:
         return state, RoundResult.of(sending)
 
     def worth(self, state: State) -> Accuracy:

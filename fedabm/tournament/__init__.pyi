@@ -1,8 +1,8 @@
 from fedabm.tournament.empirical import EmpiricalGame as EmpiricalGame
 from fedabm.tournament.empirical import mixtures as mixtures
 from fedabm.tournament.equilibria import symmetric_equilibria as symmetric_equilibria
-from fedabm.tournament.finite import alpha_rank as alpha_rank
-from fedabm.tournament.finite import fixation as fixation
+from fedabm.tournament.finite_population import alpha_rank as alpha_rank
+from fedabm.tournament.finite_population import fixation as fixation
 from fedabm.tournament.matches import Tournament as Tournament
 from fedabm.tournament.matches import play as play
 from fedabm.tournament.replicator import End as End

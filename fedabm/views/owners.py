@@ -13,8 +13,8 @@ from fedabm.common.random import Streams
 from fedabm.games.best import Best, best_response
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array, Flags, Rows
+from fedabm.games.messages import Tamper
 from fedabm.games.offers import Offers
-from fedabm.games.sending import Tamper
 from fedabm.views.memory import Memory
 from fedabm.views.neighbours import Neighbours
 from fedabm.views.reports import Reports

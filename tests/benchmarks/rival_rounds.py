@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from fedabm.data.federated import FederatedData
-from fedabm.games.sending import Sending
+from fedabm.games.messages import OwnerMessages
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.personal.models import Personal, PersonalState
@@ -57,7 +57,7 @@ def data_of(owners: int, samples: int) -> FederatedData:
 def one_round(rule: Personalised, training: Personal, state: PersonalState) -> PersonalState:
     """Train, send, mix, deliver."""
     everybody, full = np.arange(training.owners), training.engine.data.capacities.astype(float)
-    state, _ = training.round(state, Sending.honest(full))
+    state, _ = training.round(state, OwnerMessages.honest(full))
     sent = training.sent(state, everybody, Reports(full, full, owners=everybody), with_losses=rule.asks_losses)
     return training.deliver(state, everybody, rule.exchange(sent))
 

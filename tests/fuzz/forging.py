@@ -236,7 +236,7 @@ def _methods() -> Iterator[tuple[str, Forgery]]:
         "a method": lambda forged: forged.add("method", forged.target(), "find"),
         "a function": Forged.function,
         "an attack": lambda forged: forged.add(
-            "object", "fedabm.games.sending:Tampering", {"change": forged.function(), "who": "x"}
+            "object", "fedabm.games.messages:Tampering", {"change": forged.function(), "who": "x"}
         ),
         "a number": lambda forged: 1,
     }

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fedabm import Federation, Game, InputError, Scenario, solve
-from fedabm.common.others import sum_of_others
+from fedabm.common.leave_one_out import sum_of_others
 from fedabm.games.accuracy import (
     Custom,
     GroupWeighted,

@@ -10,7 +10,7 @@ from fedabm import Federation, Scenario, population
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import Accuracy, Announced, JointQuadratic, Oracle, Phased, PowerLaw
 from fedabm.games.accuracy.training import Fixed, State, Stepwise, Training, training_of
-from fedabm.games.sending import Effort, Sending
+from fedabm.games.messages import Effort, OwnerMessages
 from fedabm.strategies import GradientResponse
 
 PROFILE = np.array([2.0, 3.0])
@@ -26,7 +26,7 @@ TRAININGS = {
 def states(training: Training, rounds: int = 3) -> list[State]:
     found = [training.begin(5)]
     for _ in range(rounds):
-        found.append(training.round(found[-1], Sending.honest(PROFILE))[0])
+        found.append(training.round(found[-1], OwnerMessages.honest(PROFILE))[0])
     return found
 
 
@@ -39,7 +39,7 @@ def test_a_state_can_be_gone_on_with_twice(oracle: Oracle) -> None:
     training = training_of(oracle)
     np.testing.assert_array_equal(worths(training), worths(training))
     first, *later = states(training)
-    again, _ = training.round(first, Sending.honest(PROFILE))
+    again, _ = training.round(first, OwnerMessages.honest(PROFILE))
     np.testing.assert_array_equal(
         training.worth(again).values(PROFILE[None]), training.worth(later[0]).values(PROFILE[None])
     )
@@ -63,14 +63,14 @@ def test_no_round_changes_a_closed_form() -> None:
 
 def test_weights_advance_on_what_was_announced_before() -> None:
     joint, before, now = JointQuadratic(), np.array([1.0, 1.0]), np.array([4.0, 4.0])
-    state, _ = joint.round(joint.begin(0), Sending(Effort(before, before), Effort(now, now)))
+    state, _ = joint.round(joint.begin(0), OwnerMessages(Effort(before, before), Effort(now, now)))
     assert joint.worth(state) == joint.advance(before) != joint.advance(now)
 
 
 def test_a_perfect_model_gives_the_same_state_again() -> None:
     joint = JointQuadratic(weights=(1.0, 2.0))
     begun = joint.begin(0)
-    assert joint.round(begun, Sending.honest(PROFILE))[0] is begun
+    assert joint.round(begun, OwnerMessages.honest(PROFILE))[0] is begun
 
 
 def test_phases_show_the_training_within_and_keep_around_it() -> None:

@@ -12,7 +12,7 @@ from fedabm import Federation, Scenario, population
 from fedabm.data.datasets import load_dataset
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.accuracy.training import training_of
-from fedabm.games.sending import Sending
+from fedabm.games.messages import OwnerMessages
 from fedabm.learning.oracles import Curve, Learning, Measure, Trained
 from fedabm.learning.oracles.handing import by_noise, by_subset
 from fedabm.learning.rules.recipe import Recipe
@@ -43,7 +43,7 @@ def test_noise_brings_a_model_down_to_the_promise_from_below(engine, trained):
     training = Learning(engine, Recipe(), seed=0)
     state = training.begin(0)
     for _ in range(4):
-        state, _ = training.round(state, Sending.honest(np.full(3, 100.0)))
+        state, _ = training.round(state, OwnerMessages.honest(np.full(3, 100.0)))
     full = training.worth(state).values(np.full((1, 3), 100.0))[0]
     promised = full * np.array([0.9, 0.6, 0.3])
     got = by_noise(engine, training.weights(state), np.arange(3), promised, Measure(), seed=0)

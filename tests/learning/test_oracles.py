@@ -176,7 +176,7 @@ def test_equal_weighting_counts_everyone_alike_and_fed_prox_holds_back():
 
 def test_a_round_passes_through_the_meta_device():
     from fedabm.common.random import owner_streams
-    from fedabm.games.sending import Tampering
+    from fedabm.games.messages import Tampering
 
     ghost = Engine("mlp", digits(), device="meta")
     attack = Tampering(np.array([1, 3]), lambda rows, received, rng: -rows, owner_streams(0, 2))

@@ -16,7 +16,7 @@ from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import Clusters
 from fedabm.games.costs import Linear
-from fedabm.games.sending import Sending
+from fedabm.games.messages import OwnerMessages
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.engine.training import Proximal
@@ -286,7 +286,7 @@ def test_an_attack_changes_nobody_elses_draws():
 def test_nobody_takes_part():
     training = Personal(engine(), RECIPE)
     begun = training.begin(0)
-    same, result = training.round(begun, Sending.honest(np.zeros(6)))
+    same, result = training.round(begun, OwnerMessages.honest(np.zeros(6)))
     assert same is begun
     assert not result.dropped.any()
 

@@ -13,7 +13,7 @@ import torch
 from fedabm import Federation, Scenario, population
 from fedabm.cli import main
 from fedabm.common.errors import InputError
-from fedabm.games.sending import Sending
+from fedabm.games.messages import OwnerMessages
 from fedabm.learning import CoordinateMedian, FedAdam, FedAvg, FedProx, GeometricMedian, Krum, Rule, Scaffold
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles import Coalition, Curve, Learning, Measure, Rounds, Trained
@@ -58,7 +58,7 @@ def test_models_trained_afresh_follow_the_rule(rule: Rule) -> None:
     again = Learning(engine(), oracle.recipe, seed=5)
     state = again.begin(0)
     for _ in range(3):
-        state, _ = again.round(state, Sending.honest(FULL))
+        state, _ = again.round(state, OwnerMessages.honest(FULL))
     assert torch.equal(again.weights(state), model)
 
 

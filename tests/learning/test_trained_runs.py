@@ -16,7 +16,7 @@ from fedabm.common.random import Streams
 from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import IID
-from fedabm.games.sending import Sending
+from fedabm.games.messages import OwnerMessages
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles import Curve, Learning, Measure, Trained
 from fedabm.learning.rules.recipe import Recipe
@@ -140,11 +140,11 @@ def test_without_an_announcement_nobody_sees_a_reason_to_contribute():
 
 def test_one_step_on_given_contributions_is_one_round():
     training = Learning(engine(), seed=2)
-    after, _ = training.round(training.begin(0), Sending.honest([10.0, 20.0, 0.0, 5.0]))
+    after, _ = training.round(training.begin(0), OwnerMessages.honest([10.0, 20.0, 0.0, 5.0]))
     direct = one_round(engine(), engine().initial(2), np.array([10, 20, 0, 5]), Recipe(), 2, 0)
     torch.testing.assert_close(training.weights(after), direct.model)
     assert after.round == 1
-    assert training.round(after, Sending.honest(np.zeros(4)))[0] is after
+    assert training.round(after, OwnerMessages.honest(np.zeros(4)))[0] is after
     np.testing.assert_array_equal(training.worth(after).marginals(np.zeros(4)), 0)
 
 

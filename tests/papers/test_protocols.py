@@ -9,7 +9,7 @@ from fedabm import Federation, Scenario, population
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import Accuracy, Announced, GroupWeighted, JointQuadratic, Phased, PowerLaw, Schedule
 from fedabm.games.costs import Linear
-from fedabm.games.sending import Sending
+from fedabm.games.messages import OwnerMessages
 from fedabm.learning.oracles import Curve
 from fedabm.mechanisms import (
     BanzhafShare,
@@ -107,7 +107,7 @@ def after(training: Phased, profile: np.ndarray, rounds: int) -> Accuracy:
     """The accuracy after some rounds on the same contributions."""
     state = training.begin(0)
     for _ in range(rounds):
-        state, _ = training.round(state, Sending.honest(profile))
+        state, _ = training.round(state, OwnerMessages.honest(profile))
     return training.worth(state)
 
 

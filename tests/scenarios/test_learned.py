@@ -23,7 +23,7 @@ from fedabm.common.timing import profiled
 from fedabm.data.datasets import load_dataset
 from fedabm.data.partitions import SizeSkew
 from fedabm.games.accuracy import PowerLaw
-from fedabm.games.sending import Sending
+from fedabm.games.messages import OwnerMessages
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import Adam
 from fedabm.learning.oracles import Learning, Measure, Rounds
@@ -145,7 +145,7 @@ def test_two_phases_at_full_data_are_fedavg_from_memory_and_their_model_can_stil
     assert len(known) - known_before == 4  # one step of trials, and no round
     assert (phased.round, len(phased.late), phased.model) == (3, 3, None)
     torch.testing.assert_close(accuracy.weights(phased), accuracy.weights(honest), rtol=0, atol=0)
-    endless, more = replace(accuracy, rounds=None), Sending.honest(np.full(4, 60.0))
+    endless, more = replace(accuracy, rounds=None), OwnerMessages.honest(np.full(4, 60.0))
     further, expected = (endless.weights(endless.round(one, more)[0]) for one in (phased, honest))
     torch.testing.assert_close(further, expected, rtol=0, atol=0)
 

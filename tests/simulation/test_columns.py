@@ -15,7 +15,7 @@ from fedabm import Federation, InputError
 from fedabm.results.columns import COLUMNS, Column
 from fedabm.results.round import Round
 from fedabm.simulation import checkpoint
-from fedabm.simulation.alike import why_alone
+from fedabm.simulation.stacking import why_alone
 from fedabm.sweep import Grid, Sweep
 from tests.conftest import assert_equal_frames, mixed
 from tests.simulation.test_stack import draw

@@ -10,9 +10,9 @@ from fedabm.common.errors import InputError
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy
 from fedabm.simulation.activation import RandomSubset
-from fedabm.simulation.alike import why_alone
 from fedabm.simulation.checkpoint import restore, save
 from fedabm.simulation.participation import Deadline, Everyone, SampleCount, SampleShare, Trace
+from fedabm.simulation.stacking import why_alone
 from fedabm.strategies import BestResponse, FixedShare, Honest
 from tests.conftest import assert_equal_frames
 

@@ -11,8 +11,8 @@ from fedabm.games.accuracy.base import Exposure
 from fedabm.games.costs import Linear, Quadratic
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, ProportionalData, TullockContest
 from fedabm.results.nested import nest, nest_stacked
-from fedabm.simulation.alike import kind_of, why_alone
 from fedabm.simulation.stack import Stack
+from fedabm.simulation.stacking import kind_of, why_alone
 from fedabm.simulation.stopping import Never, Steady
 from fedabm.strategies import EXP3, BestResponse, FictitiousPlay, GradientResponse, Liar, Quitter, RegretMatching
 from fedabm.sweep.jobs import _tables

@@ -12,7 +12,7 @@ from fedabm.common.state import Numbers
 from fedabm.common.table import Table as DataTable
 from fedabm.games.accuracy import Phased, PowerLaw
 from fedabm.games.accuracy.joint import JointQuadratic
-from fedabm.games.accuracy.standing import Standing
+from fedabm.games.accuracy.present import PresentWorth
 from fedabm.games.accuracy.training import RoundResult, State, Training
 from fedabm.knowledge import Announced, Knowledge, Nothing, SumsOnly
 from fedabm.simulation import checkpoint, state
@@ -144,7 +144,7 @@ class Growing(Training):
         return after, RoundResult.of(sending)
 
     def worth(self, state):
-        return Standing(DataTable(state.weights))
+        return PresentWorth(DataTable(state.weights))
 
 
 def test_states_of_ones_own_come_back_without_any_declaration(tmp_path):

@@ -18,7 +18,7 @@ from fedabm.common.random import Streams, owner_streams
 from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import IID
-from fedabm.games.sending import Tampering
+from fedabm.games.messages import Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles import Curve, Learning, Trained
 from fedabm.learning.personal.models import Personal

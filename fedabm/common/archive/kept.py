@@ -18,7 +18,7 @@ _CLASSES = {
     "games.costs.many": "MixedCost",
     "games.costs.piecewise": "PiecewiseCost",
     "games.costs.power": "PowerCost",
-    "games.sending": "Tampering",
+    "games.messages": "Tampering",
     "learning.rules.scaffold": "Controls",
     "learning.rules.server_optimiser": "Moments",
     "strategies.attackers": "Attacker _Both",

@@ -12,7 +12,7 @@ from fedabm.common.state import Kind
 from fedabm.games.accuracy.base import Accuracy, Oracle
 from fedabm.games.accuracy.training import RoundResult, State, Training, training_of
 from fedabm.games.curves import Array, Rows
-from fedabm.games.sending import Sending
+from fedabm.games.messages import OwnerMessages
 from fedabm.games.traits import forward
 
 __all__ = ["Announced"]
@@ -73,11 +73,11 @@ class Announced(Accuracy, Training[State]):
         """The model's."""
         return self._training.begin(seed)
 
-    def round(self, state: State, sending: Sending) -> tuple[State, RoundResult]:
+    def round(self, state: State, sending: OwnerMessages) -> tuple[State, RoundResult]:
         """One of the model."""
         return self._training.round(state, sending)
 
-    def trial(self, state: State, sending: Sending) -> tuple[State, RoundResult]:
+    def trial(self, state: State, sending: OwnerMessages) -> tuple[State, RoundResult]:
         """One of the model."""
         return self._training.trial(state, sending)
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedabm.common.errors import check_pairs
-from fedabm.common.others import sum_of_others
+from fedabm.common.leave_one_out import sum_of_others
 from fedabm.common.rowwise import sum_last
 from fedabm.common.table import Table
 from fedabm.games.accuracy.mixture import Groups, Mixture, PowerDensity

@@ -14,7 +14,7 @@ from fedabm.common.state import FLAG, WHOLE, Kind, Record
 from fedabm.games.accuracy.base import Accuracy, Oracle
 from fedabm.games.accuracy.training import RoundResult, State, Training, training_of
 from fedabm.games.curves import Array, Rows
-from fedabm.games.sending import Sending
+from fedabm.games.messages import OwnerMessages
 from fedabm.games.traits import forward
 
 __all__ = ["Phased", "Schedule"]
@@ -76,7 +76,7 @@ class Phased(Training[PhasedState]):
         """Phase 1, if there is one."""
         return PhasedState(self._training.begin(seed))
 
-    def round(self, state: PhasedState, sending: Sending) -> tuple[PhasedState, RoundResult]:
+    def round(self, state: PhasedState, sending: OwnerMessages) -> tuple[PhasedState, RoundResult]:
         """Wait, or train the model."""
         if not (state.begun or self._over(state, sending)):
             return self._wait(state, sending)
@@ -87,7 +87,7 @@ class Phased(Training[PhasedState]):
         begun = state if state.begun else replace(state, begun=True)
         return _around(begun, model), result
 
-    def _wait(self, state: PhasedState, sending: Sending) -> tuple[PhasedState, RoundResult]:
+    def _wait(self, state: PhasedState, sending: OwnerMessages) -> tuple[PhasedState, RoundResult]:
         # Who waits for full data only waits for the owners to move, so that a run in which nobody does can end.
         counts = self.tolerance is not None or self.at_most is not None
         waiting = replace(state, waited=state.waited + 1) if counts else state
@@ -133,7 +133,7 @@ class Phased(Training[PhasedState]):
         """Whether there is a phase 1 at all."""
         return not (self.full is None and self.tolerance is None and self.at_most is None)
 
-    def _over(self, state: PhasedState, sending: Sending) -> bool:
+    def _over(self, state: PhasedState, sending: OwnerMessages) -> bool:
         """Whether phase 1 has ended."""
         if not self._waits:
             return True

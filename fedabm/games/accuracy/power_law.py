@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.errors import MOST, InputError, check_number, check_positive
-from fedabm.common.others import sum_of_others
+from fedabm.common.leave_one_out import sum_of_others
 from fedabm.common.rowwise import product, sum_last
 from fedabm.common.table import Table
 from fedabm.games.accuracy.base import Exposure

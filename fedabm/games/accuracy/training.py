@@ -20,7 +20,7 @@ from fedabm.common.errors import InputError, check_kind
 from fedabm.common.state import Fields, Kind, Record, Same, Varied
 from fedabm.games.accuracy.base import Accuracy, Oracle
 from fedabm.games.curves import Array, Flags, Rows
-from fedabm.games.sending import Sending
+from fedabm.games.messages import OwnerMessages
 from fedabm.games.traits import forward
 
 __all__ = ["Fixed", "Present", "RoundResult", "State", "Stepwise", "Training", "training_of"]
@@ -52,7 +52,7 @@ class RoundResult:
     uploads: NDArray[np.int64] | None = None
 
     @classmethod
-    def of(cls, sending: Sending) -> RoundResult:
+    def of(cls, sending: OwnerMessages) -> RoundResult:
         """Of a round in which nobody sent any update."""
         return cls(np.zeros(len(sending.now.contribution), dtype=bool))
 
@@ -70,10 +70,10 @@ class Training(Oracle, ABC, Generic[S]):
         """The state before the first round of a run with this seed."""
 
     @abstractmethod
-    def round(self, state: S, sending: Sending) -> tuple[S, RoundResult]:
+    def round(self, state: S, sending: OwnerMessages) -> tuple[S, RoundResult]:
         """The state after one more round, and what the round has shown."""
 
-    def trial(self, state: S, sending: Sending) -> tuple[S, RoundResult]:
+    def trial(self, state: S, sending: OwnerMessages) -> tuple[S, RoundResult]:
         """After owners trained a step for themselves, to measure their progress, and sent nothing."""
         return state, RoundResult.of(sending)
 
@@ -98,7 +98,7 @@ class Training(Oracle, ABC, Generic[S]):
         return self, state
 
     def updates(self, state: S) -> Any:
-        """The updates of the last round, if `Sending.keep` asked for them; None: there are none."""
+        """The updates of the last round, if `OwnerMessages.keep` asked for them; None: there are none."""
         return None
 
     def retrained(self, rounds: int, seed: int, state: S | None = None) -> Any:
@@ -139,7 +139,7 @@ class Fixed(Training[Present]):
         """The accuracy, whatever the seed."""
         return Present(self.accuracy)
 
-    def round(self, state: Present, sending: Sending) -> tuple[Present, RoundResult]:
+    def round(self, state: Present, sending: OwnerMessages) -> tuple[Present, RoundResult]:
         """Nothing changes."""
         return state, RoundResult.of(sending)
 
@@ -177,7 +177,7 @@ class Stepwise(Training[Present]):
         """The accuracy with the present weights."""
         return state.accuracy
 
-    def round(self, state: Present, sending: Sending) -> tuple[Present, RoundResult]:
+    def round(self, state: Present, sending: OwnerMessages) -> tuple[Present, RoundResult]:
         """One step; the same state once nothing changes any more."""
         moved = cast(Stepwise, state.accuracy).advance(sending.before.contribution)
         return state if moved is state.accuracy else Present(moved), RoundResult.of(sending)

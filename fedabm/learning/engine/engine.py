@@ -33,13 +33,13 @@ from fedabm.learning.engine import (
     stored,  # noqa: F401  so that tensors can be saved
     threads,
 )
+from fedabm.learning.engine.allocator import keep_freed_memory
 from fedabm.learning.engine.augment import CropAndFlip
 from fedabm.learning.engine.batched import Network, compile_network
 from fedabm.learning.engine.batches import Plan, mini_batches
 from fedabm.learning.engine.blocks import SeededDropout
 from fedabm.learning.engine.evaluate import Scores, by_owner, judge
 from fedabm.learning.engine.flat import Layout, initial_row
-from fedabm.learning.engine.freed import keep_freed
 from fedabm.learning.engine.general import Alone, Mapped
 from fedabm.learning.engine.host import pull
 from fedabm.learning.engine.networks import build, check_fit
@@ -112,7 +112,7 @@ class Engine:
         self._workers = 1
         if self.device.type == "cpu":
             self._workers = min(torch.get_num_threads(), cores())
-            keep_freed()
+            keep_freed_memory()
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the tensors that are made from `data`: checkpoints would hold every sample twice."""

@@ -19,10 +19,10 @@ import numpy as np
 
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy.base import Accuracy, Probed
-from fedabm.games.accuracy.standing import Standing
+from fedabm.games.accuracy.present import PresentWorth
 from fedabm.games.curves import Array, Curve
 
-__all__ = ["Answering", "Answers", "Standing"]
+__all__ = ["Answering", "Answers", "PresentWorth"]
 
 _OPEN: WeakSet[Answering] = WeakSet()
 

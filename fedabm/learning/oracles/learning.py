@@ -19,10 +19,10 @@ from fedabm.games.accuracy.announced import Announced
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.accuracy.training import RoundResult, State, Training
 from fedabm.games.curves import Array, Rows
-from fedabm.games.sending import EFFORT, Effort, Sending
+from fedabm.games.messages import EFFORT, Effort, OwnerMessages
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
-from fedabm.learning.oracles.answers import Standing
+from fedabm.learning.oracles.answers import PresentWorth
 from fedabm.learning.oracles.engine_facts import EngineFacts
 from fedabm.learning.oracles.handing import by_noise
 from fedabm.learning.oracles.memory import AnswerCache as Remembered
@@ -130,7 +130,7 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
 
     def worth(self, state: LearningState) -> Accuracy:
         """What the present model is worth, whatever anybody contributes; everybody reckons with what is announced."""
-        standing = Standing(self._judged(state))
+        standing = PresentWorth(self._judged(state))
         return standing if self.announced is None else Announced(standing, self.announced)
 
     def _judged(self, state: LearningState) -> Table:
@@ -156,7 +156,7 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
         who = np.arange(self.owners)[rows]
         return by_noise(self.engine, self.weights(state), who, promised, self.measure, state.seed + state.round)
 
-    def round(self, state: LearningState, sending: Sending) -> tuple[LearningState, RoundResult]:
+    def round(self, state: LearningState, sending: OwnerMessages) -> tuple[LearningState, RoundResult]:
         """One round; the same state if nobody takes part or the model is final."""
         used, claimed = sending.before if self.early else sending.now
         counts = self.engine.data.counts(used)
@@ -194,7 +194,7 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
         how = (self.engine, self.recipe, self.measure)
         return Updates(*how, self.weights(state), done.updates, done.sound, claimed, state.seed, state.round)
 
-    def trial(self, state: LearningState, sending: Sending) -> tuple[LearningState, RoundResult]:
+    def trial(self, state: LearningState, sending: OwnerMessages) -> tuple[LearningState, RoundResult]:
         """Everybody trains from the present model, measures what that brings, and keeps it to itself."""
         if not sending.measured:
             return state, replace(RoundResult.of(sending), progress=state.progress)

@@ -18,7 +18,7 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.accuracy.random_discovery import check_width
 from fedabm.games.accuracy.training import Present, RoundResult, Training
 from fedabm.games.curves import Array
-from fedabm.games.sending import EFFORT, TAMPERING, Effort, Sending, Tampering
+from fedabm.games.messages import EFFORT, TAMPERING, Effort, OwnerMessages, Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.answers import Answering, Answers
@@ -105,7 +105,7 @@ class Rounds(EngineFacts, Training[Present]):  # type: ignore[override]
     def _how(self) -> tuple[Engine, Recipe, int, Measure, bool]:
         return self.engine, self.recipe, self.more, self.measure, self.whole
 
-    def round(self, state: Present, sending: Sending) -> tuple[Present, RoundResult]:
+    def round(self, state: Present, sending: OwnerMessages) -> tuple[Present, RoundResult]:
         """The next round, from the model that everybody's T_i gave in this one.
 
         Everybody that trains or tampers sends both its models.
@@ -167,7 +167,7 @@ class RoundModels(Answering):
         """For how many owners this accuracy is defined."""
         return self.engine.data.owners
 
-    def then(self, sending: Sending) -> RoundModels:
+    def then(self, sending: OwnerMessages) -> RoundModels:
         """The models of the next round."""
         work: dict[str, Any] = {"effort": sending.now, "tampering": sending.tampering, "round": self.round + 1}
         if self.round:  # what owners trained before their first decision is not gone on with

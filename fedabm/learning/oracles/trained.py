@@ -19,7 +19,7 @@ from fedabm.games.accuracy.base import Accuracy, Probed
 from fedabm.games.accuracy.random_discovery import check_width
 from fedabm.games.accuracy.training import Present, RoundResult, Training
 from fedabm.games.curves import Array, Rows, beside
-from fedabm.games.sending import TAMPERING, Sending, Tampering
+from fedabm.games.messages import TAMPERING, OwnerMessages, Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.answers import Answering, Answers
@@ -136,7 +136,7 @@ class Trained(Answering, Training[Present]):
         """Itself, as it has a seed of its own."""
         return Present(self)
 
-    def round(self, state: Present, sending: Sending) -> tuple[Present, RoundResult]:
+    def round(self, state: Present, sending: OwnerMessages) -> tuple[Present, RoundResult]:
         """Train on what owners really contribute; those that tamper do so in every round of the training."""
         counts = self.engine.data.counts(sending.now.contribution)
         oracle = Attacked(self, sending.tampering) if sending.tampering else self

@@ -16,10 +16,10 @@ from fedabm.common.state import FLAG, WHOLE, Kind, Maybe, Numbers, Record, Thing
 from fedabm.common.table import Table
 from fedabm.games.accuracy.training import RoundResult, State
 from fedabm.games.curves import Array, Rows
-from fedabm.games.sending import Sending, Tampering
+from fedabm.games.messages import OwnerMessages, Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
-from fedabm.learning.oracles.answers import Standing
+from fedabm.learning.oracles.answers import PresentWorth
 from fedabm.learning.oracles.engine_facts import EngineFacts
 from fedabm.learning.oracles.trained import Trained
 from fedabm.learning.personal.own import ClassMix
@@ -67,7 +67,7 @@ class PersonalState(State):
     seed: int
     initial: Tensor
     models: Tensor
-    standing: Standing
+    standing: PresentWorth
     round: int = 0
     task: Training | None = None
     personal: Training | None = None
@@ -129,10 +129,10 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
         models = initial.expand(self.owners, -1)
         return PersonalState(seed, initial, models, self._judged(models))
 
-    def _judged(self, models: Tensor) -> Standing:
-        return Standing(Table(self.measure.own(self.engine, models)))
+    def _judged(self, models: Tensor) -> PresentWorth:
+        return PresentWorth(Table(self.measure.own(self.engine, models)))
 
-    def worth(self, state: PersonalState) -> Standing:
+    def worth(self, state: PersonalState) -> PresentWorth:
         """What the present models are worth; models and data stay here."""
         return state.standing
 
@@ -141,7 +141,7 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
         start = None if state is None else state.models.mean(dim=0)
         return Trained(self.engine, rounds, self.recipe, seed, start=start)
 
-    def round(self, state: PersonalState, sending: Sending) -> tuple[PersonalState, RoundResult]:
+    def round(self, state: PersonalState, sending: OwnerMessages) -> tuple[PersonalState, RoundResult]:
         """One round of local training and sending; the same state if nobody takes part."""
         used = sending.now.contribution
         uploads = sending.senders(self.engine.data.counts(used))
@@ -198,7 +198,7 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
             seed=WHOLE,
             initial=tensor,
             models=tensor,
-            standing=Record(Standing, worth=Thing(Table)),
+            standing=Record(PresentWorth, worth=Thing(Table)),
             round=WHOLE,
             task=task,
             personal=task,

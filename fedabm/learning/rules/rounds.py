@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from fedabm.common.timing import timed
-from fedabm.games.sending import Tampering
+from fedabm.games.messages import Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
 from fedabm.learning.rules.aggregate import screen

@@ -1,8 +1,8 @@
 """The model-sharing market iPFL, part by part, for given reports and distances; `ModelMarket` is the mechanism."""
 
 from fedabm.mechanisms.market.distances import Cosine, Distance, Euclidean, cluster_distances
+from fedabm.mechanisms.market.fixed_models import GivenModels
 from fedabm.mechanisms.market.gains import Gain, LogarithmicGain, SquareRootGain
-from fedabm.mechanisms.market.given import GivenModels
 from fedabm.mechanisms.market.optimum import best_graph
 from fedabm.mechanisms.market.payments import remittances
 from fedabm.mechanisms.market.reports import PROHIBITIVE, eagerness_of, market_reports, unit_costs_of

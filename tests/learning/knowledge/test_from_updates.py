@@ -11,7 +11,7 @@ from fedabm import Federation, InputError, Scenario, population
 from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import from_partition
 from fedabm.data.partitions import IID
-from fedabm.games.sending import Effort, Sending
+from fedabm.games.messages import Effort, OwnerMessages
 from fedabm.knowledge import SumsOnly
 from fedabm.learning import Engine, Krum, Learning, Recipe
 from fedabm.learning.knowledge import FromUpdates
@@ -25,7 +25,7 @@ def kept(claimed=GIVEN):
     """The updates of the first round, as the server keeps them."""
     effort = Effort(GIVEN, np.asarray(claimed, dtype=float))
     learning = Learning(engine(), RECIPE)
-    return learning.updates(learning.round(learning.begin(3), Sending(effort, effort, keep=True))[0])
+    return learning.updates(learning.round(learning.begin(3), OwnerMessages(effort, effort, keep=True))[0])
 
 
 def federation(strategies, mechanism, knowledge, steps=2):

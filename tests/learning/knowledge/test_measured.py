@@ -7,7 +7,7 @@ import pytest
 
 from fedabm import Federation, InputError
 from fedabm.games.accuracy import PowerLaw
-from fedabm.games.sending import Sending
+from fedabm.games.messages import OwnerMessages
 from fedabm.learning import Curve, Learning
 from fedabm.learning.knowledge import FromUpdates, Measured
 from fedabm.learning.knowledge.measured import band
@@ -42,7 +42,7 @@ def test_it_is_measured_once_or_every_k_steps_from_the_present_model():
 
 def test_without_every_models_start_afresh_and_with_it_from_the_present_one():
     learning = Learning(engine(), RECIPE)
-    state, _ = learning.round(learning.begin(1), Sending.honest(np.full(4, 6.0)))
+    state, _ = learning.round(learning.begin(1), OwnerMessages.honest(np.full(4, 6.0)))
     afresh, present = learning.retrained(0, 1), learning.retrained(0, 1, state)
     np.testing.assert_array_equal(present.values(np.zeros((1, 4))), learning.worth(state).values(np.zeros((1, 4))))
     assert not np.array_equal(present.values(np.zeros((1, 4))), afresh.values(np.zeros((1, 4))))

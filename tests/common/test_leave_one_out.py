@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from fedabm.common.others import _MANY, _TABLE_ROWS, sum_of_others
+from fedabm.common.leave_one_out import _MANY, _TABLE_ROWS, sum_of_others
 
 
 @pytest.mark.parametrize("owners", [1, 2, 3, 50, _MANY - 1, _MANY, _MANY + 1, _MANY + _TABLE_ROWS - 1])

@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from fedabm.common.errors import in_one_line
 from fedabm.results.nested import nest_stacked
-from fedabm.simulation.alike import kind_of, why_alone
 from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.stack import Stack
+from fedabm.simulation.stacking import kind_of, why_alone
 from fedabm.sweep.jobs import Job, as_text, scenario_of
 
 __all__ = ["Group", "Grouped", "Made", "groups_of"]

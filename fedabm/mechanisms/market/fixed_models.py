@@ -12,7 +12,7 @@ from fedabm.common.table import Table
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.accuracy.training import RoundResult, State
 from fedabm.games.curves import Array, Rows
-from fedabm.games.sending import Sending
+from fedabm.games.messages import OwnerMessages
 from fedabm.views import Exchanging, Reports, Sent
 
 __all__ = ["GivenModels"]
@@ -44,7 +44,7 @@ class GivenModels(Exchanging[State]):
         """Nothing is learned."""
         return State()
 
-    def round(self, state: State, sending: Sending) -> tuple[State, RoundResult]:
+    def round(self, state: State, sending: OwnerMessages) -> tuple[State, RoundResult]:
         """Models stay as they are."""
         return state, RoundResult.of(sending)
 

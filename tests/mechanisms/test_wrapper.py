@@ -11,8 +11,8 @@ from fedabm.common.errors import InputError
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear, PowerCost
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, Deposit, Mechanism, NoPayments, ShapleyShare
-from fedabm.mechanisms.around import Around
 from fedabm.mechanisms.traits import RuleTraits
+from fedabm.mechanisms.wrapper import RuleWrapper
 from fedabm.views import Reports, ServerView
 
 REPORTS = Reports(np.array([1.0, 2.0, 3.0]), np.full(3, 5.0), Linear(np.array([0.01, 0.02, 0.03])))
@@ -47,7 +47,7 @@ for name in METHODS:
     setattr(Told, name, lambda self, *given, name=name, **named: Told.asked.append((name, given, named)) or name)
 
 
-class Stating(Around):
+class Stating(RuleWrapper):
     """States what is the default anyway."""
 
     budget_balanced = True
@@ -55,7 +55,7 @@ class Stating(Around):
 
 
 @dataclass(frozen=True)
-class Deaf(Around):
+class Deaf(RuleWrapper):
     """Hears of a tenth of the costs."""
 
     def hears(self, reports: Reports) -> Reports:
@@ -66,9 +66,9 @@ class Deaf(Around):
 
 def test_a_rule_says_of_itself_what_the_inner_one_says() -> None:
     assert set(FLAGS) >= {one.name for one in fields(RuleTraits)}
-    assert all(getattr(Around(Odd(0.1)), name) is getattr(Odd(0.1), name) for name in FLAGS)
-    assert all(getattr(Around(NoPayments()), name) is getattr(NoPayments(), name) for name in FLAGS)
-    assert Around(Odd(0.1)).traits == Odd(0.1).traits
+    assert all(getattr(RuleWrapper(Odd(0.1)), name) is getattr(Odd(0.1), name) for name in FLAGS)
+    assert all(getattr(RuleWrapper(NoPayments()), name) is getattr(NoPayments(), name) for name in FLAGS)
+    assert RuleWrapper(Odd(0.1)).traits == Odd(0.1).traits
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -86,7 +86,7 @@ def test_every_method_of_a_mechanism_is_that_of_the_inner_one_by_what_it_hears(n
 
 def test_what_sweeps_and_proofs_rely_on_is_not_taken_over_by_a_rule_that_changes_something() -> None:
     inner = NoPayments()
-    assert (inner.stacks, inner.separable) == (Around(inner).stacks, Around(inner).separable) == (True, True)
+    assert (inner.stacks, inner.separable) == (RuleWrapper(inner).stacks, RuleWrapper(inner).separable) == (True, True)
     assert not any(getattr(Deaf(inner), name) for name in ("stacks", "separable", "potential"))
     assert not any(getattr(Deposit(inner), name) for name in ("stacks", "separable", "potential"))
     assert Deposit(ShapleyShare()).ignores_size
@@ -100,7 +100,7 @@ def test_what_a_subclass_states_stands() -> None:
 
 
 def test_all_that_a_rule_does_is_done_by_the_inner_one() -> None:
-    inner, outer, view = Odd(0.1), Around(Odd(0.1)), ServerView(0, REPORTS, PowerLaw())
+    inner, outer, view = Odd(0.1), RuleWrapper(Odd(0.1)), ServerView(0, REPORTS, PowerLaw())
     np.testing.assert_array_equal(outer.quotas(REPORTS), inner.quotas(REPORTS))
     np.testing.assert_array_equal(outer.forfeits(view), inner.forfeits(view))
     np.testing.assert_array_equal(outer.settle(view).payments, inner.settle(view).payments)
@@ -120,4 +120,4 @@ def test_a_rule_that_hears_something_else_settles_and_offers_by_that() -> None:
 
 def test_only_a_rule_can_be_inside() -> None:
     with pytest.raises(InputError, match="the rule beside it"):
-        Around("no payments")  # type: ignore[arg-type]
+        RuleWrapper("no payments")  # type: ignore[arg-type]

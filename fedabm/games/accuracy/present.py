@@ -11,11 +11,11 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.accuracy.random_discovery import check_width
 from fedabm.games.curves import Array, Line
 
-__all__ = ["Standing"]
+__all__ = ["PresentWorth"]
 
 
 @dataclass(frozen=True)
-class Standing(Accuracy):
+class PresentWorth(Accuracy):
     """What one model is worth to everybody, (n,), whatever anybody contributes."""
 
     worth: Table
@@ -25,9 +25,9 @@ class Standing(Accuracy):
     announces = "none"
 
     @classmethod
-    def renewed(cls, last: Accuracy | None, worth: Array) -> Standing:
+    def renewed(cls, last: Accuracy | None, worth: Array) -> PresentWorth:
         """With these numbers; the last one if they are its own, so that what was made of it can stand."""
-        known = isinstance(last, Standing) and np.array_equal(last.worth.array, worth)
+        known = isinstance(last, PresentWorth) and np.array_equal(last.worth.array, worth)
         return last if known else cls(Table(worth))  # type: ignore[return-value]
 
     @property

@@ -16,7 +16,7 @@ from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import InputError, nearest, shown
 from fedabm.games.costs import Cost, of_one_kind
 from fedabm.simulation.cohorts import Facts
-from fedabm.simulation.soundness import sound, sound_cost
+from fedabm.simulation.validity import sound, sound_cost
 from fedabm.views import INFORMATION, Action, Reports
 
 __all__ = ["checked_action", "checked_report", "sound_report"]

@@ -10,17 +10,17 @@ from fedabm.simulation.scenario import Scenario
 from fedabm.solving.game import Game
 from fedabm.study.study import Study
 
-__all__ = ["Heard", "overheard"]
+__all__ = ["PlannedRuns", "planned_runs"]
 
 
-class Heard(NamedTuple):
+class PlannedRuns(NamedTuple):
     """A run that a script asked for: what, and what it calls it."""
 
     what: Scenario | Game
     label: str
 
 
-def overheard(name: str, run: Any, parameters: dict[str, Any], seed: int, most: int = 1) -> list[Heard]:
+def planned_runs(name: str, run: Any, parameters: dict[str, Any], seed: int, most: int = 1) -> list[PlannedRuns]:
     """The first runs that a script would simulate or solve, at most so many, up to where it wants to see a result."""
     study = _Overhearing(name, seed, most)
     with contextlib.suppress(_Enough):
@@ -46,20 +46,20 @@ class _Overhearing(Study):
 
     def __init__(self, name: str, seed: int, most: int) -> None:
         super().__init__(name, seed, quiet=True)
-        self.heard: list[Heard] = []
+        self.heard: list[PlannedRuns] = []
         self._most = most
 
     def simulate(self, scenario: Scenario, label: str = "", seed: int | None = None) -> Any:
         """Note it; runs with further seeds are the same again."""
         if seed not in (None, self.seed):
             raise _Enough
-        return self._note(Heard(scenario, label))
+        return self._note(PlannedRuns(scenario, label))
 
     def solve(self, game: Game, label: str = "", **options: Any) -> Any:
         """Note it."""
-        return self._note(Heard(game, label))
+        return self._note(PlannedRuns(game, label))
 
-    def _note(self, heard: Heard) -> _Unknown:
+    def _note(self, heard: PlannedRuns) -> _Unknown:
         self.heard.append(heard)
         if len(self.heard) >= self._most:
             raise _Enough

@@ -15,11 +15,11 @@ from fedabm.mechanisms.base import Mechanism
 from fedabm.views import Reports, ServerView
 from fedabm.views.known import Need, stronger
 
-__all__ = ["Around"]
+__all__ = ["RuleWrapper"]
 
 
 @dataclass(frozen=True)
-class Around(Mechanism):
+class RuleWrapper(Mechanism):
     """Another `rule` as it is: every flag and method of a mechanism is that of the rule, by what it hears.
 
     A subclass states what is different: flags, what the rule hears, how it settles.  It needs to know what it says
@@ -54,11 +54,11 @@ class Around(Mechanism):
 
 def _as_the_rule(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def asked(self: Around, *given: Any, **named: Any) -> Any:
+    def asked(self: RuleWrapper, *given: Any, **named: Any) -> Any:
         heard = {key: self._heard(value) for key, value in named.items()}
         return getattr(self.rule, name)(*map(self._heard, given), **heard)
 
     return asked
 
 
-forward(Around, Mechanism, "rule", _as_the_rule)
+forward(RuleWrapper, Mechanism, "rule", _as_the_rule)

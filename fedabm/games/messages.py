@@ -14,7 +14,7 @@ from fedabm.common.random import Streams
 from fedabm.common.state import Each, Numbers, Record, Thing
 from fedabm.games.curves import Array
 
-__all__ = ["EFFORT", "TAMPERING", "Effort", "Sending", "Tamper", "Tampering"]
+__all__ = ["EFFORT", "TAMPERING", "Effort", "OwnerMessages", "Tamper", "Tampering"]
 
 #: changes the update rows (k, P) of some owners, given the models (k, P) they received, with their own streams at hand
 Tamper = Callable[[Any, Any, Streams], Any]
@@ -62,7 +62,7 @@ class Tampering:
 
 
 @dataclass(frozen=True)
-class Sending:
+class OwnerMessages:
     """Everybody's effort before and after the owners decided in this step, and who tampers.
 
     `measured`: somebody wants to know what its own training did to its own model (`RoundResult.progress`).
@@ -76,7 +76,7 @@ class Sending:
     keep: bool = False
 
     @classmethod
-    def honest(cls, profile: Any) -> Sending:
+    def honest(cls, profile: Any) -> OwnerMessages:
         """Everybody contributes and claims this much, as before."""
         effort = Effort(np.asarray(profile, dtype=float), np.asarray(profile, dtype=float))
         return cls(effort, effort)

@@ -1,4 +1,4 @@
-"""What everybody else has in sum, for one owner after the other."""
+"""Leave-one-out sums: what everybody else has in sum, for one owner after the other."""
 
 from __future__ import annotations
 

@@ -9,11 +9,11 @@ import numpy as np
 from fedabm.common.arrays import Array, Flags
 from fedabm.games.costs import Cost
 
-__all__ = ["Stance"]
+__all__ = ["ProfileSnapshot"]
 
 
 @dataclass(frozen=True, eq=False)
-class Stance:
+class ProfileSnapshot:
     """What every owner does and says, each number beside the `unit` in which it counts, and whether it stays."""
 
     said: tuple[Array, ...]
@@ -22,7 +22,7 @@ class Stance:
     true_cost: Cost
     stayed: Flags
 
-    def moved(self, since: Stance) -> float:
+    def moved(self, since: ProfileSnapshot) -> float:
         """The largest change of any owner's stance, as a share of its capacity or cost; leaving counts as 1."""
         most = max(_change(then, now, unit) for then, now, unit in zip(since.said, self.said, self.units, strict=True))
         most = max(most, _change(since.stayed, self.stayed, np.ones(1)))
@@ -30,7 +30,7 @@ class Stance:
             return most
         return max(most, _change(since.cost.figures(), self.cost.figures(), self.true_cost.figures()))
 
-    def changes(self, since: Stance) -> Array:
+    def changes(self, since: ProfileSnapshot) -> Array:
         """How far each owner's stance has moved, in the same measure; for owners whose costs stay of one kind."""
         parts = [_share(then, now, unit) for then, now, unit in zip(since.said, self.said, self.units, strict=True)]
         left = (since.stayed != self.stayed).astype(float)

@@ -18,7 +18,7 @@ from fedabm.results.round import Round
 from fedabm.simulation import stack
 from fedabm.strategies import BestResponse
 from fedabm.sweep import Grid, Sweep
-from fedabm.sweep.together import groups_of
+from fedabm.sweep.stacking import groups_of
 from tests.sweep.helpers import assert_same_frames
 
 NOTHING = NoPayments()
