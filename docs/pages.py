@@ -67,8 +67,8 @@ def make() -> None:
         shutil.copy(path, MADE / "notebooks" / path.name)
     books = "\n".join(path.stem for path in sorted((MADE / "notebooks").glob("*.ipynb")))
     _write("notebooks/index.md", f"# Notebooks\n\n```{{toctree}}\n{books}\n```\n")
-    for name, source in (("ledger", root / "analysis" / "REPRODUCTION.md"), ("changelog", root / "CHANGELOG.md")):
-        shutil.copy(source, MADE / f"{name}.md")
+    shutil.copy(root / "analysis" / "REPRODUCTION.md", MADE / "ledger.md")
+    _write("changelog.md", (root / "CHANGELOG.md").read_text("utf-8").replace("](docs/", "](../"))
 
 
 def _public() -> None:

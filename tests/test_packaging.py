@@ -23,6 +23,13 @@ def test_every_package_is_installed() -> None:
     assert listed == found | {"fedabm.analysis", "fedabm.scenarios"}
 
 
+def test_there_is_one_version() -> None:
+    """In the project, in how to cite it and at the head of the changelog."""
+    version = PROJECT["project"]["version"]
+    assert re.findall(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE) == [version]
+    assert re.findall(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == version
+
+
 def test_every_dependency_is_pinned() -> None:
     pinned = {line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().splitlines()}
     wanted = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["dev"]]
