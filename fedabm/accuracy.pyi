@@ -2,6 +2,8 @@ from fedabm.games.accuracy.announced import Announced as Announced
 from fedabm.games.accuracy.base import Accuracy as Accuracy
 from fedabm.games.accuracy.base import Exposure as Exposure
 from fedabm.games.accuracy.base import Oracle as Oracle
+from fedabm.games.accuracy.calibrated import Calibrated as Calibrated
+from fedabm.games.accuracy.calibrated import Draws as Draws
 from fedabm.games.accuracy.custom import Custom as Custom
 from fedabm.games.accuracy.joint import JointQuadratic as JointQuadratic
 from fedabm.games.accuracy.pac_bound import PacBound as PacBound

@@ -128,7 +128,7 @@ class Reader:
         if is_a(type(given), base):
             return given
         if issubclass(base, Path):
-            return base(read_plain(what, given, str))
+            return self._path(base(read_plain(what, given, str)))
         if issubclass(base, enum.Enum):
             return read_choice(what, given, {one.name.lower(): one for one in base})
         if base.__module__ == "builtins":
@@ -139,6 +139,11 @@ class Reader:
             return self._from_table(what, given, base)
         self._check_name(what, given, base)
         return self._from_table(what, {"kind": given}, base)
+
+    def _path(self, path: Path) -> Path:
+        """Where it lies in the first of the folders that has it, else as it is given."""
+        found = [folder / path for folder in self.folders if _exists(folder / path)]
+        return found[0] if found else path
 
     def _check_name(self, what: str, given: Any, base: type) -> None:
         """Raise unless this is a name, or might be a misspelt one; where there is but one class, nobody needs one."""
@@ -173,6 +178,13 @@ def _called(maker: Callable[..., Any], values: dict[str, Any], what: str) -> Any
     except Exception as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(f"{what} cannot be made from {shown(values)}: {reason}; check its values") from None
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # names that no file system takes
+        return False
 
 
 def _hint(key: str, names: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fedabm.common.errors import InputError
 from fedabm.common.table import Table
 from fedabm.games.accuracy import (
+    Calibrated,
     Custom,
     GroupWeighted,
     PacBound,
@@ -69,6 +70,7 @@ MAKERS = {
     "power law": lambda rng: PowerLaw(rng.uniform(0.2, 2), rng.uniform(0.2, 2), rng.uniform(0.3, 2), 1.0),
     "without offset": lambda rng: PowerLaw(1.0, rng.uniform(0.5, 1.5), 0.0, 2.0),
     "groups": lambda rng: GroupWeighted(rng.uniform(0, 1, (2, 2)), [0, 1, 1, 0], rng.uniform(0.5, 2)),
+    "calibrated": lambda rng: Calibrated(PowerLaw(), {"scale": [rng.uniform(0.2, 2), 1.0]}),
     "PAC bound": lambda rng: PacBound(0.95, rng.uniform(0.01, 0.2)),
     "discovery": lambda rng: RandomDiscovery(rng.dirichlet(np.ones(6), OWNERS)),
     "coverage": lambda rng: RandomCoverage(rng.dirichlet(np.ones(6), OWNERS)),

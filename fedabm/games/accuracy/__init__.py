@@ -2,6 +2,7 @@
 
 from fedabm.games.accuracy.announced import Announced
 from fedabm.games.accuracy.base import Accuracy, Exposure, Oracle
+from fedabm.games.accuracy.calibrated import Calibrated, Draws
 from fedabm.games.accuracy.custom import Custom
 from fedabm.games.accuracy.joint import JointQuadratic
 from fedabm.games.accuracy.pac_bound import PacBound
@@ -14,7 +15,9 @@ from fedabm.games.accuracy.separable import Separable
 __all__ = [
     "Accuracy",
     "Announced",
+    "Calibrated",
     "Custom",
+    "Draws",
     "Exposure",
     "GroupWeighted",
     "JointQuadratic",
