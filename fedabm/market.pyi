@@ -1,11 +1,11 @@
 from fedabm.mechanisms.market.distances import (
-    Cosine as Cosine,
+    CosineDistance as CosineDistance,
 )
 from fedabm.mechanisms.market.distances import (
     Distance as Distance,
 )
 from fedabm.mechanisms.market.distances import (
-    Euclidean as Euclidean,
+    EuclideanDistance as EuclideanDistance,
 )
 from fedabm.mechanisms.market.distances import (
     cluster_distances as cluster_distances,

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from fedabm import Scenario, population, run_script
 from fedabm.accuracy import PowerLaw
-from fedabm.auditing import Effort, LieLimits, Stage, after_answers, after_learning, best_lies
+from fedabm.auditing import LieLimits, SearchEffort, Stage, after_answers, after_learning, best_lies
 from fedabm.checks import check_positive
 from fedabm.mechanisms import (
     ContributionSubsidy,
@@ -53,7 +53,7 @@ def run(
     Takes seconds.
     """
     check_positive("capacity", capacity)
-    limits, effort = LieLimits(claim=largest_claim), Effort(seed=study.seed)
+    limits, effort = LieLimits(claim=largest_claim), SearchEffort(seed=study.seed)
     rows = []
     for rule in study.track(mechanisms, "best lies"):
         stage = Stage.of(Scenario(population(list(costs), capacity), PowerLaw(), rule))

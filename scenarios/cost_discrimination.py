@@ -24,7 +24,7 @@ from fedabm.accuracy import PacBound
 from fedabm.checks import check_count, check_range
 from fedabm.costs import Linear, PowerCost
 from fedabm.figures import dress, mechanism_looks, panels
-from fedabm.games import Array, Limits, best_response, individual_optimum
+from fedabm.games import Array, ProofLimits, best_response, individual_optimum
 from fedabm.mechanisms import ProportionalData, ValueShaping, shaped_equilibrium
 from fedabm.study import Study
 from fedabm.views import Reports
@@ -178,7 +178,7 @@ def gap(mixture: Mixture, fraction: float, power: float, low: float, high: float
     rows = [int(np.argmax(costs == cost)) for cost in np.unique(costs)]
     offers = ProportionalData(power).offers(mixture.accuracy, Reports(profile, mixture.accuracy.ceiling / costs))
     mine, cost = offers.take(rows), PowerCost(costs[rows], np.ones(len(rows)), np.zeros(len(rows)))
-    best = best_response(mine, cost, mixture.accuracy.ceiling / costs[rows], certify=Limits(1e-8))
+    best = best_response(mine, cost, mixture.accuracy.ceiling / costs[rows], certify=ProofLimits(1e-8))
     away = np.array([mixture.elsewhere()[int(rate == mixture.high)] for rate in costs[rows]])
     inside = mine.received.value(profile[rows]) - cost.value(profile[rows])
     now = np.where(profile[rows] > 0, inside, away)

@@ -21,7 +21,7 @@ from fedabm.checks import check_count, check_positive, check_range, check_whole
 from fedabm.costs import Linear
 from fedabm.data import Dirichlet, from_partition, load_dataset
 from fedabm.figures import dress, last_step, panels, shared_legend, strategy_looks
-from fedabm.learning import Curve, Engine, FedAvg, Learning, Recipe, Rule, Trained
+from fedabm.learning import Engine, FedAvg, Learning, MeasuredCurve, Recipe, Rule, Trained
 from fedabm.mechanisms import CostSharing, NoPayments
 from fedabm.simulation import Sequential
 from fedabm.strategies import BestResponse, FreeRider, Honest, Strategy
@@ -80,11 +80,11 @@ def run(
     study.picture(_figure(study.frames, measured, curve), "first_training")
 
 
-def _public_curve(study: Study, oracle: Trained, interval: int) -> tuple[Curve, Curve]:
+def _public_curve(study: Study, oracle: Trained, interval: int) -> tuple[MeasuredCurve, MeasuredCurve]:
     """The curve as measured and its least concave majorant, which is announced."""
     total = int(oracle.engine.data.capacities.sum())
-    measured = Curve.measure(oracle, np.unique([*range(0, total, interval), total]), track=study.track)
-    return measured, Curve(measured.totals, measured.accuracies, concave=True)
+    measured = MeasuredCurve.measure(oracle, np.unique([*range(0, total, interval), total]), track=study.track)
+    return measured, MeasuredCurve(measured.totals, measured.accuracies, concave=True)
 
 
 def _summary(frames: Frames) -> pd.DataFrame:
@@ -97,7 +97,7 @@ def _summary(frames: Frames) -> pd.DataFrame:
     return table
 
 
-def _figure(frames: Frames, measured: Curve, curve: Curve) -> Figure:
+def _figure(frames: Frames, measured: MeasuredCurve, curve: MeasuredCurve) -> Figure:
     """The public curve, accuracies round by round, and who contributes in the end."""
     figure, (left, middle, right) = panels(3)
     left.plot(measured.totals.array, measured.accuracies.array, "o", color="0.5", markersize=3, label="trained")

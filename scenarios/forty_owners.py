@@ -20,11 +20,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fedabm import Frames, Game, Scenario, population, run_script
-from fedabm.auditing import Effort, Finding, LieLimits, Stage, best_lies
+from fedabm.auditing import BestDeviation, LieLimits, SearchEffort, Stage, best_lies
 from fedabm.checks import check_count
 from fedabm.data import SizeSkew, from_partition, load_dataset
 from fedabm.figures import Look, money_by_strategy, strategy_looks
-from fedabm.learning import Curve, Engine, Learning, Recipe, Trained
+from fedabm.learning import Engine, Learning, MeasuredCurve, Recipe, Trained
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, Mechanism, NoPayments, ShapleyShare
 from fedabm.strategies import UCB, Attacker, BestResponse, FreeRider, Liar, RegretMatching, Strategy
 from fedabm.study import Study, command_word, generator
@@ -102,11 +102,11 @@ def _strategies(owners: int, overstatement: float) -> list[Strategy]:
     return chosen
 
 
-def _curve(study: Study, oracle: Trained) -> Curve:
+def _curve(study: Study, oracle: Trained) -> MeasuredCurve:
     """The public curve: what models trained on more and more of the data are worth, made concave."""
     total = int(oracle.engine.data.capacities.sum())
-    measured = Curve.measure(oracle, np.linspace(0, total, 9).round(), track=study.track)
-    return Curve(measured.totals, measured.accuracies, concave=True)
+    measured = MeasuredCurve.measure(oracle, np.linspace(0, total, 9).round(), track=study.track)
+    return MeasuredCurve(measured.totals, measured.accuracies, concave=True)
 
 
 def _words(strategy: str) -> str:
@@ -132,12 +132,12 @@ def _summary(frames: Frames, column: str) -> pd.DataFrame:
     return table.sort_values("owners", ascending=False).reset_index()
 
 
-def _best_lie(game: Game, overstatement: float) -> Finding:
+def _best_lie(game: Game, overstatement: float) -> BestDeviation:
     """The best lie that an owner can tell in equilibrium, by the public curve; of many owners five are looked at."""
-    return best_lies(Stage.of(game), LieLimits(claim=overstatement), Effort(questions=60, owners=5))[0]
+    return best_lies(Stage.of(game), LieLimits(claim=overstatement), SearchEffort(questions=60, owners=5))[0]
 
 
-def _lies(lies: dict[str, Finding]) -> pd.DataFrame:
+def _lies(lies: dict[str, BestDeviation]) -> pd.DataFrame:
     rows = [
         {
             "rule": label,
@@ -151,7 +151,7 @@ def _lies(lies: dict[str, Finding]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _figure(frames: Frames, lies: dict[str, Finding]) -> Figure:
+def _figure(frames: Frames, lies: dict[str, BestDeviation]) -> Figure:
     """A column per rule: who gives, who gains, who pays whom, and what the best lie brings."""
     looks = strategy_looks(sorted(frames.owners["strategy"].astype(str).unique()))
     with sns.axes_style("whitegrid"), sns.plotting_context("paper"):
@@ -203,7 +203,7 @@ def _money(late: pd.DataFrame) -> str:
     return f"{moved:.2g} changes hands in a round" if moved else "no money"
 
 
-def _lie(panel: Axes, found: Finding, most: float) -> None:
+def _lie(panel: Axes, found: BestDeviation, most: float) -> None:
     """What the owner with the best lie has if it is honest, and if it lies; one scale for all rules."""
     panel.barh([0, 1], [found.honest, found.honest + found.gain], color=["0.7", "#cc78bc"])
     panel.set_xlim(0.0, 1.05 * most)
@@ -212,7 +212,7 @@ def _lie(panel: Axes, found: Finding, most: float) -> None:
     panel.grid(visible=False, axis="y")
 
 
-def _told(found: Finding) -> str:
+def _told(found: BestDeviation) -> str:
     """A lie without whose it is."""
     return found.words.removeprefix(f"owner {found.owner} ") if found.gain > 1e-9 else "no lie pays"
 

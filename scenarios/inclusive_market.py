@@ -29,7 +29,7 @@ from fedabm.figures import (
     spread_words,
 )
 from fedabm.market import INCLUSIVE_MARKET, ROLES, market_graph, market_owners, money_table, role_reports
-from fedabm.mechanisms import Local
+from fedabm.mechanisms import LocalOnly
 from fedabm.papers import Sizes, ipfl2025
 from fedabm.strategies import Attacker, Honest
 from fedabm.study import Study, generator
@@ -72,7 +72,7 @@ def _one_seed(study: Study, setting: ipfl2025.MarketSetting, attack: str, seed: 
     """Alone, and then in the market, on the same data and draws."""
     owned = setting.federated(seed)
     owners, accuracy = _owners(setting, owned.capacities.astype(float), seed, attack), setting.accuracy(owned)
-    study.simulate(setting.scenario(owners, accuracy, Local()), "alone", seed)
+    study.simulate(setting.scenario(owners, accuracy, LocalOnly()), "alone", seed)
     return study.simulate(setting.scenario(owners, accuracy), "market", seed)
 
 

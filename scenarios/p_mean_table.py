@@ -26,7 +26,7 @@ from fedabm import Frames, run_script
 from fedabm.accuracy import Announced
 from fedabm.checks import check_count, check_positive, check_range
 from fedabm.figures import LINES, dress, last_step, panels, protocol_looks, seeds_of, shared_legend
-from fedabm.learning import SGD, Curve, Learning, Recipe, Trained
+from fedabm.learning import SGD, Learning, MeasuredCurve, Recipe, Trained
 from fedabm.papers import Preset, Size, Sizes, choose, engine_for, fed_avg, murhekar2023, mw_fed, spread
 from fedabm.solving import p_mean_welfare
 from fedabm.strategies import Keep
@@ -152,7 +152,7 @@ def _size(size: Size, preset: Sizes, data: str, owners: int) -> Size:
     return replace(size, owners=owners) if owners else size
 
 
-def _show(study: Study, curve: Curve, data: str, owners: int) -> None:
+def _show(study: Study, curve: MeasuredCurve, data: str, owners: int) -> None:
     """Tables and picture."""
     frames = study.frames
     welfare = _welfare(frames)
@@ -167,15 +167,15 @@ def _show(study: Study, curve: Curve, data: str, owners: int) -> None:
     study.picture(_figure(frames, welfare, curve, data), "p_mean_table")
 
 
-def _public_curve(study: Study, oracle: Trained, interval: int, *, concave: bool) -> Curve:
+def _public_curve(study: Study, oracle: Trained, interval: int, *, concave: bool) -> MeasuredCurve:
     """Accuracies of models trained on 0, ds, 2 ds, ... samples; a shortened study measures the first few of them."""
     capacities = oracle.engine.data.capacities
     wanted = range(0, int(capacities.sum()), interval)
     totals = np.unique([*wanted[: None if study.steps is None else study.steps + 1], capacities.sum()])
-    return Curve.measure(oracle, totals, concave=concave, track=study.track)
+    return MeasuredCurve.measure(oracle, totals, concave=concave, track=study.track)
 
 
-def _rounds(frames: Frames, curve: Curve, seed: int) -> pd.DataFrame:
+def _rounds(frames: Frames, curve: MeasuredCurve, seed: int) -> pd.DataFrame:
     """What was trained one after the other: totals of the curve, and rounds of MWFed."""
     points = {"label": "public curve", "seed": seed, "step": curve.totals.array, "accuracy": curve.accuracies.array}
     steps = frames.steps.merge(frames.runs[["run", "label", "seed"]], on="run")
@@ -267,7 +267,7 @@ def _details(frames: Frames) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _figure(frames: Frames, welfare: pd.DataFrame, curve: Curve, data: str) -> Figure:
+def _figure(frames: Frames, welfare: pd.DataFrame, curve: MeasuredCurve, data: str) -> Figure:
     """The public curve with what each protocol ends at, and the normalised means against p."""
     figure, (left, right) = panels(2, width=4.4, height=3.3)
     left.plot(curve.totals.array, curve.accuracies.array, color="0.6", linewidth=1)

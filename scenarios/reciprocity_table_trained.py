@@ -138,7 +138,9 @@ def _weights(name: str, seed: int, form: str, fit: Fit) -> dict[str, object]:
 class _One:
     """One dataset and seed: three equilibria and what they are worth in training."""
 
-    def __init__(self, study: Study, preset: murhekar2025.Groups, dataset: Dataset, seed: int, cost: float) -> None:
+    def __init__(
+        self, study: Study, preset: murhekar2025.GroupsPreset, dataset: Dataset, seed: int, cost: float
+    ) -> None:
         self.study = study
         self.preset = preset
         self.seed = seed

@@ -24,7 +24,7 @@ from fedabm import Frames, Scenario, population, run_script
 from fedabm.checks import check_count, check_positive
 from fedabm.data import Task
 from fedabm.figures import dress, last_step, mechanism_looks, panels, shared_legend
-from fedabm.learning import Curve, Engine, Learning, Trained, majority
+from fedabm.learning import Engine, Learning, MeasuredCurve, Trained, majority
 from fedabm.mechanisms import ContributionSubsidy, Mechanism, NoPayments, ShapleyShare, ValueShaping
 from fedabm.papers import ipfl2025
 from fedabm.simulation import Sequential
@@ -112,7 +112,7 @@ def _by_set(frames: Frames, tasks: list[Task]) -> pd.DataFrame:
     return found.rename_axis(columns=None).reset_index()
 
 
-def _figure(frames: Frames, curve: Curve, order: np.ndarray) -> Figure:
+def _figure(frames: Frames, curve: MeasuredCurve, order: np.ndarray) -> Figure:
     """The public curve, who contributes in the end, who is paid, and how good the models are that owners get."""
     figure, (first, *others) = panels(4, rows=2, width=4.6)
     first.plot(curve.totals.array, curve.accuracies.array, color="black", marker="o", markersize=3)

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 from fedabm import InputError, run_script
 from fedabm.checks import check_number, check_positive
-from fedabm.solving import Side, step_bounds
+from fedabm.solving import DerivativeBounds, step_bounds
 from fedabm.study import Study
 
 _COLOURS = sns.color_palette("colorblind")
@@ -67,7 +67,7 @@ def _corners(owners: int, bound: float, cross: tuple[float, ...]) -> pd.DataFram
     for mixed in cross:
         for strength in bound * np.array([0.25, 0.5, 0.75, 1.0]):
             if strength > mixed:
-                side = Side(owners, strength, bound, mixed)
+                side = DerivativeBounds(owners, strength, bound, mixed)
                 step = side.largest_step
                 sharp = 2.0 * step_bounds(owners, strength, bound, mixed)[3]
                 factor = side.contraction(0.9 * step)

@@ -115,7 +115,7 @@ def asked(module: str, text: str) -> Iterator[str]:
 def test_the_list_of_families_is_complete() -> None:
     names = {name.rpartition(".")[2] for name in families()}
     assert set(KNOWN) <= names
-    assert "fedabm.learning.oracles.curve.Curve" in families()
+    assert "fedabm.learning.oracles.curve.MeasuredCurve" in families()
     assert "fedabm.games.curves.Curve" not in families()
 
 

@@ -19,9 +19,6 @@ from fedabm.common.lazy import names_of
 
 ROOT = Path(__file__).parents[1]
 STUBS = sorted((ROOT / "fedabm").rglob("*.pyi"))
-#: names of two things, until they are renamed: rules that hand out models and rules that learn one; what a server
-#: announces as an accuracy and as knowledge
-TWINS = {"Announced", "FedAvg", "FedProx"}
 
 
 def module_of(stub: Path) -> str:
@@ -111,7 +108,7 @@ def test_each_public_name_has_one_home():
     submodules = {name for name, home in names["fedabm"].items() if home == "fedabm"}
     assert {f"fedabm.{name}" for name in submodules} == set(names) - {"fedabm"}
     homes = Counter(name for module in names.values() for name in module if name not in submodules)
-    assert {name for name, count in homes.items() if count > 1} == TWINS
+    assert {name for name, count in homes.items() if count > 1} == set()
 
 
 @pytest.mark.parametrize("stub", STUBS, ids=module_of)
@@ -173,3 +170,13 @@ def test_type_checkers_see_what_is_public(tmp_path: Path):
     assert "def (game: fedabm.solving.game.Game" in out
     assert 'Module has no attribute "nobody"' in out
     assert "Dirichlet" not in out
+
+
+def test_each_class_name_has_one_meaning():
+    """No two classes without an underscore are called alike, wherever they are: who searches for a name finds it."""
+    homes: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "fedabm").rglob("*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}

@@ -16,7 +16,7 @@ from fedabm.learning.engine.training import Proximal
 from fedabm.mechanisms import BanzhafShare, ContributionSubsidy, MultiplicativeWeights, NoPayments, ShapleyShare
 from fedabm.mechanisms.cost_sharing import optimal_rate
 from fedabm.mechanisms.personalised.ditto import Ditto
-from fedabm.mechanisms.personalised.fed_prox import FedProx
+from fedabm.mechanisms.personalised.fed_prox import FedProxExchange
 from fedabm.shapley import shapley
 from fedabm.solving import metrics
 from fedabm.solving.dynamics import best_response
@@ -92,7 +92,7 @@ GAME = Game(LAW, [0.1, 0.25], 100, RULE)
         (lambda: SGD(1e300), "rate must be a single number up to 1e\\+06, got 1e\\+300"),
         (lambda: Adam(1e38), "rate must be a single number up to"),
         (lambda: FedAvg(rate=1e38), "rate must be a single number up to"),
-        (lambda: FedProx(1e300), "mu must be a single number up to"),
+        (lambda: FedProxExchange(1e300), "mu must be a single number up to"),
         (lambda: Ditto(1e300), "strength must be a single number up to"),
         (lambda: Proximal(1e300, None), "the proximal weight must be a single number up to"),
     ],

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fedabm.auditing.deviations import Deviation, misstated, told
+from fedabm.auditing.deviations import Deviation, misstated, with_deviations
 from fedabm.auditing.stage import Stage
 from fedabm.games.best import best_response
 from fedabm.games.costs import Cost, single
@@ -58,7 +58,7 @@ def as_scenario(stage: Stage, owner: int, deviation: Deviation, others: Strategy
 
 def after_answers(stage: Stage, owner: int, deviation: Deviation) -> tuple[float, bool]:
     """What the deviator gains over the truth once the others best-respond to what they hear, and whether they rest."""
-    play = told(stage, [owner], [deviation])
+    play = with_deviations(stage, [owner], [deviation])
     others = np.delete(np.arange(stage.owners), owner)
     claims = play.reports.contribution.copy()
     damping = 1.0

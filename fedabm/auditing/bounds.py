@@ -29,9 +29,9 @@ from fedabm.common.errors import FedabmError
 from fedabm.games.best import best_response
 from fedabm.games.chords import concave_bound
 from fedabm.games.costs import Cost
-from fedabm.games.curves import Array, Curve, Line, Rows, beside
-from fedabm.games.intervals import Limits
-from fedabm.games.offers import Offers, Shape, Share, nothing
+from fedabm.games.curves import Array, Curve, Line, Rows, align_rows
+from fedabm.games.intervals import ProofLimits
+from fedabm.games.offers import ModelShare, Offers, Shape, nothing
 from fedabm.games.promises import check_promises
 from fedabm.games.roots import just_inside
 
@@ -45,7 +45,7 @@ _PEAKS = 4
 
 
 @dataclass(frozen=True)
-class Rationed(Curve):
+class ScaledCurve(Curve):
     """A curve times a share of its own per row."""
 
     full: Curve
@@ -57,13 +57,13 @@ class Rationed(Curve):
         return self.full.closed
 
     def value(self, x: Array) -> Array:
-        return beside(self.share, x) * self.full.value(x)
+        return align_rows(self.share, x) * self.full.value(x)
 
     def slope(self, x: Array) -> Array:
-        return beside(self.share, x) * self.full.slope(x)
+        return align_rows(self.share, x) * self.full.slope(x)
 
-    def take(self, rows: Rows) -> Rationed:
-        return Rationed(self.full.take(rows), self.share[rows])
+    def take(self, rows: Rows) -> ScaledCurve:
+        return ScaledCurve(self.full.take(rows), self.share[rows])
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def worth_of_access(stage: Stage, owner: int, shares: Array | None = None) -> Wo
         check_promises(problem[0].take([-1]), problem[2][-1:])
     except FedabmError:  # the accuracy is not what it promises to be
         return Worth(stage, owner, share, best_response(*problem).utility, np.full(len(share), np.inf))
-    best = best_response(*problem, certify=Limits(1e-9, 2**18))
+    best = best_response(*problem, certify=ProofLimits(1e-9, 2**18))
     return Worth(stage, owner, share, best.utility, best.bound)
 
 
@@ -109,7 +109,7 @@ def _problem(stage: Stage, owner: int, access: Array) -> tuple[Offers, Cost, Arr
     full = stage.accuracy.curves(stage.profile).take(rows)
     shape: Shape = "concave" if stage.accuracy.concave else "monotone" if stage.accuracy.monotone else "unknown"
     kinks = stage.accuracy.kinks(stage.profile)[rows]
-    offers = Offers(full, Rationed(full, access), nothing(len(rows)), kinks, shape)
+    offers = Offers(full, ScaledCurve(full, access), nothing(len(rows)), kinks, shape)
     return offers, stage.costs.take(rows), stage.capacities[rows]
 
 
@@ -193,7 +193,7 @@ def _upper(stage: Stage, offers: Offers, worth: Worth, a: Array, b: Array, kind:
         return worth.bound[-1] + most - before
     # Of a model that is worth nothing at a, the share that the rule states is largest at b, if it grows.
     handed = offers.received
-    largest = handed.share(b[None])[0] if isinstance(handed, Share) and handed.grows else np.ones_like(most)
+    largest = handed.share(b[None])[0] if isinstance(handed, ModelShare) and handed.grows else np.ones_like(most)
     share = np.divide(most, before, out=largest, where=before > 0)
     return worth.most(np.clip(share, 0.0, 1.0))
 
@@ -231,8 +231,8 @@ def _best_peak(offers: Offers, worth: Worth, points: Array) -> tuple[float, floa
     """The best claim around the highest of all peaks on a grid, looked at more closely."""
     deal = at_claims(offers, points)
     height = worth.likely(deal.access) + deal.payment
-    beside = np.concatenate([[-np.inf], height, [-np.inf]])
-    peaks = np.flatnonzero((height >= beside[:-2]) & (height >= beside[2:]))
+    around = np.concatenate([[-np.inf], height, [-np.inf]])
+    peaks = np.flatnonzero((height >= around[:-2]) & (height >= around[2:]))
     highest = peaks[np.argsort(-height[peaks], kind="stable")][:_PEAKS]
     found = [_closing_in(offers, worth, points, *_best_of(offers, worth, points[[peak]])) for peak in highest]
     return max(found, key=lambda one: one[1])

@@ -23,7 +23,7 @@ from fedabm.auditing.fairness import about_budget, about_equals, about_rationali
 from fedabm.auditing.kinds import Tried, skipped, try_kinds
 from fedabm.auditing.plans import Plans
 from fedabm.auditing.runs import Runs
-from fedabm.auditing.search import Effort, best_lies
+from fedabm.auditing.search import SearchEffort, best_lies
 from fedabm.auditing.stage import Stage
 from fedabm.auditing.trained_card import TrainedAudit
 from fedabm.auditing.truthfulness import about_answers, about_groups, about_kinds, about_lies
@@ -46,7 +46,7 @@ class Thoroughness:
     seed is measured with so many other `seeds`.
     """
 
-    effort: Effort = field(default_factory=Effort)
+    effort: SearchEffort = field(default_factory=SearchEffort)
     sizes: tuple[int, ...] = (2, 3)
     groups: int = 12
     profiles: int = 24
@@ -59,7 +59,7 @@ class Thoroughness:
     @classmethod
     def quick(cls, seed: int = 0) -> Thoroughness:
         """Seconds for each rule, as in a league."""
-        effort = Effort(questions=60, owners=4, seed=seed)
+        effort = SearchEffort(questions=60, owners=4, seed=seed)
         return cls(effort, (2,), groups=2, profiles=8, starts=None, others_move=False, fewer=False, rounds=10, seeds=5)
 
 

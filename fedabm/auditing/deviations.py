@@ -11,13 +11,13 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from fedabm.auditing.stage import Play, Stage
+from fedabm.auditing.stage import Stage, StagePlay
 from fedabm.common.errors import InputError, check_positive
 from fedabm.games.costs import Cost, replaced
 from fedabm.games.curves import Array
 from fedabm.views import Reports
 
-__all__ = ["KINDS", "Deviation", "LieLimits", "Lies", "in_words", "told"]
+__all__ = ["KINDS", "Deviation", "LieLimits", "Lies", "in_words", "with_deviations"]
 
 #: every kind of deviation, in words
 KINDS = {
@@ -104,7 +104,7 @@ class Deviation:
         return Lies(*(np.array([getattr(self, field.name)]) for field in fields(self)))
 
 
-def told(stage: Stage, owners: Sequence[int], deviations: Sequence[Deviation]) -> Play:
+def with_deviations(stage: Stage, owners: Sequence[int], deviations: Sequence[Deviation]) -> StagePlay:
     """The play in which some owners deviate and all others stand still."""
     truth = stage.truth
     contribution, claim = truth.contribution.copy(), truth.reports.contribution.copy()
@@ -114,7 +114,7 @@ def told(stage: Stage, owners: Sequence[int], deviations: Sequence[Deviation]) -
         contribution[owner], claim[owner] = deviation.contribution, deviation.claim
         size[owner], eager[owner] = deviation.size, deviation.eagerness * eager[owner]
         cost = replaced(cost, np.array([owner]), misstated(stage.costs.take([owner]), deviation))
-    return Play(truth.owner, contribution, Reports(claim, size, cost, eager))
+    return StagePlay(truth.owner, contribution, Reports(claim, size, cost, eager))
 
 
 def misstated(cost: Cost, deviation: Deviation) -> Cost:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedabm.auditing.claims import Claim, Status, stake
-from fedabm.auditing.deviations import Deviation, LieLimits, told
+from fedabm.auditing.deviations import Deviation, LieLimits, with_deviations
 from fedabm.auditing.kinds import Tried, best_statement
-from fedabm.auditing.search import Effort, best_lies
+from fedabm.auditing.search import SearchEffort, best_lies
 from fedabm.auditing.stage import Stage
 from fedabm.common.errors import FedabmError, InputError
 from fedabm.games.costs import PowerCost
@@ -119,7 +119,7 @@ def about_harm(stage: Stage, tried: list[Tried], limits: LieLimits) -> Claim:
             capacity = float(stage.capacities[owner])
             for claim in (0.0, 0.5, 1.0, limits.claim):
                 lie = Deviation(0.0, claim * capacity, capacity * max(claim, 1.0))
-                settled = stage.settle(told(stage, [owner], [lie])).utility
+                settled = stage.settle(with_deviations(stage, [owner], [lie])).utility
                 loss = float(np.delete(everyone - settled, owner).sum())
                 if loss > harm:
                     harm, words = loss, f"{stage.who(owner)} contributes nothing and claims {lie.claim:.4g}"
@@ -128,7 +128,7 @@ def about_harm(stage: Stage, tried: list[Tried], limits: LieLimits) -> Claim:
     return Claim(name, None, "found", harm, said)
 
 
-def about_information(stage: Stage, tried: list[Tried], limits: LieLimits, effort: Effort) -> Claim:
+def about_information(stage: Stage, tried: list[Tried], limits: LieLimits, effort: SearchEffort) -> Claim:
     """What it costs that costs cannot be verified: data and welfare if everybody states its best lie about its cost."""
     name = "cost of information"
     if not stage.mechanism.asks_cost:
@@ -168,7 +168,7 @@ class Misheard(RuleWrapper):
         return replace(reports, cost=stated)
 
 
-def about_number(stage: Stage, limits: LieLimits, effort: Effort) -> Claim:
+def about_number(stage: Stage, limits: LieLimits, effort: SearchEffort) -> Claim:
     """How the best lie changes with the number of owners: the first few of them, and all."""
     sizes = sorted({max(stage.owners // 4, 2), max(stage.owners // 2, 2), stage.owners})
     quick = replace(effort, owners=2, questions=min(effort.questions, 40))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.auditing.deviations import Deviation, Lies, told
+from fedabm.auditing.deviations import Deviation, Lies, with_deviations
 from fedabm.auditing.stage import Stage
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers
@@ -23,14 +23,14 @@ from fedabm.mechanisms.base import Mechanism
 from fedabm.mechanisms.supervised import Supervised
 from fedabm.views import Reports
 
-__all__ = ["Deal", "deals", "on_curves", "one_by_one", "own_row", "reads", "utilities", "without_fines"]
+__all__ = ["ClaimedReturn", "deals", "on_curves", "one_by_one", "own_row", "reads", "utilities", "without_fines"]
 
 #: what can be stated beside the claim, in the order of the columns of `Lies`
 _STATED = ("size", "cost", "fixed", "eagerness")
 
 
 @dataclass(frozen=True)
-class Deal:
+class ClaimedReturn:
     """What an owner is handed for its claims: the share of the full model, and money, (k,) each."""
 
     access: Array
@@ -49,7 +49,7 @@ def utilities(stage: Stage, owner: int, lies: Lies) -> Array:
 
 def one_by_one(stage: Stage, owner: int, lies: Lies) -> Array:
     """The same by settling once for each lie: for rules that settle in a way of their own."""
-    plays = (told(stage, [owner], [lies.one(place)]) for place in range(len(lies)))
+    plays = (with_deviations(stage, [owner], [lies.one(place)]) for place in range(len(lies)))
     return np.array([stage.settle(play).utility[owner] for play in plays])
 
 
@@ -75,19 +75,19 @@ def without_fines(stage: Stage) -> Stage | None:
     )
 
 
-def deals(stage: Stage, owner: int, lies: Lies) -> Deal:
+def deals(stage: Stage, owner: int, lies: Lies) -> ClaimedReturn:
     """What each lie makes the server hand over."""
     access, payment = np.empty(len(lies)), np.empty(len(lies))
     for statement, rows in _statements(stage, lies):
         deal = at_claims(statement_offers(stage, owner, statement), lies.claim[rows])
         access[rows], payment[rows] = deal.access, deal.payment
-    return Deal(access, payment)
+    return ClaimedReturn(access, payment)
 
 
 def statement_offers(stage: Stage, owner: int, statement: Deviation) -> Offers:
     """What an owner is offered if it states this size, cost and eagerness, as one row."""
     honest = replace(statement, contribution=stage.profile[owner], claim=stage.profile[owner])
-    reports = stage.heard(told(stage, [owner], [honest]).reports)
+    reports = stage.heard(with_deviations(stage, [owner], [honest]).reports)
     return own_row(stage.mechanism.offers(stage.accuracy.public, reports), owner)
 
 
@@ -97,10 +97,10 @@ def own_row(offers: Offers, owner: int) -> Offers:
     return replace(row, received=row.accuracy) if offers.received is offers.accuracy else row
 
 
-def at_claims(offers: Offers, claims: Array) -> Deal:
+def at_claims(offers: Offers, claims: Array) -> ClaimedReturn:
     """The offers of one owner at its claims: as `Mechanism.settle` evaluates them."""
     x = claims[None]
-    return Deal(offers.access(x)[0], offers.payment.value(x)[0])
+    return ClaimedReturn(offers.access(x)[0], offers.payment.value(x)[0])
 
 
 def _statements(stage: Stage, lies: Lies) -> Iterator[tuple[Deviation, NDArray[np.intp]]]:
@@ -121,7 +121,7 @@ def _statements(stage: Stage, lies: Lies) -> Iterator[tuple[Deviation, NDArray[n
 @lru_cache(maxsize=64)
 def reads(stage: Stage) -> frozenset[str]:
     """What the rule looks at in the reports of this stage, by watching it: what it never reads changes nothing."""
-    watched = Watched.of(stage.heard(stage.truth.reports))
+    watched = WatchedReports.of(stage.heard(stage.truth.reports))
     offers = stage.mechanism.offers(stage.accuracy.public, watched)
     points = np.column_stack([stage.profile, stage.capacities, 0.5 * stage.capacities])
     for curve in (offers.accuracy, offers.received, offers.payment):
@@ -145,11 +145,11 @@ def _told(reports: Reports, name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Watched(Reports):
+class WatchedReports(Reports):
     """Reports that note which of their columns somebody looks at."""
 
     @classmethod
-    def of(cls, reports: Reports) -> Watched:
+    def of(cls, reports: Reports) -> WatchedReports:
         """The same reports, watched from now on."""
         watched = cls(*(getattr(reports, field.name) for field in fields(Reports)))
         object.__setattr__(watched, "read", set())

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from fedabm.auditing.claims import Claim, Status, stake, theorem
-from fedabm.auditing.stage import Play, Stage
+from fedabm.auditing.stage import Stage, StagePlay
 from fedabm.games.best import best_response
 from fedabm.games.costs import replaced
 from fedabm.games.curves import Array
-from fedabm.games.valuation import Received
+from fedabm.games.valuation import ReceivedAccuracy
 
 __all__ = ["about_budget", "about_equals", "about_rationality", "about_reward"]
 
@@ -32,7 +32,7 @@ def about_rationality(stage: Stage, count: int, seed: int) -> Claim:
     """Whether anybody is worse off than outside, after the fact: at the truth, and whatever the others contribute."""
     here = (stage.honest.utility if stage.plays_a_game else stage.settled.utility) - stage.outside
     unit, worst = stake(stage), int(np.argmin(here))
-    option = "its best model of its own data" if isinstance(stage.valuation, Received) else "not to trade"
+    option = "its best model of its own data" if isinstance(stage.valuation, ReceivedAccuracy) else "not to trade"
     reference = theorem(stage, "rationality")
     holds = bool(here[worst] >= -1e-6 * unit)
     words = f"at the truth {stage.who(worst)} has {here[worst]:+.4g} against {option}"
@@ -70,7 +70,7 @@ def about_budget(stage: Stage, count: int, seed: int) -> Claim:
     trials = profiles(stage, count, seed) if stage.plays_a_game else stage.profile[None]
     sums, sizes = [], []
     for profile in trials:
-        play = Play(stage.truth.owner, profile, replace(stage.truth.reports, contribution=profile))
+        play = StagePlay(stage.truth.owner, profile, replace(stage.truth.reports, contribution=profile))
         paid = stage.outcome(play, stage.accuracy).payments
         sums.append(float(paid.sum()))
         sizes.append(float(np.abs(paid).sum()))
@@ -102,7 +102,7 @@ def _account(total: float) -> str:
 def about_equals(stage: Stage, count: int, seed: int) -> Claim:
     """Whether two owners that are equal in everything are handed the same."""
     name = "equal treatment"
-    if not (isinstance(stage.valuation, Received) and stage.plays_a_game and stage.accuracy.traits.of_total):
+    if not (isinstance(stage.valuation, ReceivedAccuracy) and stage.plays_a_game and stage.accuracy.traits.of_total):
         return Claim(name, None, "unknown", np.nan, "no two owners can be made equal on this stage")
     if stage.owners < 2:
         return Claim(name, None, "unknown", np.nan, "there is only one owner")
@@ -116,7 +116,7 @@ def about_equals(stage: Stage, count: int, seed: int) -> Claim:
         given = np.minimum(profile, size)
         given[1] = given[0]
         reports = replace(stage.truth.reports, contribution=given, size=size, cost=twin)
-        outcome = alike.outcome(Play(stage.truth.owner, given, reports), stage.accuracy)
+        outcome = alike.outcome(StagePlay(stage.truth.owner, given, reports), stage.accuracy)
         scale = max(float(np.abs(outcome.payments).max()), 1.0)
         worst = max(worst, *(abs(float(part[0] - part[1])) / scale for part in (outcome.payments, outcome.access)))
     holds = worst <= 1e-7

@@ -14,9 +14,9 @@ from math import comb
 import numpy as np
 from scipy.optimize import minimize
 
-from fedabm.auditing.deviations import Deviation, LieLimits, Lies, in_words, told
+from fedabm.auditing.deviations import Deviation, LieLimits, Lies, in_words, with_deviations
 from fedabm.auditing.evaluate import reads
-from fedabm.auditing.search import NOTHING, Effort, Finding, climbed, evolved
+from fedabm.auditing.search import NOTHING, BestDeviation, SearchEffort, climbed, evolved
 from fedabm.auditing.stage import Stage
 from fedabm.games.curves import Array
 
@@ -52,7 +52,7 @@ def groups_of(stage: Stage, size: int, most: int, seed: int) -> tuple[list[tuple
 
 
 def best_joint_lie(
-    stage: Stage, members: Sequence[int], limits: LieLimits, effort: Effort, alone: Sequence[Finding]
+    stage: Stage, members: Sequence[int], limits: LieLimits, effort: SearchEffort, alone: Sequence[BestDeviation]
 ) -> Joint:
     """The best joint lie that is found; the search starts from what each member would do `alone`."""
     truth = [Lies.of(stage, owner).one(0) for owner in members]
@@ -81,7 +81,7 @@ def best_joint_lie(
     if gain <= max(NOTHING, _PRECISION * abs(most)):
         return Joint(tuple(members), 0.0, better, 0.0, 2 * asked, "they tell the truth")
     others = np.setdiff1d(np.arange(stage.owners), members)
-    settled = stage.settle(told(stage, members, found)).utility
+    settled = stage.settle(with_deviations(stage, members, found)).utility
     harm = float((stage.settled.utility[others] - settled[others]).sum())
     words = "; ".join(in_words(stage, owner, one) for owner, one in zip(members, found, strict=True))
     return Joint(tuple(members), gain, better, harm, 2 * asked, words)
@@ -163,7 +163,7 @@ def _asked(stage: Stage) -> set[str]:
 
 
 def _honest(
-    stage: Stage, members: Sequence[int], effort: Effort, truth: Sequence[Deviation], near: Sequence[float]
+    stage: Stage, members: Sequence[int], effort: SearchEffort, truth: Sequence[Deviation], near: Sequence[float]
 ) -> tuple[float, int]:
     """The best that a group can do together honestly, and how often the rule was asked.
 
@@ -188,4 +188,4 @@ def _honest(
 
 
 def _sum(stage: Stage, members: Sequence[int], deviations: Sequence[Deviation]) -> float:
-    return float(stage.settle(told(stage, members, deviations)).utility[list(members)].sum())
+    return float(stage.settle(with_deviations(stage, members, deviations)).utility[list(members)].sum())

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from fedabm.auditing.deviations import KINDS, Deviation, LieLimits, Lies, in_words, told
+from fedabm.auditing.deviations import KINDS, Deviation, LieLimits, Lies, in_words, with_deviations
 from fedabm.auditing.evaluate import on_curves, one_by_one, reads, statement_offers, utilities
 from fedabm.auditing.names import best_merger, best_split, can_merge, can_split
-from fedabm.auditing.search import NOTHING, Effort, best_claim_alone, looked_at
+from fedabm.auditing.search import NOTHING, SearchEffort, best_claim_alone, looked_at
 from fedabm.auditing.stage import Stage
 from fedabm.games.best import best_response
 from fedabm.games.certificate import certified_gains
@@ -66,9 +66,9 @@ def _asked(stage: Stage) -> set[str]:
     return {"size"} | ({"cost"} if rule.asks_cost else set()) | ({"eagerness"} if rule.asks_eagerness else set())
 
 
-def try_kinds(stage: Stage, limits: LieLimits | None = None, effort: Effort | None = None) -> list[Tried]:
+def try_kinds(stage: Stage, limits: LieLimits | None = None, effort: SearchEffort | None = None) -> list[Tried]:
     """The best deviation of each kind that means something, over all owners that are looked at."""
-    limits, effort = limits or LieLimits(), effort or Effort()
+    limits, effort = limits or LieLimits(), effort or SearchEffort()
     without = skipped(stage)
     found = []
     for kind in KINDS:
@@ -83,7 +83,7 @@ def try_kinds(stage: Stage, limits: LieLimits | None = None, effort: Effort | No
 
 def loss_of_others(stage: Stage, owner: int, deviation: Deviation) -> float:
     """What all others lose by a deviation while they stand still."""
-    settled = stage.settle(told(stage, [owner], [deviation])).utility
+    settled = stage.settle(with_deviations(stage, [owner], [deviation])).utility
     change = stage.settled.utility - settled
     return float(np.delete(change, owner).sum())
 
@@ -95,7 +95,7 @@ def _tried(stage: Stage, kind: str, owner: int, gain: float, bound: float, devia
     return Tried(kind, owner, gain, loss, max(bound, gain), in_words(stage, owner, deviation))
 
 
-def _contribution(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tried:
+def _contribution(stage: Stage, owner: int, limits: LieLimits, effort: SearchEffort) -> Tried:
     """Another contribution, truthfully reported: what an owner regrets at the profile."""
     best = float(stage.honest.contribution[owner])
     gain = float(stage.honest.utility[owner] - stage.settled.utility[owner])
@@ -108,16 +108,16 @@ def _truth(stage: Stage, owner: int, contribution: float) -> Deviation:
     return replace(Lies.of(stage, owner).one(0), contribution=contribution)
 
 
-def _claim(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tried:
+def _claim(stage: Stage, owner: int, limits: LieLimits, effort: SearchEffort) -> Tried:
     """Another claim, with whatever true contribution is best beside it."""
     found = best_claim_alone(stage, owner, limits, effort)
     return _tried(stage, "claim", owner, found.gain, found.bound, found.deviation)
 
 
-def _statement(name: str) -> Callable[[Stage, int, LieLimits, Effort], Tried]:
+def _statement(name: str) -> Callable[[Stage, int, LieLimits, SearchEffort], Tried]:
     """Another size, cost or eagerness, while contributions are what they are said to be."""
 
-    def attempt(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tried:
+    def attempt(stage: Stage, owner: int, limits: LieLimits, effort: SearchEffort) -> Tried:
         value, deviation = best_statement(stage, owner, name, limits)
         honest = stage.honest.utility[owner] if stage.plays_a_game else stage.settled.utility[owner]
         return _tried(stage, name, owner, value - float(honest), np.inf, deviation)
@@ -159,7 +159,7 @@ def _stating(stage: Stage, owner: int, said: Deviation) -> tuple[float, Deviatio
     return float(utilities(stage, owner, lie.as_lies())[0]), lie
 
 
-def _away(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tried:
+def _away(stage: Stage, owner: int, limits: LieLimits, effort: SearchEffort) -> Tried:
     """Work alone."""
     inside = stage.honest.utility[owner] if stage.plays_a_game else stage.settled.utility[owner]
     gain = float(stage.outside[owner] - inside)
@@ -172,20 +172,20 @@ def _away(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tried:
     return Tried("away", owner, gain, loss, gain if sure else np.inf, f"{stage.who(owner)} works alone")
 
 
-def _leaving(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tried:
+def _leaving(stage: Stage, owner: int, limits: LieLimits, effort: SearchEffort) -> Tried:
     """Leave after half of the rounds: rules that settle every round keep nothing back, so half of staying away."""
     whole = _away(stage, owner, limits, effort)
     words = f"{stage.who(owner)} leaves after half of the rounds" if whole.gain > NOTHING else whole.words
     return Tried("leaving", owner, 0.5 * whole.gain, 0.5 * whole.loss, 0.5 * whole.bound, words)
 
 
-def _names(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tried:
+def _names(stage: Stage, owner: int, limits: LieLimits, effort: SearchEffort) -> Tried:
     """Two or three names."""
     gain, loss, words = max((best_split(stage, owner, count, effort) for count in (2, 3)), key=lambda one: one[0])
     return Tried("names", owner, gain, loss, np.inf, words)
 
 
-def _merging(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tried:
+def _merging(stage: Stage, owner: int, limits: LieLimits, effort: SearchEffort) -> Tried:
     """One name with another owner."""
     if stage.owners < 2:
         return Tried("merging", owner, 0.0, 0.0, 0.0, "nobody is there to merge with")
@@ -195,7 +195,7 @@ def _merging(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Tri
     return Tried("merging", owner, gain, loss, np.inf, words)
 
 
-_TRY: dict[str, Callable[[Stage, int, LieLimits, Effort], Tried]] = {
+_TRY: dict[str, Callable[[Stage, int, LieLimits, SearchEffort], Tried]] = {
     "contribution": _contribution,
     "claim": _claim,
     **{name: _statement(name) for name in ("size", "cost", "fixed", "eagerness")},

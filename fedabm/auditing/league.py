@@ -20,7 +20,7 @@ from fedabm.auditing.claims import stake
 from fedabm.auditing.deviations import KINDS, LieLimits
 from fedabm.auditing.groups import best_joint_lie, groups_of
 from fedabm.auditing.kinds import skipped, try_kinds
-from fedabm.auditing.search import Effort, best_lies
+from fedabm.auditing.search import SearchEffort, best_lies
 from fedabm.auditing.stage import Stage
 from fedabm.common.errors import InputError, check_count, check_whole, nearest
 from fedabm.common.random import generator
@@ -112,7 +112,7 @@ def _one(task: tuple[str, int, int, int]) -> list[dict[str, Any]]:
     """All deviations against one rule on one population."""
     name, seed, owners, questions = task
     stage, limits = Stage.of(_scenario(name, seed, owners)), LieLimits()
-    effort = Effort(questions=questions, owners=owners, seed=seed)
+    effort = SearchEffort(questions=questions, owners=owners, seed=seed)
     unit, rows = stake(stage), []
     alone = best_lies(stage, limits, effort)
     rows.append(_row(BEST, alone[0].gain, np.nan, max(one.bound for one in alone), alone[0].words))

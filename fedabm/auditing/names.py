@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.auditing.search import NOTHING, Effort
-from fedabm.auditing.stage import Play, Stage
+from fedabm.auditing.search import NOTHING, SearchEffort
+from fedabm.auditing.stage import Stage, StagePlay
 from fedabm.games.costs import PowerCost, replaced
 from fedabm.games.curves import Array
-from fedabm.games.valuation import Received
+from fedabm.games.valuation import ReceivedAccuracy
 from fedabm.kernel import Receipt
 from fedabm.views import Reports
 
@@ -29,7 +29,7 @@ _TRUE, _OF_ALL = (0.0, 0.5, 1.0, 1.5, 2.0), (0.25, 0.5, 1.0)
 
 def can_split(stage: Stage) -> bool:
     """Whether the accuracies know what two owners with the same kind of data are worth."""
-    if not isinstance(stage.valuation, Received):
+    if not isinstance(stage.valuation, ReceivedAccuracy):
         return stage.mechanism.asks_cost
     twice = stage.accuracy.restrict(np.array([0, *range(stage.owners)]))
     return not twice.traits.padded
@@ -38,10 +38,10 @@ def can_split(stage: Stage) -> bool:
 def can_merge(stage: Stage) -> bool:
     """Whether only the total of all data matters, so that it does not matter who brings them."""
     told = not stage.mechanism.asks_cost or stage.costs.linear
-    return isinstance(stage.valuation, Received) and stage.accuracy.traits.of_total and told
+    return isinstance(stage.valuation, ReceivedAccuracy) and stage.accuracy.traits.of_total and told
 
 
-def split_play(stage: Stage, owner: int, contribution: float, parts: Array) -> Play:
+def split_play(stage: Stage, owner: int, contribution: float, parts: Array) -> StagePlay:
     """One owner enters once for each part, with that part of its data and contribution; all tell the truth."""
     truth = stage.truth
     order = np.concatenate([np.arange(stage.owners), np.full(len(parts) - 1, owner)]).astype(np.intp)
@@ -52,16 +52,16 @@ def split_play(stage: Stage, owner: int, contribution: float, parts: Array) -> P
     return replace(truth, owner=order, contribution=given, reports=reports)
 
 
-def person_utility(stage: Stage, owner: int, play: Play, settled: Receipt) -> float:
+def person_utility(stage: Stage, owner: int, play: StagePlay, settled: Receipt) -> float:
     """What the person behind some names has."""
     mine = np.flatnonzero(play.owner == owner)
-    if not isinstance(stage.valuation, Received):
+    if not isinstance(stage.valuation, ReceivedAccuracy):
         return float(settled.utility[mine].sum())
     spent = stage.costs.take([owner]).value(play.contribution[mine].sum(keepdims=True))[0]
     return float(settled.accuracy[mine].max() + settled.payment[mine].sum() - spent)
 
 
-def best_split(stage: Stage, owner: int, names: int, effort: Effort) -> tuple[float, float, str]:
+def best_split(stage: Stage, owner: int, names: int, effort: SearchEffort) -> tuple[float, float, str]:
     """The best gain over honesty under one name, what the others lose by it, and how it is done."""
     capacity, here = float(stage.capacities[owner]), float(stage.profile[owner])
     totals = [factor * here for factor in _TRUE] + [share * capacity for share in _OF_ALL]
@@ -96,7 +96,7 @@ def best_merger(stage: Stage, first: int, second: int) -> tuple[float, float, st
         cost = replaced(cost, np.array([place]), _blended(stage, np.array([first, second])))
     reports = Reports(given, size, cost, stage.eagerness[rest])
     oracle = stage.oracle(rest)
-    outcome = stage.outcome(Play(rest, given, reports), oracle)
+    outcome = stage.outcome(StagePlay(rest, given, reports), oracle)
     model = float(oracle.values(given[None])[0][place])
     spent = stage.costs.value(stage.profile)
     together = 2.0 * outcome.access[place] * model + outcome.payments[place] - spent[[first, second]].sum()
@@ -117,7 +117,7 @@ def _blended(stage: Stage, rows: NDArray[np.intp]) -> PowerCost:
     return PowerCost(np.array([float(rates @ weights)]), np.ones(1), np.array([float(fixed.sum())]))
 
 
-def _others_lose(stage: Stage, owner: int, play: Play, settled: Receipt) -> float:
+def _others_lose(stage: Stage, owner: int, play: StagePlay, settled: Receipt) -> float:
     others = play.owner != owner
     return float(stage.settled.utility[play.owner[others]].sum() - settled.utility[others].sum())
 

@@ -13,13 +13,13 @@ from fedabm.auditing.runs import Interval, Move, Runs, Score, interval, moves
 from fedabm.games.curves import Array
 from fedabm.mechanisms.base import Mechanism
 
-__all__ = ["Measured", "Plan", "Plans"]
+__all__ = ["MeasuredPlan", "Plan", "Plans"]
 
 #: who does what instead
 Plan = dict[int, Move]
 
 
-class Measured(NamedTuple):
+class MeasuredPlan(NamedTuple):
     """A plan of one owner or a group, its gain over the best honest plan of the same, and what the others lose."""
 
     members: tuple[int, ...]
@@ -51,7 +51,7 @@ class Plans:
         """What an owner has more than if it trained alone."""
         return float(self.runs.score(seed).utility[row] - self.runs.score(seed, alone=row).utility[row])
 
-    def of_each_kind(self, owners: Sequence[int]) -> dict[str, Measured]:
+    def of_each_kind(self, owners: Sequence[int]) -> dict[str, MeasuredPlan]:
         """The best move of each kind by one owner, measured."""
         found: dict[str, list[Plan]] = {}
         for owner in owners:
@@ -60,7 +60,7 @@ class Plans:
         best = {kind: max(plans, key=self._chosen) for kind, plans in found.items()}
         return {kind: self._measured(plan) for kind, plan in best.items()}
 
-    def joint(self, pairs: Sequence[tuple[int, int]]) -> Measured | None:
+    def joint(self, pairs: Sequence[tuple[int, int]]) -> MeasuredPlan | None:
         """The best lie of two owners, measured: both tell the same one, or one of them its own best."""
         plans = [plan for pair in pairs for plan in self._together(pair)]
         return self._measured(max(plans, key=self._chosen)) if plans else None
@@ -108,7 +108,7 @@ class Plans:
         before = self._sum(self.chooses, list(plan), self._against(plan))
         return self._sum(self.chooses, list(plan), plan) - before
 
-    def _measured(self, plan: Plan) -> Measured:
+    def _measured(self, plan: Plan) -> MeasuredPlan:
         """Gain and loss with seeds that had no part in the choice."""
         members, against = tuple(sorted(plan)), self._against(plan)
         others = np.setdiff1d(np.arange(len(self.runs.owners)), members)
@@ -117,4 +117,4 @@ class Plans:
             gains.append(self._sum(seed, members, plan) - self._sum(seed, members, against))
             losses.append(float((self._score(seed, {}) - self._score(seed, plan))[others].sum()))
         words = "; ".join(f"{self.who(row)} {plan[row].words}" for row in members)
-        return Measured(members, words, interval(gains), interval(losses))
+        return MeasuredPlan(members, words, interval(gains), interval(losses))

@@ -27,8 +27,8 @@ from fedabm.games.offers import Offers
 
 __all__ = [
     "NOTHING",
-    "Effort",
-    "Finding",
+    "BestDeviation",
+    "SearchEffort",
     "best_claim_alone",
     "best_lie",
     "best_lies",
@@ -52,7 +52,7 @@ NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
-class Effort:
+class SearchEffort:
     """How hard is looked: questions to the rule for each owner beyond the first grid, and owners that are looked at."""
 
     questions: int = 300
@@ -61,7 +61,7 @@ class Effort:
 
 
 @dataclass(frozen=True)
-class Finding:
+class BestDeviation:
     """The best deviation of an owner, its gain over the best that it can do honestly, and the most that any could gain.
 
     `bound` is infinite where nothing is proven; `questions` is how often the rule was asked.
@@ -86,21 +86,21 @@ class Finding:
         return bool(np.isfinite(self.bound))
 
 
-def best_lies(stage: Stage, limits: LieLimits | None = None, effort: Effort | None = None) -> list[Finding]:
+def best_lies(stage: Stage, limits: LieLimits | None = None, effort: SearchEffort | None = None) -> list[BestDeviation]:
     """The best lie of every owner that is looked at, the largest gain first."""
-    limits, effort = limits or LieLimits(), effort or Effort()
+    limits, effort = limits or LieLimits(), effort or SearchEffort()
     found = [best_lie(stage, owner, limits, effort) for owner in looked_at(stage, effort)]
     return sorted(found, key=lambda one: -one.gain)
 
 
-def looked_at(stage: Stage, effort: Effort) -> list[int]:
+def looked_at(stage: Stage, effort: SearchEffort) -> list[int]:
     """All owners, or of many those that lie evenly in the order of their contributions, first and last among them."""
     order = np.argsort(stage.profile, kind="stable")
     places = np.unique(np.linspace(0, len(order) - 1, min(effort.owners, len(order))).round().astype(int))
     return sorted(order[places].tolist())
 
 
-def best_lie(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Finding:
+def best_lie(stage: Stage, owner: int, limits: LieLimits, effort: SearchEffort) -> BestDeviation:
     """The best lie of one owner while the others tell the truth and stand still."""
     if not on_curves(stage) or not faithful(stage, owner, limits, effort):
         found = searched(stage, owner, limits, effort)
@@ -119,9 +119,9 @@ def best_lie(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> Fin
     return _finding(stage, owner, deviation, honest, bound=np.inf, questions=questions + more)
 
 
-def best_claim_alone(stage: Stage, owner: int, limits: LieLimits, effort: Effort | None = None) -> Finding:
+def best_claim_alone(stage: Stage, owner: int, limits: LieLimits, effort: SearchEffort | None = None) -> BestDeviation:
     """The best lie about the contribution, if size, cost and eagerness are verified."""
-    effort = effort or Effort()
+    effort = effort or SearchEffort()
     if not on_curves(stage) or not faithful(stage, owner, limits, effort):
         found = searched(stage, owner, limits, effort, only=("contribution", "claim"))
         return _bounded(stage, found, limits, effort)
@@ -133,7 +133,7 @@ def best_claim_alone(stage: Stage, owner: int, limits: LieLimits, effort: Effort
     return _finding(stage, owner, deviation, honest, bound=claim.bound - honest, questions=1)
 
 
-def _bounded(stage: Stage, found: Finding, limits: LieLimits, effort: Effort) -> Finding:
+def _bounded(stage: Stage, found: BestDeviation, limits: LieLimits, effort: SearchEffort) -> BestDeviation:
     """What was found, with the bound of the rule beneath fines if there is one: fines only take."""
     beneath, owner = without_fines(stage), found.owner
     if beneath is None or not faithful(beneath, owner, limits, effort):
@@ -155,14 +155,14 @@ def by_offers(stage: Stage, owner: int, limits: LieLimits) -> Deviation:
     return _with_claim(worth, offers, truth, claim)
 
 
-def faithful(stage: Stage, owner: int, limits: LieLimits, effort: Effort) -> bool:
+def faithful(stage: Stage, owner: int, limits: LieLimits, effort: SearchEffort) -> bool:
     """Whether settling some lies brings what the offers say: a rule could make offers depend on one's own claim."""
     lies = _some_lies(stage, owner, limits, effort)
     curve, settled = utilities(stage, owner, lies), one_by_one(stage, owner, lies)
     return bool(np.allclose(curve, settled, rtol=1e-7, atol=1e-9))
 
 
-def _some_lies(stage: Stage, owner: int, limits: LieLimits, effort: Effort, count: int = 6) -> Lies:
+def _some_lies(stage: Stage, owner: int, limits: LieLimits, effort: SearchEffort, count: int = 6) -> Lies:
     rng = np.random.default_rng([effort.seed, owner])
     capacity = float(stage.capacities[owner])
     columns: dict[str, Array | float] = {
@@ -174,12 +174,14 @@ def _some_lies(stage: Stage, owner: int, limits: LieLimits, effort: Effort, coun
     return Lies.of(stage, owner, count, **columns)
 
 
-def _finding(stage: Stage, owner: int, deviation: Deviation, honest: float, bound: float, questions: int) -> Finding:
+def _finding(
+    stage: Stage, owner: int, deviation: Deviation, honest: float, bound: float, questions: int
+) -> BestDeviation:
     gain = max(float(utilities(stage, owner, deviation.as_lies())[0]) - honest, 0.0)
     if gain <= NOTHING:
         deviation = Lies.of(stage, owner).one(0)
     words = in_words(stage, owner, deviation)
-    return Finding(owner, deviation, gain, max(bound, gain), honest, questions, words)
+    return BestDeviation(owner, deviation, gain, max(bound, gain), honest, questions, words)
 
 
 def _with_claim(worth: Worth, offers: Offers, said: Deviation, claim: BestClaim) -> Deviation:
@@ -235,7 +237,13 @@ def _claiming(
 
 
 def _refined(
-    stage: Stage, owner: int, limits: LieLimits, worth: Worth, seen: frozenset[str], start: Deviation, effort: Effort
+    stage: Stage,
+    owner: int,
+    limits: LieLimits,
+    worth: Worth,
+    seen: frozenset[str],
+    start: Deviation,
+    effort: SearchEffort,
 ) -> tuple[Deviation, int]:
     """What SciPy's differential evolution makes of the best statement; each trial is given its best claim on a grid."""
     names = [name for name in ("size", "cost", "fixed", "eagerness") if name in seen]
@@ -262,7 +270,7 @@ def evolved(
     loss: Callable[[Array], float],
     bounds: Sequence[tuple[float, ...]],
     start: Sequence[float],
-    effort: Effort,
+    effort: SearchEffort,
     *stream: int,
 ) -> tuple[Array, float]:
     """The least loss that SciPy's differential evolution finds with about `effort.questions` questions, and where."""
@@ -284,8 +292,8 @@ def evolved(
 
 
 def searched(
-    stage: Stage, owner: int, limits: LieLimits, effort: Effort, only: tuple[str, ...] | None = None
-) -> Finding:
+    stage: Stage, owner: int, limits: LieLimits, effort: SearchEffort, only: tuple[str, ...] | None = None
+) -> BestDeviation:
     """The best lie where only settling tells what it brings: differential evolution over all that can be said.
 
     `only` names what may be lied about.  Where the rule makes offers, the best claim by these is where it starts.
@@ -318,7 +326,7 @@ def searched(
     honest = float(stage.honest.utility[owner]) if stage.plays_a_game else float(stage.settled.utility[owner])
     gain = max(-least - honest, 0.0)
     deviation = lie(best) if gain > NOTHING else truth
-    return Finding(owner, deviation, gain, np.inf, honest, asked, in_words(stage, owner, deviation))
+    return BestDeviation(owner, deviation, gain, np.inf, honest, asked, in_words(stage, owner, deviation))
 
 
 def _starts(stage: Stage, owner: int, limits: LieLimits, truth: Deviation) -> list[Deviation]:
@@ -341,7 +349,7 @@ def climbed(
     loss: Callable[[Array], float],
     bounds: Sequence[tuple[float, ...]],
     starts: Array,
-    effort: Effort,
+    effort: SearchEffort,
     *stream: int,
     near: Sequence[tuple[float, ...]] | None = None,
 ) -> tuple[Array, float]:

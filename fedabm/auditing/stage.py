@@ -24,19 +24,19 @@ from fedabm.games.costs import Cost, costs_of
 from fedabm.games.curves import Array
 from fedabm.games.individual import individual_optimum
 from fedabm.games.offers import Offers
-from fedabm.games.valuation import Received, Valuation
+from fedabm.games.valuation import ReceivedAccuracy, Valuation
 from fedabm.kernel import Private, Receipt, receive, settle
 from fedabm.mechanisms.base import Mechanism
 from fedabm.simulation.scenario import Scenario
 from fedabm.solving.equilibrium import Equilibrium, solve
 from fedabm.solving.game import Game
-from fedabm.views import Desk, Evidence, Outcome, Reports, ServerView, sent
+from fedabm.views import Evidence, Outcome, Reports, ServerView, TermsCache, sent
 
-__all__ = ["Play", "Stage"]
+__all__ = ["Stage", "StagePlay"]
 
 
 @dataclass(frozen=True)
-class Play:
+class StagePlay:
     """What the names on the server's list really do, and what they say.
 
     `owner` is the owner whose cost, capacity and accuracy stand behind each name: one that is away has no name, and one
@@ -74,7 +74,7 @@ class Stage:
         rule = what.mechanism if mechanism is None else mechanism
         check_kind("mechanism", rule, Mechanism)
         if isinstance(what, Game):
-            eager, valuation = np.zeros(what.owners), Received()
+            eager, valuation = np.zeros(what.owners), ReceivedAccuracy()
             bare = cls(what.accuracy, rule, what.costs, what.capacities, eager, valuation, what.capacities)
         elif isinstance(what, Scenario):
             bare = _of_scenario(cls, what, rule)
@@ -101,7 +101,7 @@ class Stage:
     @property
     def plays_a_game(self) -> bool:
         """Whether the rule tells what a contribution brings, by curves that can be asked."""
-        return self.mechanism.promises and self.accuracy.tells and isinstance(self.valuation, Received)
+        return self.mechanism.promises and self.accuracy.tells and isinstance(self.valuation, ReceivedAccuracy)
 
     @property
     def game(self) -> Game:
@@ -109,9 +109,9 @@ class Stage:
         return Game(self.accuracy.public, self.costs, self.capacities, self.mechanism)
 
     @cached_property
-    def desk(self) -> Desk:
+    def desk(self) -> TermsCache:
         """Where the rule keeps what it reckons from types only."""
-        return Desk()
+        return TermsCache()
 
     @cached_property
     def offers(self) -> Offers:
@@ -124,10 +124,10 @@ class Stage:
         return best_response(self.offers, self.costs, self.capacities)
 
     @cached_property
-    def truth(self) -> Play:
+    def truth(self) -> StagePlay:
         """Everyone does what the profile says, and says so."""
         reports = Reports(self.profile, self.capacities, self.costs, self.eagerness)
-        return Play(np.arange(self.owners), self.profile, reports)
+        return StagePlay(np.arange(self.owners), self.profile, reports)
 
     @cached_property
     def settled(self) -> Receipt:
@@ -137,7 +137,7 @@ class Stage:
     @cached_property
     def outside(self) -> Array:
         """What each owner has without the federation: its best model of its own data, or what its valuation says."""
-        if isinstance(self.valuation, Received):
+        if isinstance(self.valuation, ReceivedAccuracy):
             return individual_optimum(self.accuracy, self.costs, self.capacities)[1]
         return np.zeros(self.owners)
 
@@ -148,7 +148,7 @@ class Stage:
         numbers = np.arange(len(reports.size)) if reports.owners is None else reports.owners
         return replace(reports, cost=cost, eagerness=eagerness, owners=numbers, desk=self.desk)
 
-    def outcome(self, play: Play, oracle: Accuracy) -> Outcome:
+    def outcome(self, play: StagePlay, oracle: Accuracy) -> Outcome:
         """What the server decides on what it hears."""
         reports = self.heard(play.reports)
         losses = self.mechanism.asks_losses
@@ -162,17 +162,17 @@ class Stage:
         """The accuracies of the names behind which these owners stand."""
         return self.accuracy if np.array_equal(owner, np.arange(self.owners)) else self.accuracy.restrict(owner)
 
-    def settle(self, play: Play) -> Receipt:
+    def settle(self, play: StagePlay) -> Receipt:
         """What a play brings, name by name, as in one round of a federation."""
         oracle = self.oracle(play.owner)
         known = self.capacities[play.owner], self.costs.take(play.owner), self.eagerness[play.owner]
         private = Private(play.contribution, *known, play.owner)
         return receive(self.outcome(play, oracle), oracle.values(play.contribution[None])[0], self.valuation, private)
 
-    def without(self, owner: int) -> Play:
+    def without(self, owner: int) -> StagePlay:
         """The truth of the others if one owner stays away."""
         rest = np.delete(np.arange(self.owners), owner)
-        return Play(rest, self.profile[rest], self.truth.reports.take(rest))
+        return StagePlay(rest, self.profile[rest], self.truth.reports.take(rest))
 
     def among(self, rows: Sequence[int]) -> Stage:
         """The same owners, but only some of them, at an equilibrium of their own."""

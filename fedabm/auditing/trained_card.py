@@ -14,7 +14,7 @@ import numpy as np
 from fedabm.auditing.claims import Claim
 from fedabm.auditing.deviations import KINDS
 from fedabm.auditing.kinds import Tried
-from fedabm.auditing.plans import Measured, Plans
+from fedabm.auditing.plans import MeasuredPlan, Plans
 from fedabm.auditing.runs import interval
 
 __all__ = ["TrainedAudit"]
@@ -53,7 +53,7 @@ class TrainedAudit:
         """What owners contribute on average, if nobody deviates."""
         return tuple(np.mean([one.contribution for one in self.plans.undisturbed], axis=0).tolist())
 
-    def claims(self, tried: dict[str, Measured]) -> list[Claim]:
+    def claims(self, tried: dict[str, MeasuredPlan]) -> list[Claim]:
         """All claims of the card, given the best of each kind."""
         lies = {kind: one for kind, one in tried.items() if kind != "contribution"}
         best = max(lies.values(), key=lambda one: (one.gain.low > 0, one.gain.mean))
@@ -65,7 +65,7 @@ class TrainedAudit:
         claims += [Claim(name, None, "unknown", np.nan, _WHY) for name in _UNKNOWN]
         return [*claims, Claim("training", None, "found", float(len(self.plans.runs)), self._done())]
 
-    def skipped(self, tried: dict[str, Measured]) -> dict[str, str]:
+    def skipped(self, tried: dict[str, MeasuredPlan]) -> dict[str, str]:
         """Kinds that were not tried, and why."""
         rule = type(self.plans.rule).__name__
         reasons = {
@@ -79,14 +79,14 @@ class TrainedAudit:
         return {kind: reasons.get(kind, f"{rule} does not ask for it") for kind in KINDS if kind not in tried}
 
     @staticmethod
-    def rows(tried: dict[str, Measured]) -> tuple[Tried, ...]:
+    def rows(tried: dict[str, MeasuredPlan]) -> tuple[Tried, ...]:
         """The best of each kind for the card's table; means of gains, at least 0, and nothing is proven."""
         return tuple(
             Tried(kind, one.members[0], max(one.gain.mean, 0.0), one.loss.mean, np.inf, f"{one.words}: {one.gain}")
             for kind, one in tried.items()
         )
 
-    def _about(self, name: str, one: Measured, flaw: str = "") -> Claim:
+    def _about(self, name: str, one: MeasuredPlan, flaw: str = "") -> Claim:
         """A lie gains if its interval lies above 0, does not if its mean is not above 0, and else nobody knows."""
         gain, small = one.gain, 1e-6 * self.unit
         holds = False if gain.low > small else True if gain.mean <= small else None
@@ -122,7 +122,7 @@ class TrainedAudit:
         severity = abs(worst) / len(self.plans.runs.owners) / self.unit
         return Claim("budget balance", holds, "found", worst, words, flaw=flaw, severity=severity, broken=broken)
 
-    def _harm(self, tried: dict[str, Measured]) -> Claim:
+    def _harm(self, tried: dict[str, MeasuredPlan]) -> Claim:
         """The most that the others lose by any move of one owner that was measured."""
         worst = max(tried.values(), key=lambda one: one.loss.mean)
         words = f"{worst.words}: the others lose {worst.loss}"

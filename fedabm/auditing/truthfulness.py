@@ -13,7 +13,7 @@ from fedabm.auditing.deviations import KINDS, LieLimits
 from fedabm.auditing.evaluate import reads
 from fedabm.auditing.groups import Joint, best_joint_lie, groups_of
 from fedabm.auditing.kinds import Tried
-from fedabm.auditing.search import NOTHING, Effort, Finding
+from fedabm.auditing.search import NOTHING, BestDeviation, SearchEffort
 from fedabm.auditing.stage import Stage
 
 __all__ = ["about_answers", "about_groups", "about_kinds", "about_lies"]
@@ -26,7 +26,7 @@ _SAID = ("claim", "size", "cost", "fixed", "eagerness")
 _FLAWS = {"names": "rewards splitting", "merging": "rewards merging"}
 
 
-def about_lies(stage: Stage, found: Sequence[Finding], limits: LieLimits, tried: Sequence[Tried] = ()) -> Claim:
+def about_lies(stage: Stage, found: Sequence[BestDeviation], limits: LieLimits, tried: Sequence[Tried] = ()) -> Claim:
     """Truthfulness: the best lie of any owner, in everything that it can say, also if only one kind was `tried`."""
     best, unit = _best(found, tried), stake(stage)
     proven = all(one.certified for one in found)
@@ -45,7 +45,7 @@ def about_lies(stage: Stage, found: Sequence[Finding], limits: LieLimits, tried:
     return Claim("truthfulness", holds, status, best.gain, words, bound, "", flaw, best.gain / unit)
 
 
-def _best(found: Sequence[Finding], tried: Sequence[Tried]) -> Finding:
+def _best(found: Sequence[BestDeviation], tried: Sequence[Tried]) -> BestDeviation:
     """The best lie of all searches."""
     best = found[0]
     single = max((one for one in tried if one.kind in _SAID), key=lambda one: one.gain, default=None)
@@ -78,7 +78,12 @@ def _about_kind(stage: Stage, one: Tried) -> Claim:
 
 
 def about_groups(
-    stage: Stage, sizes: Sequence[int], limits: LieLimits, effort: Effort, alone: Sequence[Finding], most: int
+    stage: Stage,
+    sizes: Sequence[int],
+    limits: LieLimits,
+    effort: SearchEffort,
+    alone: Sequence[BestDeviation],
+    most: int,
 ) -> tuple[list[Claim], list[Joint]]:
     """Joint lies of two, three, ... owners with payments inside the group."""
     claims, found = [], []
@@ -107,7 +112,7 @@ def _about_group(stage: Stage, size: int, best: Joint, groups: int, *, everyone:
     return Claim(f"groups of {size}", holds, "found", best.gain, words, np.inf, "", flaw, severity)
 
 
-def about_answers(stage: Stage, best: Finding, effort: Effort) -> list[Claim]:
+def about_answers(stage: Stage, best: BestDeviation, effort: SearchEffort) -> list[Claim]:
     """What the best lie still gains once the others have answered it, and while they learn."""
     if not stage.plays_a_game or best.gain <= NOTHING:
         return []

@@ -1,6 +1,6 @@
 from fedabm.bridges.byzfl import Colluder as Colluder
 from fedabm.bridges.flower import Client as Client
-from fedabm.bridges.flower import PayDesk as PayDesk
+from fedabm.bridges.flower import PaymentServer as PaymentServer
 from fedabm.bridges.games import (
     payoff_table as payoff_table,
 )

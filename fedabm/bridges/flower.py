@@ -1,8 +1,9 @@
 """A mechanism and strategic owners inside Flower; tests/bridges/flower_app.py is a whole app.
 
 Flower weighs clients by `num-examples`, which nobody verifies: that is what an owner claims here.  The server's app
-asks a `PayDesk` what everybody is paid for its claim, and tells the clients of a round the last claims; the app of a
-client asks its `Client` how much to train on and what to say.  Neither imports Flower, which pins versions of its own.
+asks a `PaymentServer` what everybody is paid for its claim, and tells the clients of a round the last claims; the app
+of a client asks its `Client` how much to train on and what to say.  Neither imports Flower, which pins versions of its
+own.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from fedabm.mechanisms import Mechanism
 from fedabm.strategies import Strategy
 from fedabm.views import Experience, OwnerView, Payoff, Reports, ServerView
 
-__all__ = ["Client", "Decision", "PayDesk"]
+__all__ = ["Client", "Decision", "PaymentServer"]
 
 
 @dataclass
-class PayDesk:
+class PaymentServer:
     """The server's side: what the mechanism makes of claims, round by round.
 
     `accuracy` is the public one, by which offers are reckoned.  `sizes` are taken to be what was claimed, as Flower's

@@ -13,7 +13,7 @@ from rich.text import Text
 from fedabm.auditing.card import Card, Thoroughness, audit
 from fedabm.auditing.claims import STATUSES
 from fedabm.auditing.page import write_card
-from fedabm.auditing.search import Effort
+from fedabm.auditing.search import SearchEffort
 from fedabm.auditing.source import read_audit
 from fedabm.common.device import check_written, on_device
 from fedabm.common.files import new_folder
@@ -24,7 +24,7 @@ __all__ = ["run"]
 
 def run(options: argparse.Namespace) -> None:
     """Audit, print the card, and write it if a folder is given."""
-    full = Thoroughness(Effort(seed=options.seed))
+    full = Thoroughness(SearchEffort(seed=options.seed))
     with contextlib.ExitStack() as how:
         how.enter_context(on_device(check_written(options.device)))
         what, rule = read_audit(options.source, options.mechanism, options.set, options.seed)

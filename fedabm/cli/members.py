@@ -13,7 +13,7 @@ from fedabm.common.names import brief
 from fedabm.specs.bounds import bounds_of
 from fedabm.specs.families import FAMILIES
 from fedabm.specs.hints import hints_of, parameters_of
-from fedabm.specs.kinds import Announced, choices
+from fedabm.specs.kinds import EntryPointKind, choices
 
 __all__ = ["LIGHT", "Member", "grouped", "members_called", "members_of"]
 
@@ -111,8 +111,8 @@ def members_of(family: str) -> list[Member]:
     return [_loaded(name, family, found[name]) for name in sorted(found)]
 
 
-def _loaded(name: str, family: str, made: Callable[..., Any] | Announced) -> Member:
-    if not isinstance(made, Announced):
+def _loaded(name: str, family: str, made: Callable[..., Any] | EntryPointKind) -> Member:
+    if not isinstance(made, EntryPointKind):
         return _member(name, family, made, _parameters(made))
     try:
         loaded = made.load()

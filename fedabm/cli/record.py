@@ -6,7 +6,7 @@ import argparse
 
 from fedabm.common.errors import FedabmError, InputError, nearest
 from fedabm.papers.ledger.recording import make_record
-from fedabm.papers.ledger.records import Record, records
+from fedabm.papers.ledger.records import RecordedRun, records
 from fedabm.papers.ledger.replays import replay
 
 __all__ = ["record"]
@@ -36,7 +36,7 @@ def _check(name: str | None) -> None:
         raise InputError(f"{len(failed)} of {len(chosen)} records were not replayed: {names}; see why above")
 
 
-def _replayed(record: Record) -> bool:
+def _replayed(record: RecordedRun) -> bool:
     """Whether the first rounds came as recorded; a line says so, or why not."""
     try:
         found = replay(record)

@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 
 from fedabm.common.errors import InputError
 
-__all__ = ["Table"]
+__all__ = ["FrozenArray"]
 
 
-class Table:
+class FrozenArray:
     """A read-only copy of an array that is equal to another one with the same numbers.
 
-    >>> Table([[0.5, 0.5]]) == Table(np.array([[0.5, 0.5]])), hash(Table([1.0])) == hash(Table([1.0]))
+    >>> FrozenArray([1.0]) == FrozenArray(np.ones(1)), hash(FrozenArray([1.0])) == hash(FrozenArray(np.ones(1)))
     (True, True)
     """
 
     def __init__(self, numbers: Any, what: str = "table") -> None:
         try:
-            array = np.array(numbers.array if isinstance(numbers, Table) else numbers)
+            array = np.array(numbers.array if isinstance(numbers, FrozenArray) else numbers)
         except ValueError:
             raise InputError(f"{what} must have rows of equal length, got {_short(numbers)}; fill the gaps") from None
         if not np.issubdtype(array.dtype, np.number) or np.issubdtype(array.dtype, np.complexfloating):
@@ -45,7 +45,7 @@ class Table:
         return self._array.astype(dtype or self._array.dtype, copy=bool(copy))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Table) and np.array_equal(self._array, other._array)
+        return isinstance(other, FrozenArray) and np.array_equal(self._array, other._array)
 
     def __hash__(self) -> int:
         # Equal numbers must hash equally: whole numbers count as floats and -0.0 as 0.0.
@@ -54,8 +54,8 @@ class Table:
     def __repr__(self) -> str:
         return f"Table({np.array2string(self._array, threshold=20, separator=', ')})"
 
-    def __reduce__(self) -> tuple[type[Table], tuple[NDArray[Any]]]:
-        return Table, (self._array,)
+    def __reduce__(self) -> tuple[type[FrozenArray], tuple[NDArray[Any]]]:
+        return FrozenArray, (self._array,)
 
 
 def _short(value: Any) -> str:

@@ -72,7 +72,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Member:
+class NamedOwner:
     """An owner with a name: what its data cost (a number is a rate per unit), how much it has, what it does."""
 
     name: str
@@ -86,7 +86,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Group:
+class OwnerGroup:
     """Several owners of one kind, called by the group's name and their number."""
 
     name: str
@@ -107,8 +107,8 @@ class Written:
 
     accuracy: Oracle
     mechanisms: dict[str, Mechanism] | tuple[Mechanism, ...]
-    owners: tuple[Member, ...] = ()
-    groups: tuple[Group, ...] = ()
+    owners: tuple[NamedOwner, ...] = ()
+    groups: tuple[OwnerGroup, ...] = ()
     question: str = "What do these owners make of these mechanisms?"
     seeds: int = 1
     steps: int = 200
@@ -218,7 +218,7 @@ def _cost(given: float | Cost) -> Cost:
     return given if isinstance(given, Cost) else Linear(given)
 
 
-def _drawn(group: Group, rng: np.random.Generator) -> list[OwnerProfile]:
+def _drawn(group: OwnerGroup, rng: np.random.Generator) -> list[OwnerProfile]:
     """The members of a group."""
     costs, sizes = (_numbers(one, group.count, rng) for one in (group.cost, group.data))
     width = len(str(group.count))

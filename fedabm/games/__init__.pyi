@@ -10,6 +10,6 @@ from fedabm.games.individual import (
 from fedabm.games.individual import (
     viability_cost as viability_cost,
 )
-from fedabm.games.intervals import Limits as Limits
+from fedabm.games.intervals import ProofLimits as ProofLimits
 from fedabm.games.offers import Offers as Offers
 from fedabm.games.offers import full_access as full_access

@@ -24,7 +24,7 @@ from fedabm.common.deadline import check_time
 from fedabm.games.chords import concave_bound
 from fedabm.games.costs import Cost, covers
 from fedabm.games.curves import Array, Curve
-from fedabm.games.intervals import Limits, prove
+from fedabm.games.intervals import ProofLimits, prove
 from fedabm.games.offers import Offers, all_kinks
 from fedabm.games.roots import just_inside
 
@@ -47,7 +47,7 @@ class Best:
 
 @np.errstate(over="ignore", invalid="ignore")
 def best_response(
-    offers: Offers, cost: Cost, capacity: Array, *, certify: Limits | None = None, beside: Array | None = None
+    offers: Offers, cost: Cost, capacity: Array, *, certify: ProofLimits | None = None, beside: Array | None = None
 ) -> Best:
     """Maximise received + payment - cost over [0, capacity] for every owner at once.
 
@@ -82,12 +82,12 @@ def best_response(
     return proven(offers, cost, capacity, best, certify)
 
 
-def loosened(limits: Limits, gains: Array) -> Limits:
+def loosened(limits: ProofLimits, gains: Array) -> ProofLimits:
     """No tighter than one percent of the largest gain."""
     return replace(limits, tolerance=max(limits.tolerance, 0.01 * float(np.max(gains, initial=0.0))))
 
 
-def proven(offers: Offers, cost: Cost, capacity: Array, best: Best, certify: Limits) -> Best:
+def proven(offers: Offers, cost: Cost, capacity: Array, best: Best, certify: ProofLimits) -> Best:
     """A proof by intervals beside the best that is known, which knows every kink; better points on the way are kept."""
     low, high = pieces(all_kinks(offers, cost), capacity)
     # Where the cost jumps the refund may, too: the kink itself was looked at, and proofs are about the inside.

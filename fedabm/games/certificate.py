@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fedabm.games.best import Best, best_end, best_response, loosened, proven
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array
-from fedabm.games.intervals import Limits
+from fedabm.games.intervals import ProofLimits
 from fedabm.games.offers import Offers
 from fedabm.games.promises import check_promises
 
@@ -39,17 +39,24 @@ class Gains(NamedTuple):
     bound: Array
 
 
-def certified_gains(offers: Offers, cost: Cost, capacity: Array, profile: Array, limits: Limits | None = None) -> Array:
+def certified_gains(
+    offers: Offers, cost: Cost, capacity: Array, profile: Array, limits: ProofLimits | None = None
+) -> Array:
     """An upper bound on each owner's gain over its utility at the profile; infinite where no shape is promised.
 
     The bounds are tight to the tolerance of the `limits`, or to one percent of the largest gain, where nothing finer
     matters, or to what their budget and time allow.
     """
-    return weigh(offers, cost, capacity, profile, limits or Limits()).bound
+    return weigh(offers, cost, capacity, profile, limits or ProofLimits()).bound
 
 
 def weigh(
-    offers: Offers, cost: Cost, capacity: Array, profile: Array, limits: Limits | None, largest: Array | None = None
+    offers: Offers,
+    cost: Cost,
+    capacity: Array,
+    profile: Array,
+    limits: ProofLimits | None,
+    largest: Array | None = None,
 ) -> Gains:
     """What owners gain over their utilities at the profile, with a proof within the limits; None: only a search.
 
@@ -70,7 +77,7 @@ def weigh(
 
 
 def _weigh(
-    offers: Offers, cost: Cost, capacity: Array, profile: Array, limits: Limits | None, largest: Array | None
+    offers: Offers, cost: Cost, capacity: Array, profile: Array, limits: ProofLimits | None, largest: Array | None
 ) -> Gains:
     found, bound = np.zeros(len(profile)), np.full(len(profile), np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -85,7 +92,7 @@ def _weigh(
     return Gains(*(np.where(np.isnan(gains), np.inf, gains) for gains in (found, bound)))
 
 
-def _by_search(offers: Offers, cost: Cost, capacity: Array, profile: Array, limits: Limits | None) -> Gains:
+def _by_search(offers: Offers, cost: Cost, capacity: Array, profile: Array, limits: ProofLimits | None) -> Gains:
     """Gains by searching the whole range."""
     if limits is not None and offers.shape == "monotone" and offers.refund is None and len(profile) > _LEADERS:
         return _of_many(offers, cost, capacity, profile, limits)
@@ -94,7 +101,7 @@ def _by_search(offers: Offers, cost: Cost, capacity: Array, profile: Array, limi
     return Gains(np.maximum(best.utility - utility, 0.0), np.maximum(best.bound - utility, 0.0))
 
 
-def _of_many(offers: Offers, cost: Cost, capacity: Array, profile: Array, limits: Limits) -> Gains:
+def _of_many(offers: Offers, cost: Cost, capacity: Array, profile: Array, limits: ProofLimits) -> Gains:
     """Gains of many owners: a proof from the ends of their pieces, and a search for those only who could gain most.
 
     A percent of the largest gain is soon proven for all, where a search of everybody's range would take dozens of

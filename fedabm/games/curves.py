@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.arrays import Array, Flags, Rows, distinct, taken
+from fedabm.common.arrays import Array, Flags, Rows, distinct, take_rows
 from fedabm.common.rowwise import sum_last
 
-__all__ = ["Along", "AlongEach", "Array", "Cap", "Curve", "Flags", "Line", "Rows", "beside", "is_affine", "leaves"]
+__all__ = ["Along", "AlongEach", "Array", "Cap", "Curve", "Flags", "Line", "Rows", "align_rows", "is_affine", "leaves"]
 
 
-def beside(rows: Any, x: Array) -> Any:
+def align_rows(rows: Any, x: Array) -> Any:
     """Shape per-owner numbers (n,) so that they broadcast against x of shape (n,) or (n, k); or with runs in front."""
     return rows if np.ndim(rows) in (0, x.ndim) else np.asarray(rows)[..., None]
 
@@ -79,16 +79,16 @@ class Line(Curve):
     def value(self, x: Array) -> Array:
         if self.zero:
             return np.zeros(x.shape)
-        return beside(self.intercept, x) + beside(self.gradient, x) * x
+        return align_rows(self.intercept, x) + align_rows(self.gradient, x) * x
 
     def slope(self, x: Array) -> Array:
-        return np.full(x.shape, beside(self.gradient, x), dtype=float)
+        return np.full(x.shape, align_rows(self.gradient, x), dtype=float)
 
     def take(self, rows: Rows) -> Line:
         if self.zero:
             none = np.broadcast_to(0.0, len(rows[0] if isinstance(rows, tuple) else rows))
             return Line(none, none)
-        return Line(taken(self.intercept, rows), taken(self.gradient, rows))
+        return Line(take_rows(self.intercept, rows), take_rows(self.gradient, rows))
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Cap(Curve):
     closed = True
 
     def value(self, x: Array) -> Array:
-        return np.where(x >= beside(self.start, x), self.line.value(x), np.inf)
+        return np.where(x >= align_rows(self.start, x), self.line.value(x), np.inf)
 
     def slope(self, x: Array) -> Array:
         return self.line.slope(x)
@@ -120,14 +120,14 @@ class Along(Curve):
     closed = True
 
     def value(self, x: Array) -> Array:
-        return self.function(beside(self.base, x) + beside(self.weight, x) * x)
+        return self.function(align_rows(self.base, x) + align_rows(self.weight, x) * x)
 
     def slope(self, x: Array) -> Array:
-        weight = beside(self.weight, x)
-        return weight * self.derivative(beside(self.base, x) + weight * x)
+        weight = align_rows(self.weight, x)
+        return weight * self.derivative(align_rows(self.base, x) + weight * x)
 
     def take(self, rows: Rows) -> Along:
-        return Along(self.function, self.derivative, taken(self.base, rows), taken(self.weight, rows))
+        return Along(self.function, self.derivative, take_rows(self.base, rows), take_rows(self.weight, rows))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from fedabm.common.deadline import TimeUp
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array, Cap, Curve
 
-__all__ = ["Limits", "prove"]
+__all__ = ["ProofLimits", "prove"]
 
 #: into how many parts an interval is split at most and at least
 _PARTS = (2, 32)
@@ -32,7 +32,7 @@ _Most = Callable[[Curve, "Intervals"], Array]
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProofLimits:
     """How tight a proof must be, how many intervals it may look at, and until when (`time.perf_counter`)."""
 
     tolerance: float = 1e-10
@@ -70,7 +70,7 @@ def prove(
     low: Array,
     high: Array,
     found: tuple[Array, Array],
-    limits: Limits,
+    limits: ProofLimits,
     *,
     concave: bool,
     caps: tuple[Cap, ...] = (),

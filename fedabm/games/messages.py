@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fedabm.common.errors import InputError, UserCodeError, in_one_line, shown
 from fedabm.common.random import Streams
-from fedabm.common.state import Each, Numbers, Record, Thing
+from fedabm.common.state import Each, FrozenRecord, Numbers, Thing
 from fedabm.games.curves import Array
 
 __all__ = ["EFFORT", "TAMPERING", "Effort", "OwnerMessages", "Tamper", "Tampering"]
@@ -90,5 +90,5 @@ class OwnerMessages:
 
 
 #: how these are saved
-EFFORT = Record(Effort, contribution=Numbers(), claimed=Numbers())
+EFFORT = FrozenRecord(Effort, contribution=Numbers(), claimed=Numbers())
 TAMPERING = Each(Thing(Tampering))

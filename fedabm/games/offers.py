@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from fedabm.common.arrays import taken
+from fedabm.common.arrays import take_rows
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost
@@ -27,10 +27,10 @@ from fedabm.games.curves import Array, Cap, Curve, Line, Rows, is_affine
 
 Shape = Literal["concave", "monotone", "unknown"]
 
-__all__ = ["Offers", "Shape", "Share", "all_kinks", "full_access", "nothing"]
+__all__ = ["ModelShare", "Offers", "Shape", "all_kinks", "full_access", "nothing"]
 
 
-class Share(Curve):
+class ModelShare(Curve):
     """What a rule hands over that states the share of the full model itself, and not only what it is worth."""
 
     #: the share never falls with the own contribution where accuracies do not
@@ -76,13 +76,13 @@ class Offers:
     def access(self, claimed: Array, full: Array | None = None) -> Array:
         """The share of the full model that owners are handed for what they claim: stated, or received / accuracy.
 
-        Where a rule states no share (`Share`), all of a model is handed over that by all claims is worth nothing:
+        Where a rule states no share (`ModelShare`), all of a model is handed over that by all claims is worth nothing:
         rules that promise a worth cannot ration it.  Whoever claims too little for a model, and uses enough, then has
         all of it.  `full` is what the full model is worth, if that is known.
         """
         if self.received is self.accuracy:
             return np.ones(claimed.shape)
-        if isinstance(self.received, Share):
+        if isinstance(self.received, ModelShare):
             return np.clip(self.received.share(claimed, full), 0.0, 1.0)
         full = self.accuracy.value(claimed) if full is None else full
         received = self.received.value(claimed)
@@ -94,7 +94,7 @@ class Offers:
         received = accuracy if self.received is self.accuracy else self.received.take(rows)
         refund = None if self.refund is None else self.refund.take(rows)
         caps = tuple(cap.take(rows) for cap in self.caps)
-        return Offers(accuracy, received, payment, taken(self.kinks, rows), self.shape, refund, caps)
+        return Offers(accuracy, received, payment, take_rows(self.kinks, rows), self.shape, refund, caps)
 
 
 def all_kinks(offers: Offers, cost: Cost) -> Array:

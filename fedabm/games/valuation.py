@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array
 
-__all__ = ["Deal", "Received", "Valuation"]
+__all__ = ["Deal", "ReceivedAccuracy", "Valuation"]
 
 
 class Deal(NamedTuple):
@@ -51,7 +51,7 @@ class Valuation(ABC):
 
 
 @dataclass(frozen=True)
-class Received(Valuation):
+class ReceivedAccuracy(Valuation):
     """An owner gains the accuracy it receives and bears the cost of the data it contributes."""
 
     def gain(self, deal: Deal) -> Array:

@@ -1,4 +1,4 @@
-from fedabm.knowledge.announced import Announced as Announced
+from fedabm.knowledge.announced import AnnouncedCurve as AnnouncedCurve
 from fedabm.knowledge.base import Context as Context
 from fedabm.knowledge.base import Knowledge as Knowledge
 from fedabm.knowledge.needs import check_needs as check_needs

@@ -11,11 +11,11 @@ from fedabm.knowledge.base import Context, Knowledge
 from fedabm.knowledge.public import same
 from fedabm.views.known import Kind, Known
 
-__all__ = ["Announced"]
+__all__ = ["AnnouncedCurve"]
 
 
 @dataclass(frozen=True)
-class Announced(Knowledge):
+class AnnouncedCurve(Knowledge):
     """A `curve` that the server announces and settles by, whatever is true; nobody has measured its error.
 
     Murhekar et al. 2023, Section 5.1: a public curve while the model is really trained.

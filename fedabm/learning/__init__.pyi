@@ -12,7 +12,7 @@ from fedabm.learning.language.trials import pass_rate as pass_rate
 from fedabm.learning.language.writing import answers_to as answers_to
 from fedabm.learning.language.yardsticks import majority as majority
 from fedabm.learning.oracles.coalition import Coalition as Coalition
-from fedabm.learning.oracles.curve import Curve as Curve
+from fedabm.learning.oracles.curve import MeasuredCurve as MeasuredCurve
 from fedabm.learning.oracles.fitted import (
     Fit as Fit,
 )

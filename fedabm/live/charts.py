@@ -12,7 +12,7 @@ import numpy as np
 
 from fedabm.analysis.looks import Look, strategy_looks
 from fedabm.live.moments import MEASURES, SHARES
-from fedabm.live.session import Session, Side
+from fedabm.live.session import Session, WatchedRun
 
 __all__ = ["GREY", "SYMBOLS", "base", "decision", "looks_of", "over_time"]
 
@@ -46,7 +46,7 @@ def base(title: str) -> dict[str, Any]:
     }
 
 
-def over_time(session: Session, side: Side, measure: str) -> dict[str, Any]:
+def over_time(session: Session, side: WatchedRun, measure: str) -> dict[str, Any]:
     """A measure over the steps, one line per strategy; of welfare also the sum.  Axes are the same on both sides."""
     steps = min(session.step, len(side.moments))
     lines = [_line(side, measure, name, look, steps) for name, look in looks_of(session).items()]
@@ -63,7 +63,7 @@ def over_time(session: Session, side: Side, measure: str) -> dict[str, Any]:
     }
 
 
-def decision(side: Side, owner: int, step: int) -> dict[str, Any]:
+def decision(side: WatchedRun, owner: int, step: int) -> dict[str, Any]:
     """What an owner expects of each contribution when it decides, and what it then gives; nothing before a step."""
     moment, colour = side.at(step), strategy_looks(side.strategies)[side.strategies[owner]].colour
     curve = np.full(len(SHARES), np.nan) if moment is None else moment.sights.curve[owner]
@@ -87,7 +87,7 @@ def decision(side: Side, owner: int, step: int) -> dict[str, Any]:
     }
 
 
-def _line(side: Side, measure: str, name: str, look: Look, steps: int) -> dict[str, Any]:
+def _line(side: WatchedRun, measure: str, name: str, look: Look, steps: int) -> dict[str, Any]:
     values = [moment.means[measure].get(name) for moment in side.moments[:steps]]
     dashes = [3 * part for part in look.dashes] if look.dashes else "solid"
     return _series(name, values, look.colour, SYMBOLS.get(look.marker, "circle"), dashes, 2)

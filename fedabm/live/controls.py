@@ -10,13 +10,13 @@ from nicegui import ui
 
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import Oracle
-from fedabm.live.setup import Part, Setup, mixture_of
-from fedabm.live.source import Source, accuracy_words, strategy_words
+from fedabm.live.setup import MixturePart, Setup, mixture_of
+from fedabm.live.source import RunChoice, accuracy_words, strategy_words
 from fedabm.live.words import asked_for, joined, parted
 from fedabm.mechanisms import Mechanism
 from fedabm.strategies import Strategy
 
-__all__ = ["Controls"]
+__all__ = ["ControlForm"]
 
 _NOTHING = "(nothing)"
 _AS_WRITTEN = "(as written)"
@@ -24,10 +24,10 @@ _AS_WRITTEN = "(as written)"
 _FIELD = "outlined dense hide-bottom-space"
 
 
-class Controls:
+class ControlForm:
     """The form; `changed` is called whenever somebody has changed a field."""
 
-    def __init__(self, source: Source, setup: Setup, changed: Callable[[], Any]) -> None:
+    def __init__(self, source: RunChoice, setup: Setup, changed: Callable[[], Any]) -> None:
         self._source, self._changed = source, changed
         self._usual = mixture_of(source.make(setup.seed).owners)
         self._owners = sum(int(part.share) for part in self._usual)
@@ -61,7 +61,7 @@ class Controls:
         first, second = self._first.text, self._second.text
         accuracy = self._accuracy.text
         mixture = tuple(
-            Part(_given(f"the share of {name.value}", share.value), name.value) for name, share in self._rows
+            MixturePart(_given(f"the share of {name.value}", share.value), name.value) for name, share in self._rows
         )
         if not mixture:
             raise InputError("a mixture needs somebody, got no strategy; add one")
@@ -81,7 +81,7 @@ class Controls:
         """Remember who is followed, so that it still is after a restart."""
         self._owner = owner
 
-    def _add(self, part: Part) -> None:
+    def _add(self, part: MixturePart) -> None:
         words = list(dict.fromkeys([*strategy_words(self._source.make(0).owners), part.strategy]))
         with self._mixture, ui.element("div").classes("fed-part") as row:
             name = ui.select(words, value=part.strategy, new_value_mode="add-unique", on_change=self._changed)
@@ -92,7 +92,7 @@ class Controls:
         self._rows.append(mine)
 
     def _another(self) -> None:
-        self._add(Part(1, "free_rider"))
+        self._add(MixturePart(1, "free_rider"))
         self._changed()
 
     def _remove(self, row: Any, mine: tuple[Any, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fedabm.common.arrays import Array
-from fedabm.live.session import Side
+from fedabm.live.session import WatchedRun
 from fedabm.views import INFORMATION
 
 __all__ = ["Followed", "followed"]
@@ -22,7 +22,7 @@ class Followed(NamedTuple):
     gets: list[tuple[str, str]]
 
 
-def followed(side: Side, owner: int, step: int) -> Followed:
+def followed(side: WatchedRun, owner: int, step: int) -> Followed:
     """What an owner saw, did and got in a step of a run."""
     moment = side.at(step)
     if moment is None:
@@ -61,7 +61,7 @@ def followed(side: Side, owner: int, step: int) -> Followed:
     return Followed(sees, does, gets)
 
 
-def _facts(side: Side, owner: int, given: Array) -> list[tuple[str, str]]:
+def _facts(side: WatchedRun, owner: int, given: Array) -> list[tuple[str, str]]:
     """What it knows of itself, when owners give so much."""
     people = side.model.population
     unit = float(people.cost.unit(given)[owner])

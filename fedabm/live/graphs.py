@@ -10,7 +10,7 @@ import numpy as np
 from fedabm.analysis.looks import Look
 from fedabm.live.charts import GREY, SYMBOLS, base
 from fedabm.live.moments import Moment
-from fedabm.live.session import Side
+from fedabm.live.session import WatchedRun
 from fedabm.views import SERVER
 
 __all__ = ["MOST", "collaboration", "money", "network"]
@@ -51,7 +51,7 @@ def collaboration(moment: Moment | None) -> nx.DiGraph:
 
 
 def network(
-    side: Side, graph: nx.DiGraph, looks: dict[str, Look], title: str, followed: int, step: int
+    side: WatchedRun, graph: nx.DiGraph, looks: dict[str, Look], title: str, followed: int, step: int
 ) -> dict[str, Any]:
     """Owners on a circle, the server in the middle; the wider an arrow, the more; hollow: has left."""
     moment = side.at(step)
@@ -91,7 +91,7 @@ def network(
 
 
 def _node(
-    side: Side, owner: int, place: int, of: int, looks: dict[str, Look], *, there: bool, followed: bool
+    side: WatchedRun, owner: int, place: int, of: int, looks: dict[str, Look], *, there: bool, followed: bool
 ) -> dict[str, Any]:
     angle = np.pi / 2 - 2 * np.pi * place / of
     look = looks[side.strategies[owner]]

@@ -15,7 +15,7 @@ from fedabm.simulation.model import Federation
 from fedabm.simulation.scenario import Scenario
 from fedabm.views import INFORMATION, OwnerView, Transfers
 
-__all__ = ["MEASURES", "SHARES", "Moment", "Sights", "Watched"]
+__all__ = ["MEASURES", "SHARES", "Moment", "Sights", "WatchedFederation"]
 
 #: columns that are shown over time: the mean over the owners of a strategy, of welfare their sum
 MEASURES = {
@@ -69,7 +69,7 @@ class Sights:
             self.curve[rows] = np.stack(values, axis=1)
 
 
-class Watched(Federation):
+class WatchedFederation(Federation):
     """A federation that keeps what its owners see; nothing else is different."""
 
     def __init__(self, scenario: Scenario, seed: int = 0) -> None:
@@ -116,7 +116,7 @@ class Moment:
     totals: Mapping[str, float]
 
     @classmethod
-    def of(cls, model: Watched) -> Moment:
+    def of(cls, model: WatchedFederation) -> Moment:
         """The step that the model has just completed."""
         people = model.population
         tampered = np.zeros(len(people), dtype=bool)
@@ -151,7 +151,7 @@ class Moment:
         )
 
 
-def _overstatement(model: Watched) -> Array:
+def _overstatement(model: WatchedFederation) -> Array:
     """Reported over true unit cost, where the mechanism asks for it."""
     people = model.population
     if not model.scenario.mechanism.asks_cost:

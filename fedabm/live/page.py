@@ -20,13 +20,13 @@ from fedabm.analysis.looks import mechanism_looks
 from fedabm.common.errors import FedabmError
 from fedabm.common.texts import visible
 from fedabm.live.charts import decision, looks_of, over_time
-from fedabm.live.controls import Controls
+from fedabm.live.controls import ControlForm
 from fedabm.live.following import followed
 from fedabm.live.graphs import collaboration, money, network
 from fedabm.live.moments import MEASURES, Moment
-from fedabm.live.session import Session, Side, fresh_folder
+from fedabm.live.session import Session, WatchedRun, fresh_folder
 from fedabm.live.setup import Setup, setup_of
-from fedabm.live.source import Source
+from fedabm.live.source import RunChoice
 
 __all__ = ["Page"]
 
@@ -44,7 +44,7 @@ _TOTALS = {"data": "data", "accuracy": "accuracy", "welfare": "welfare", "paid t
 class Page:
     """One visitor's page; long work is done by `worker`, one piece at a time for all visitors."""
 
-    def __init__(self, source: Source, usual: Setup, query: str, worker: Executor, out: Path) -> None:
+    def __init__(self, source: RunChoice, usual: Setup, query: str, worker: Executor, out: Path) -> None:
         self._source = source
         self._usual = usual
         self._worker = worker
@@ -106,7 +106,7 @@ class Page:
     async def _begin(self) -> None:
         """The first run, after the page is there."""
         with self._form:
-            self._controls = Controls(self._source, self._wanted, self._changed)
+            self._controls = ControlForm(self._source, self._wanted, self._changed)
         await self._start(self._wanted)
         if self._session is None and self._wanted != self._usual:
             message = self._trouble.text
@@ -278,7 +278,7 @@ class Page:
 class _SideView:
     """What is shown of one side; everything in it is made from that side's own run."""
 
-    def __init__(self, session: Session, side: Side, follow: Callable[[int], None]) -> None:
+    def __init__(self, session: Session, side: WatchedRun, follow: Callable[[int], None]) -> None:
         self._session, self._side = session, side
         self._looks = looks_of(session)
         colour = mechanism_looks({side.label: repr(side.scenario.mechanism)})[side.label].colour
@@ -380,7 +380,7 @@ def give_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _opened(source: Source, setup: Setup) -> Session:
+def _opened(source: RunChoice, setup: Setup) -> Session:
     """A session at the step that was asked for."""
     session = Session(source, setup)
     session.show(setup.step)

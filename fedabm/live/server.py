@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from fedabm.common.errors import InputError
 from fedabm.live.page import Page
 from fedabm.live.setup import Setup, read_setup, scenarios
-from fedabm.live.source import Source, source_of
+from fedabm.live.source import RunChoice, source_of
 from fedabm.simulation.scenario import Scenario
 
 __all__ = ["Served", "live"]
@@ -123,7 +123,7 @@ def live(
     return served
 
 
-def _chosen(source: Source, mechanisms: Sequence[str]) -> tuple[str, ...]:
+def _chosen(source: RunChoice, mechanisms: Sequence[str]) -> tuple[str, ...]:
     """The mechanisms that are shown first."""
     if not mechanisms:
         return tuple(source.mechanisms)[:2]
@@ -131,7 +131,7 @@ def _chosen(source: Source, mechanisms: Sequence[str]) -> tuple[str, ...]:
     return tuple(one if one in source.mechanisms else made.get(one, one) for one in mechanisms)
 
 
-def _app(source: Source, usual: Setup, out: Path) -> FastAPI:
+def _app(source: RunChoice, usual: Setup, out: Path) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     worker = ThreadPoolExecutor(1)
 

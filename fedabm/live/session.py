@@ -11,23 +11,23 @@ from pathlib import Path
 from fedabm.common.errors import InputError, check_range
 from fedabm.common.texts import visible
 from fedabm.live.events import Event, events
-from fedabm.live.moments import Moment, Watched
+from fedabm.live.moments import Moment, WatchedFederation
 from fedabm.live.setup import Setup, scenarios
-from fedabm.live.source import Source
+from fedabm.live.source import RunChoice
 from fedabm.report.page import write_report
 from fedabm.results.frames import Frames, versions
 from fedabm.results.store import save
 from fedabm.simulation.scenario import Scenario
 
-__all__ = ["Session", "Side", "fresh_folder"]
+__all__ = ["Session", "WatchedRun", "fresh_folder"]
 
 
-class Side:
+class WatchedRun:
     """The run of one mechanism, with all that was seen of it."""
 
     def __init__(self, label: str, scenario: Scenario, seed: int) -> None:
         self.label = label
-        self.model = Watched(scenario, seed)
+        self.model = WatchedFederation(scenario, seed)
         self.moments: list[Moment] = []
         self.events: list[Event] = []
         people = self.model.population
@@ -78,11 +78,11 @@ class Session:
     A changed setup is another session, which begins at step 0: nothing of a run is ever shown under another one's name.
     """
 
-    def __init__(self, source: Source, setup: Setup) -> None:
+    def __init__(self, source: RunChoice, setup: Setup) -> None:
         self.source = source
         self.setup = replace(setup, source=source.where, settings=source.settings, step=0)
         made = scenarios(source, setup)
-        self.sides = [Side(label, scenario, setup.seed) for label, scenario in made.items()]
+        self.sides = [WatchedRun(label, scenario, setup.seed) for label, scenario in made.items()]
         check_range("owner", setup.owner, 0, len(self.sides[0].names) - 1)
         self.step = 0
 

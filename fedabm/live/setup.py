@@ -14,19 +14,19 @@ from fedabm.common.errors import InputError, check_positive, check_range, check_
 from fedabm.common.random import check_seed
 from fedabm.games.accuracy import Oracle
 from fedabm.games.costs import Linear
-from fedabm.live.source import Source, strategy_word
+from fedabm.live.source import RunChoice, strategy_word
 from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.specs.toml import read_toml, toml_of
 from fedabm.specs.values import Reader
 
-__all__ = ["Part", "Setup", "counts", "mixture_of", "read_setup", "scenarios", "setup_of", "spread"]
+__all__ = ["MixturePart", "Setup", "counts", "mixture_of", "read_setup", "scenarios", "setup_of", "spread"]
 
 #: more steps are not run at once to get back to where a link was made
 _MOST_STEPS = 100_000
 
 
 @dataclass(frozen=True)
-class Part:
+class MixturePart:
     """A strategy in a mixture, with its share in any unit."""
 
     share: float
@@ -51,7 +51,7 @@ class Setup:
     source: str = ""
     settings: tuple[str, ...] = ()
     seed: int = 0
-    mixture: tuple[Part, ...] = ()
+    mixture: tuple[MixturePart, ...] = ()
     cost: float = 1.0
     low: float | None = None
     high: float | None = None
@@ -117,7 +117,7 @@ def read_setup(path: str | Path) -> Setup | None:
     return Reader().make(Setup, table, str(path)) if isinstance(table.get("source"), str) else None
 
 
-def scenarios(source: Source, setup: Setup) -> dict[str, Scenario]:
+def scenarios(source: RunChoice, setup: Setup) -> dict[str, Scenario]:
     """The runs that are shown, by what their mechanisms are called."""
     base = source.make(setup.seed)
     people = _costing(_mixed(base.owners, source, setup.mixture), setup)
@@ -158,13 +158,15 @@ def spread(numbers: Sequence[int]) -> list[int]:
     return [kind for _, kind in sorted(wishes)]
 
 
-def mixture_of(owners: Sequence[OwnerProfile]) -> tuple[Part, ...]:
+def mixture_of(owners: Sequence[OwnerProfile]) -> tuple[MixturePart, ...]:
     """The strategies that owners have, and how many have each."""
     words = [strategy_word(owner.strategy) for owner in owners]
-    return tuple(Part(words.count(word), word) for word in dict.fromkeys(words))
+    return tuple(MixturePart(words.count(word), word) for word in dict.fromkeys(words))
 
 
-def _mixed(owners: Sequence[OwnerProfile], source: Source, mixture: Sequence[Part]) -> tuple[OwnerProfile, ...]:
+def _mixed(
+    owners: Sequence[OwnerProfile], source: RunChoice, mixture: Sequence[MixturePart]
+) -> tuple[OwnerProfile, ...]:
     if not mixture:
         return tuple(owners)
     kinds = [source.strategy(part.strategy, owners) for part in mixture]

@@ -20,7 +20,7 @@ from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.solving.game import Game
 from fedabm.specs.games import read_game
 from fedabm.specs.hints import parameters_of
-from fedabm.specs.kinds import Announced, choices
+from fedabm.specs.kinds import EntryPointKind, choices
 from fedabm.specs.toml import read_toml
 from fedabm.specs.values import Reader
 from fedabm.specs.words import text_of, value_of
@@ -28,14 +28,14 @@ from fedabm.strategies import Strategy
 from fedabm.study.dry_run import PlannedRuns, planned_runs
 from fedabm.study.library import Script, find
 
-__all__ = ["Source", "accuracy_words", "source_of", "strategy_word", "strategy_words"]
+__all__ = ["RunChoice", "accuracy_words", "source_of", "strategy_word", "strategy_words"]
 
 #: so many runs of a script are listened to, to learn which mechanisms it compares
 _MOST_RUNS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class RunChoice:
     """What can be run and chosen.
 
     where       what finds it again on the command line; empty for a scenario made in Python
@@ -81,7 +81,7 @@ class Source:
         return [*self.mechanisms, *sorted(fitting)]
 
 
-def source_of(given: str | Path | Scenario, settings: Sequence[str] = (), more: Sequence[str] = ()) -> Source:
+def source_of(given: str | Path | Scenario, settings: Sequence[str] = (), more: Sequence[str] = ()) -> RunChoice:
     """What a name, a file or a scenario stands for; `more` are mechanisms to choose from beside its own."""
     if isinstance(given, Scenario):
         return _made(given)
@@ -113,13 +113,13 @@ def accuracy_words() -> list[str]:
     return sorted(name for name, made in choices(Oracle).items() if _needs_nothing(made))
 
 
-def _made(scenario: Scenario) -> Source:
+def _made(scenario: Scenario) -> RunChoice:
     check_kind("what is to be watched", scenario, Scenario)
     own = {short_label(scenario.mechanism): scenario.mechanism}
-    return Source(scenario.name, "What do these owners make of it?", "", (), lambda seed: scenario, own)
+    return RunChoice(scenario.name, "What do these owners make of it?", "", (), lambda seed: scenario, own)
 
 
-def _from_toml(path: str, settings: Sequence[str]) -> Source:
+def _from_toml(path: str, settings: Sequence[str]) -> RunChoice:
     """A study, or a game whose owners then best-respond."""
     if settings:
         raise InputError(f"{path} has no parameters to set, got {settings[0]!r}; change the file")
@@ -128,11 +128,13 @@ def _from_toml(path: str, settings: Sequence[str]) -> Source:
         game = read_game(path)
         scenario = _played(game)
         own = {short_label(game.mechanism): game.mechanism}
-        return Source(Path(path).stem, "What do best responders make of this game?", where, (), lambda _: scenario, own)
+        return RunChoice(
+            Path(path).stem, "What do best responders make of this game?", where, (), lambda _: scenario, own
+        )
     written = read_study(path)
     own = written.mechanisms if isinstance(written.mechanisms, dict) else labelled(written.mechanisms)
     reader = Reader((Path(path).resolve().parent,))
-    return Source(Path(path).stem, written.question, where, (), _writing(written), dict(own), reader)
+    return RunChoice(Path(path).stem, written.question, where, (), _writing(written), dict(own), reader)
 
 
 def _writing(written: Written) -> Callable[[int], Scenario]:
@@ -146,7 +148,7 @@ def _writing(written: Written) -> Callable[[int], Scenario]:
     return make
 
 
-def _from_script(script: Script, settings: tuple[str, ...]) -> Source:
+def _from_script(script: Script, settings: tuple[str, ...]) -> RunChoice:
     """The first run of a script, with the mechanisms of all that it would run on the same owners."""
     parameters = script.parameters(settings)
 
@@ -164,7 +166,7 @@ def _from_script(script: Script, settings: tuple[str, ...]) -> Source:
         if run.what.mechanism not in own.values():
             own[run.label or short_label(run.what.mechanism)] = run.what.mechanism
     reader = Reader((Path.cwd(),), (script.module,))
-    return Source(script.name, script.question, script.where, settings, make, own, reader)
+    return RunChoice(script.name, script.question, script.where, settings, make, own, reader)
 
 
 def _as_scenario(what: Scenario | Game) -> Scenario:
@@ -179,7 +181,9 @@ def _played(game: Game) -> Scenario:
 
 
 def _needs_nothing(made: Any) -> bool:
-    return not isinstance(made, Announced) and all(one.default is not one.empty for one in parameters_of(made).values())
+    return not isinstance(made, EntryPointKind) and all(
+        one.default is not one.empty for one in parameters_of(made).values()
+    )
 
 
 def _is_personalised(made: Any) -> bool:

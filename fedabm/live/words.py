@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fedabm.specs.hints import parameters_of
-from fedabm.specs.kinds import Announced, choices
+from fedabm.specs.kinds import EntryPointKind, choices
 from fedabm.specs.toml import parse_toml, toml_key, toml_of
 
 __all__ = ["asked_for", "joined", "parted"]
@@ -44,7 +44,7 @@ def asked_for(kind: str, base: type) -> str:
     ('needs rate', 'needs prize; may have exponent')
     """
     made = choices(base).get(kind)
-    if made is None or isinstance(made, Announced):
+    if made is None or isinstance(made, EntryPointKind):
         return ""
     found = parameters_of(made)
     needs = [name for name, one in found.items() if one.default is one.empty]

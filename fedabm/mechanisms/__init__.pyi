@@ -15,10 +15,10 @@ from fedabm.mechanisms.personalised.base import Personalised as Personalised
 from fedabm.mechanisms.personalised.cfl import CFL as CFL
 from fedabm.mechanisms.personalised.ditto import Ditto as Ditto
 from fedabm.mechanisms.personalised.fed_amp import FedAMP as FedAMP
-from fedabm.mechanisms.personalised.fed_avg import FedAvg as FedAvg
+from fedabm.mechanisms.personalised.fed_avg import FedAvgExchange as FedAvgExchange
 from fedabm.mechanisms.personalised.fed_fomo import FedFomo as FedFomo
-from fedabm.mechanisms.personalised.fed_prox import FedProx as FedProx
-from fedabm.mechanisms.personalised.local import Local as Local
+from fedabm.mechanisms.personalised.fed_prox import FedProxExchange as FedProxExchange
+from fedabm.mechanisms.personalised.local import LocalOnly as LocalOnly
 from fedabm.mechanisms.personalised.p_fed_graph import PFedGraph as PFedGraph
 from fedabm.mechanisms.proportional import (
     Proportional as Proportional,

@@ -57,7 +57,7 @@ class BanzhafShare(Mechanism):
     def indices(self, accuracy: Accuracy, profile: Array, reach: Array | None = None) -> Curve:
         """psi_i as a function of the own contribution, up to `reach`."""
         if len(profile) <= _FEW:
-            return coalition_curve(accuracy, profile, Alike(len(profile)))
+            return coalition_curve(accuracy, profile, EqualChances(len(profile)))
         total = accuracy.as_total()
         if total is not None and counting.is_short(profile):
             return counting.counting_curve(total, profile, reach, evenly=True)
@@ -66,7 +66,7 @@ class BanzhafShare(Mechanism):
 
 
 @dataclass(frozen=True)
-class Alike(EveryCoalition):
+class EqualChances(EveryCoalition):
     """All coalitions of the others, each with the same chance."""
 
     @property

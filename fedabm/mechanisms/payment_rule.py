@@ -74,12 +74,12 @@ class PaymentRule(Mechanism):
         heard = Reports(reports.contribution, reports.size, reports.cost if self.asks_cost else None)
         if not self.asks_size:
             heard = replace(heard, size=np.full(len(heard.size), np.nan))
-        asked = Asked(self.function, accuracy, heard, np.arange(len(reports.contribution)))
+        asked = RulePayments(self.function, accuracy, heard, np.arange(len(reports.contribution)))
         return full_access(accuracy, reports.contribution, asked, "unknown")
 
 
 @dataclass(frozen=True)
-class Asked(Curve):
+class RulePayments(Curve):
     """Payments to the owners in `rows` by asking the function with another contribution of theirs in the reports."""
 
     function: Rule
@@ -97,7 +97,7 @@ class Asked(Curve):
         low, high = np.maximum(x - step, 0.0), x + step
         return (self.value(high) - self.value(low)) / (high - low)
 
-    def take(self, rows: Rows) -> Asked:
+    def take(self, rows: Rows) -> RulePayments:
         return replace(self, rows=np.asarray(self.rows)[rows])
 
     def _paid(self, owner: int, contribution: float) -> float:

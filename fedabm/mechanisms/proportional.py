@@ -27,14 +27,22 @@ import numpy as np
 
 from fedabm.common.errors import check_range
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.curves import Array, Curve, Flags, Line, Rows, beside
-from fedabm.games.offers import Offers, Shape, Share, full_access, nothing
+from fedabm.games.curves import Array, Curve, Flags, Line, Rows, align_rows
+from fedabm.games.offers import ModelShare, Offers, Shape, full_access, nothing
 from fedabm.games.roots import falling_root
 from fedabm.mechanisms.base import Mechanism
 from fedabm.views import Reports
 from fedabm.views.known import Need
 
-__all__ = ["AgainstFixed", "Merits", "Proportional", "ProportionalData", "ProportionalValue", "Rationed", "best_other"]
+__all__ = [
+    "AgainstFixed",
+    "Merits",
+    "Proportional",
+    "ProportionalData",
+    "ProportionalValue",
+    "RationedShare",
+    "best_other",
+]
 
 
 class Merits(ABC):
@@ -70,7 +78,7 @@ class AgainstFixed(Merits):
     rival: Array
 
     def value(self, x: Array) -> tuple[Array, Array]:
-        return self.own.value(x), np.broadcast_to(beside(self.rival, x), x.shape)
+        return self.own.value(x), np.broadcast_to(align_rows(self.rival, x), x.shape)
 
     def slope(self, x: Array) -> tuple[Array, Array]:
         return self.own.slope(x), np.zeros(x.shape)
@@ -80,7 +88,7 @@ class AgainstFixed(Merits):
 
 
 @dataclass(frozen=True)
-class Rationed(Share):
+class RationedShare(ModelShare):
     """The full model times (own merit / best merit)^power."""
 
     full: Curve
@@ -116,8 +124,8 @@ class Rationed(Share):
             grown = np.multiply(steep, rise * full, out=grown, where=grows)
         return _unless(full < 0, part) * self.full.slope(x) + grown
 
-    def take(self, rows: Rows) -> Rationed:
-        return Rationed(self.full.take(rows), self.merits.take(rows), self.power)
+    def take(self, rows: Rows) -> RationedShare:
+        return RationedShare(self.full.take(rows), self.merits.take(rows), self.power)
 
 
 @dataclass(frozen=True)
@@ -144,7 +152,7 @@ class Proportional(Mechanism):
             return full
         merits, kinks = self.merits(accuracy, reports)
         shape: Shape = "monotone" if accuracy.monotone and merits.exact else "unknown"
-        received = Rationed(full.accuracy, merits, self.p)
+        received = RationedShare(full.accuracy, merits, self.p)
         return replace(full, received=received, kinks=np.concatenate([full.kinks, kinks], axis=-1), shape=shape)
 
 

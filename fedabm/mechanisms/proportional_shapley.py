@@ -65,11 +65,11 @@ class ProportionalShapley(Proportional):
             return mixed, kinks
         if total is not None and not smooth:
             return _drawn(total, profile), kinks
-        return Asked(accuracy, profile, np.arange(len(profile))), kinks
+        return RecomputedShapley(accuracy, profile, np.arange(len(profile))), kinks
 
 
 @dataclass(frozen=True)
-class Coalitions:
+class RivalCoalitions:
     """The coalitions of the others without the best rival, for owners of one level of contribution.
 
     Entry k has data `sums[k]`; `before[k]` is the chance that exactly such a coalition precedes the owner and the rival
@@ -87,7 +87,7 @@ class Counted(Merits):
     """Shapley values of each owner and its best rival for a common function of the total, by counting coalitions."""
 
     accuracy: Exposure
-    tables: tuple[Coalitions, ...]
+    tables: tuple[RivalCoalitions, ...]
     group: Rows
     drawn: bool = False
 
@@ -105,7 +105,7 @@ class Counted(Merits):
     def take(self, rows: Rows) -> Counted:
         return Counted(self.accuracy, self.tables, np.asarray(self.group)[rows], self.drawn)
 
-    def _each(self, x: Array, question: Callable[[Coalitions, Array], Array]) -> tuple[Array, Array]:
+    def _each(self, x: Array, question: Callable[[RivalCoalitions, Array], Array]) -> tuple[Array, Array]:
         """Answer once for each level and distinct contribution, however many owners share it."""
         own = np.empty(x.shape)
         rival = np.empty(x.shape)
@@ -118,7 +118,7 @@ class Counted(Merits):
             own[rows], rival[rows] = (answer[where].reshape(x[rows].shape) for answer in answers)
         return own, rival
 
-    def _values(self, table: Coalitions, x: Array) -> Array:
+    def _values(self, table: RivalCoalitions, x: Array) -> Array:
         v, sums = self.accuracy.curve, table.sums
         none = v(sums)
         mine = v(sums + x)
@@ -128,7 +128,7 @@ class Counted(Merits):
         rival = weighted_sum(theirs - none, table.before) + weighted_sum(both - mine, table.between)
         return np.stack([own, rival])
 
-    def _slopes(self, table: Coalitions, x: Array) -> Array:
+    def _slopes(self, table: RivalCoalitions, x: Array) -> Array:
         steep, sums = self.accuracy.curve_slope, table.sums
         mine, both = steep(sums + x), steep(sums + (x + table.rival))
         own = weighted_sum(mine, table.before) + weighted_sum(both, table.between)
@@ -136,7 +136,7 @@ class Counted(Merits):
 
 
 @dataclass(frozen=True)
-class Asked(Merits):
+class RecomputedShapley(Merits):
     """Shapley values computed anew at every changed profile; slopes by differences."""
 
     accuracy: Accuracy
@@ -164,8 +164,8 @@ class Asked(Merits):
         own, rival = difference(lambda trials: np.stack(self.value(trials)), x)
         return own, rival
 
-    def take(self, rows: Rows) -> Asked:
-        return Asked(self.accuracy, self.profile, np.asarray(self.rows)[rows])
+    def take(self, rows: Rows) -> RecomputedShapley:
+        return RecomputedShapley(self.accuracy, self.profile, np.asarray(self.rows)[rows])
 
     def _shares(self, profiles: Array) -> Array:
         """Shapley values at many profiles (k, n): for few owners from all coalitions of all profiles together."""
@@ -206,14 +206,14 @@ def _drawn(accuracy: Exposure, profile: Array) -> Counted:
     chance, mass = 0.5 * (ends[1:] + ends[:-1]), np.diff(ends)
     inside = np.random.default_rng(0).random((_DRAWN, len(profile) - 2)) < chance[:, None]
     others = _others(profile, levels)
-    tables = (Coalitions(rest[-1], inside @ rest[:-1], mass * (1 - chance), mass * chance) for rest in others)
+    tables = (RivalCoalitions(rest[-1], inside @ rest[:-1], mass * (1 - chance), mass * chance) for rest in others)
     return Counted(accuracy, tuple(tables), group, drawn=True)
 
 
-def _coalitions(others: Array) -> Coalitions:
+def _coalitions(others: Array) -> RivalCoalitions:
     """Coalitions of `others` (sorted) without the largest, by how many of each level are in."""
     if others.size == 0:
-        return Coalitions(0.0, np.zeros(1), np.ones(1), np.zeros(1))
+        return RivalCoalitions(0.0, np.zeros(1), np.ones(1), np.zeros(1))
     # Owners without data change nobody's Shapley value.
     rest = others[:-1][others[:-1] > 0]
     sums = np.zeros(1)
@@ -226,7 +226,7 @@ def _coalitions(others: Array) -> Coalitions:
         ways = np.add.outer(ways, _log_choose(count, inside)).ravel()
     players = rest.size + 2
     share = np.exp(ways - _log_choose(rest.size, sizes)) / (players * (players - 1))
-    return Coalitions(float(others[-1]), sums, share * (players - 1 - sizes), share * (sizes + 1))
+    return RivalCoalitions(float(others[-1]), sums, share * (players - 1 - sizes), share * (sizes + 1))
 
 
 def _log_choose(count: float, inside: Array) -> Array:

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.common.arrays import taken
+from fedabm.common.arrays import take_rows
 from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.curves import Array, Flags, Rows, beside
+from fedabm.games.curves import Array, Flags, Rows, align_rows
 from fedabm.mechanisms.proportional import Merits
 from fedabm.shapley.shared import ROUNDING, Crowd, Shared, SharedCurve, crowd_of
 
@@ -58,7 +58,7 @@ class Rival:
 
     def values(self, x: Array, s: Array) -> Array:
         """Its value if an owner contributes x instead of s."""
-        return self.value + (beside(self.loss.value(s, s), x) - self.loss.value(x, s))
+        return self.value + (align_rows(self.loss.value(s, s), x) - self.loss.value(x, s))
 
     def slopes(self, x: Array, s: Array) -> Array:
         """The derivative in x."""
@@ -88,7 +88,7 @@ class SharedMerits(Merits):
         if self._now(x):
             return super().ratio(x)
         rival = np.where(self.first, self.next_best.contribution, self.best.contribution)
-        below = x < beside(rival, x)
+        below = x < align_rows(rival, x)
         found = np.where(below, 0.0, 1.0)
         below &= x > 0
         rows = np.nonzero(below)[0]
@@ -108,7 +108,7 @@ class SharedMerits(Merits):
         return found
 
     def take(self, rows: Rows) -> SharedMerits:
-        return SharedMerits(self.own.take(rows), taken(self.first, rows), self.best, self.next_best)
+        return SharedMerits(self.own.take(rows), take_rows(self.first, rows), self.best, self.next_best)
 
     def _rivals(self, question: Callable[[Rival, Array, Array], Array], x: Array) -> Array:
         """Ask about the best rival of each owner."""

@@ -10,7 +10,7 @@ from fedabm.common.errors import check_number
 from fedabm.common.leave_one_out import sum_of_others
 from fedabm.common.rowwise import power
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.curves import Array, Curve, Line, Rows, beside
+from fedabm.games.curves import Array, Curve, Line, Rows, align_rows
 from fedabm.games.offers import Offers, Shape
 from fedabm.mechanisms.base import Mechanism
 from fedabm.views import Reports
@@ -19,7 +19,7 @@ __all__ = ["TullockContest"]
 
 
 @dataclass(frozen=True)
-class Share(Curve):
+class ContestShare(Curve):
     """x^exponent / (x^exponent + rivals); an equal part of 1 where nobody contributes anything."""
 
     rivals: Array
@@ -28,19 +28,19 @@ class Share(Curve):
     closed = True
 
     def value(self, x: Array) -> Array:
-        own, rivals = power(x, self.exponent), beside(self.rivals, x)
+        own, rivals = power(x, self.exponent), align_rows(self.rivals, x)
         both = own + rivals
         return np.divide(own, both, out=np.full(x.shape, self.equal), where=both > 0)
 
     def slope(self, x: Array) -> Array:
-        own, rivals = power(x, self.exponent), beside(self.rivals, x)
+        own, rivals = power(x, self.exponent), align_rows(self.rivals, x)
         with np.errstate(divide="ignore", invalid="ignore"):
             steep = self.exponent * rivals * power(x, self.exponent - 1) / (own + rivals) ** 2
         # Without rivals the share jumps from equal parts to all of it, and stays there.
         return np.where(rivals > 0, steep, 0.0)
 
-    def take(self, rows: Rows) -> Share:
-        return Share(self.rivals[rows], self.exponent, self.equal)
+    def take(self, rows: Rows) -> ContestShare:
+        return ContestShare(self.rivals[rows], self.exponent, self.equal)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class TullockContest(Mechanism):
         weight = power(claimed, self.exponent)
         rivals = sum_of_others(weight)
         fee = Line(np.full(claimed.shape, -self.prize / n), np.zeros(claimed.shape))
-        payment = self.prize * Share(rivals, self.exponent, 1.0 / n) + fee
+        payment = self.prize * ContestShare(rivals, self.exponent, 1.0 / n) + fee
         curves = accuracy.curves(claimed)
         # Where nobody else contributes the share jumps at 0.
         kinks = np.append(accuracy.kinks(claimed), np.where(rivals > 0, np.inf, 0.0)[..., None], axis=-1)

@@ -11,7 +11,7 @@ import numpy as np
 from fedabm.common.errors import InputError, check_number, check_positive
 from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.costs import Cost, PowerCost
-from fedabm.games.curves import Array, Cap, Curve, Rows, beside
+from fedabm.games.curves import Array, Cap, Curve, Rows, align_rows
 from fedabm.games.individual import individual_optimum
 from fedabm.games.offers import Offers, full_access, nothing
 from fedabm.games.roots import falling_root, just_inside
@@ -46,11 +46,11 @@ class Ramp(Curve):
         return Cap(self, self.start)
 
     def value(self, x: Array) -> Array:
-        start = beside(self.start, x)
-        return self.curve.value(np.minimum(x, start)) + beside(self.gradient, x) * np.maximum(x - start, 0.0)
+        start = align_rows(self.start, x)
+        return self.curve.value(np.minimum(x, start)) + align_rows(self.gradient, x) * np.maximum(x - start, 0.0)
 
     def slope(self, x: Array) -> Array:
-        return np.where(x < beside(self.start, x), self.curve.slope(x), beside(self.gradient, x))
+        return np.where(x < align_rows(self.start, x), self.curve.slope(x), align_rows(self.gradient, x))
 
     def take(self, rows: Rows) -> Ramp:
         return Ramp(self.curve.take(rows), self.start[rows], self.gradient[rows])

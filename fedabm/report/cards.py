@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from fedabm.common.files import read_json
-from fedabm.report.source import Source
+from fedabm.report.source import ResultFolder
 
 __all__ = ["Link", "audit_command", "cards"]
 
@@ -40,7 +40,7 @@ def _words(card: Path) -> str:
     return f"The card of {rule}" if isinstance(rule, str) else f"The card in {card.parent.name}"
 
 
-def audit_command(source: Source) -> str:
+def audit_command(source: ResultFolder) -> str:
     """What audits the scenario of a run into its folder; nothing where only its script would know how."""
     try:
         words = shlex.split(str(source.manifest.get("repeat") or ""))

@@ -11,7 +11,7 @@ import pandas as pd
 
 import fedabm
 from fedabm.analysis.rows import last_step
-from fedabm.report.source import Source
+from fedabm.report.source import ResultFolder
 
 __all__ = ["Concern", "concerns"]
 
@@ -30,7 +30,7 @@ class Concern:
     details: tuple[str, ...] = field(default=())
 
 
-def concerns(source: Source) -> list[Concern]:
+def concerns(source: ResultFolder) -> list[Concern]:
     """All warnings, the gravest first; none means that everything is as it should be."""
     found = [one for check in _ALWAYS for one in check(source)]
     if source.federated:
@@ -38,7 +38,7 @@ def concerns(source: Source) -> list[Concern]:
     return sorted(found, key=lambda one: ("problem", "warning", "note").index(one.level))
 
 
-def _failed(source: Source) -> Iterator[Concern]:
+def _failed(source: ResultFolder) -> Iterator[Concern]:
     lost = source.failed
     if len(lost):
         reasons = lost["error"].fillna("no reason recorded") if "error" in lost else pd.Series("unknown", lost.index)
@@ -51,7 +51,7 @@ def _failed(source: Source) -> Iterator[Concern]:
         )
 
 
-def _unfinished(source: Source) -> Iterator[Concern]:
+def _unfinished(source: ResultFolder) -> Iterator[Concern]:
     if source.manifest.get("complete") is False:
         yield Concern("problem", "The study was interrupted; only what was recorded until then is shown.")
     if source.kind == "sweep":
@@ -63,7 +63,7 @@ def _unfinished(source: Source) -> Iterator[Concern]:
             )
 
 
-def _versions(source: Source) -> Iterator[Concern]:
+def _versions(source: ResultFolder) -> Iterator[Concern]:
     runs = source.frames.runs
     written = sorted({str(one) for one in runs["fedabm"].dropna()}) if "fedabm" in runs else []
     others = [one for one in written if one != fedabm.__version__]
@@ -74,12 +74,12 @@ def _versions(source: Source) -> Iterator[Concern]:
         yield Concern("note", text)
 
 
-def _unread(source: Source) -> Iterator[Concern]:
+def _unread(source: ResultFolder) -> Iterator[Concern]:
     if source.unread:
         yield Concern("note", "Some tables beside the frames cannot be read and are left out.", source.unread)
 
 
-def _restless(source: Source) -> Iterator[Concern]:
+def _restless(source: ResultFolder) -> Iterator[Concern]:
     runs = source.done[~source.done["status"].isin(_RESTED)]
     if len(runs):
         text = (
@@ -89,7 +89,7 @@ def _restless(source: Source) -> Iterator[Concern]:
         yield Concern("warning", text, _names(runs, "gap"))
 
 
-def _gaps(source: Source) -> Iterator[Concern]:
+def _gaps(source: ResultFolder) -> Iterator[Concern]:
     """At rest and yet no equilibrium: somebody does not maximise, or nothing is proven."""
     rested = source.done[source.done["status"].isin(_RESTED)]
     gap = rested["gap"].astype(float)
@@ -103,7 +103,7 @@ def _gaps(source: Source) -> Iterator[Concern]:
         )
 
 
-def _budget(source: Source) -> Iterator[Concern]:
+def _budget(source: ResultFolder) -> Iterator[Concern]:
     ends = source.ends.merge(source.done[["run", "label"]], on="run")
     moved = source.frames.steps.groupby("run")["transferred"].sum().reindex(ends["run"]).to_numpy()
     loose = ends[ends["server_balance"].abs().to_numpy() > _SMALL * np.maximum(moved, _SMALL)]
@@ -114,7 +114,7 @@ def _budget(source: Source) -> Iterator[Concern]:
         yield Concern("warning", text, _names(loose, "server_balance"))
 
 
-def _losses(source: Source) -> Iterator[Concern]:
+def _losses(source: ResultFolder) -> Iterator[Concern]:
     final = last_step(source.frames.owners)
     losers = final[final["utility"].astype(float) < -_SMALL]
     if len(losers):
@@ -127,7 +127,7 @@ def _losses(source: Source) -> Iterator[Concern]:
         yield Concern("warning", text, tuple(f"{count} x {name}" for name, count in counts.items()))
 
 
-def _whose(source: Source, owner: pd.Series) -> str:
+def _whose(source: ResultFolder, owner: pd.Series) -> str:
     """An owner by its name and its run's, or by numbers where there are no names."""
     labels = source.done.set_index("run")["label"]
     label = str(labels.get(owner["run"], "") or f"run {owner['run']}")
@@ -136,7 +136,7 @@ def _whose(source: Source, owner: pd.Series) -> str:
     return f"{label}: {who}, {owner['strategy']}"
 
 
-def _dropped(source: Source) -> Iterator[Concern]:
+def _dropped(source: ResultFolder) -> Iterator[Concern]:
     steps = source.frames.steps
     if "rejected" in steps and steps["rejected"].sum() > 0:
         some = steps[steps["rejected"] > 0]
@@ -144,7 +144,7 @@ def _dropped(source: Source) -> Iterator[Concern]:
         yield Concern("warning", f"{text}, in {_many(len(some), 'step')} of {_many(some['run'].nunique(), 'run')}.")
 
 
-def _leavers(source: Source) -> Iterator[Concern]:
+def _leavers(source: ResultFolder) -> Iterator[Concern]:
     ends = source.ends.merge(source.done[["run", "label", "owners"]], on="run")
     gone = ends.assign(left=ends["owners"] - ends["present"])
     gone = gone[gone["left"] > 0]
@@ -152,7 +152,7 @@ def _leavers(source: Source) -> Iterator[Concern]:
         yield Concern("note", f"{_many(int(gone['left'].sum()), 'owner')} left the federation.", _names(gone, "left"))
 
 
-def _broken(source: Source) -> Iterator[Concern]:
+def _broken(source: ResultFolder) -> Iterator[Concern]:
     values = last_step(source.frames.owners)[["accuracy", "cost", "payment", "utility"]].astype(float)
     count = int((~np.isfinite(values)).any(axis=1).sum())
     if count:
@@ -177,8 +177,8 @@ def _names(runs: pd.DataFrame, column: str, most: int = 8) -> tuple[str, ...]:
     return (*told[:most], f"and {len(told) - most} more") if len(told) > most else tuple(told)
 
 
-_ALWAYS: tuple[Callable[[Source], Iterator[Concern]], ...] = (_failed, _unfinished, _versions, _unread)
-_FEDERATED: tuple[Callable[[Source], Iterator[Concern]], ...] = (
+_ALWAYS: tuple[Callable[[ResultFolder], Iterator[Concern]], ...] = (_failed, _unfinished, _versions, _unread)
+_FEDERATED: tuple[Callable[[ResultFolder], Iterator[Concern]], ...] = (
     *(_broken, _restless, _budget, _losses, _dropped),
     *(_gaps, _leavers),
 )

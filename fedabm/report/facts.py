@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from fedabm.report.source import Source
+from fedabm.report.source import ResultFolder
 from fedabm.report.tables import text
 from fedabm.specs.toml import toml_key, toml_of
 from fedabm.study import library
@@ -19,14 +19,14 @@ __all__ = ["facts", "parameters", "question", "repeat", "specification"]
 _TARGETS = {"script": "scenario", "function": "function", "model": "model"}
 
 
-def question(source: Source) -> str:
+def question(source: ResultFolder) -> str:
     """What the study asks, or the scenario of the library with its name."""
     if written := source.manifest.get("question"):
         return str(written)
     return library.question(source.scenario) if source.scenario in library.names() else ""
 
 
-def facts(source: Source) -> list[tuple[str, str]]:
+def facts(source: ResultFolder) -> list[tuple[str, str]]:
     """Name and value of what was run: sizes, seeds, mechanisms, accuracy oracles, versions."""
     runs = source.frames.runs
     found = [
@@ -43,12 +43,12 @@ def facts(source: Source) -> list[tuple[str, str]]:
     return [(name, value) for name, value in found if value and value != "–"]
 
 
-def _runs(source: Source) -> str:
+def _runs(source: ResultFolder) -> str:
     good, lost = len(source.done), len(source.failed)
     return f"{good:,}" + (f", and {lost:,} failed" if lost else "")
 
 
-def _seeds(source: Source) -> str:
+def _seeds(source: ResultFolder) -> str:
     """The seeds, or of a sweep that drew them, how many from which root."""
     given = source.manifest.get("seeds")
     if isinstance(given, Mapping) and "count" in given:
@@ -79,7 +79,7 @@ def _versions(given: Any) -> str:
     return ", ".join(f"{name} {number}" for name, number in given.items()) if isinstance(given, Mapping) else ""
 
 
-def parameters(source: Source) -> list[tuple[str, str]]:
+def parameters(source: ResultFolder) -> list[tuple[str, str]]:
     """The parameters of the study, or the fixed ones and the design of a sweep."""
     if source.kind == "run":
         given = dict(source.manifest.get("parameters") or {})
@@ -96,14 +96,14 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def repeat(source: Source) -> str:
+def repeat(source: ResultFolder) -> str:
     """The command that does it again."""
     if source.kind == "run":
         return str(source.manifest.get("repeat") or "")
     return f"fedabm sweep study.toml --out {shlex.quote(source.folder.name)}" if specification(source) else ""
 
 
-def specification(source: Source) -> str:
+def specification(source: ResultFolder) -> str:
     """The sweep as a file `study.toml`; empty where it cannot be written as one (objects, several designs)."""
     manifest, designs = source.manifest, source.manifest.get("design") or []
     if source.kind == "run" or len(designs) != 1:

@@ -18,7 +18,7 @@ from fedabm.analysis.rows import UNITS, how_many, last_step
 from fedabm.common.texts import drawable
 from fedabm.mechanisms.personalised.base import MODEL_IMPORT
 from fedabm.report.images import Inline, from_figure
-from fedabm.report.source import Source
+from fedabm.report.source import ResultFolder
 from fedabm.report.tables import text
 from fedabm.results.frames import Frames
 from fedabm.results.market_graphs import import_table
@@ -34,7 +34,7 @@ _MOST_MAPS = 3
 _REST = "all other parameters"
 
 
-def gallery(source: Source) -> Iterator[Inline]:
+def gallery(source: ResultFolder) -> Iterator[Inline]:
     """All figures that the frames allow, one after the other."""
     source = replace(source, frames=_drawable(source.frames))
     if not source.federated:
@@ -65,11 +65,11 @@ def _drawable(frames: Frames) -> Frames:
     return replace(frames, runs=runs, owners=owners)
 
 
-def _named(source: Source) -> str:
+def _named(source: ResultFolder) -> str:
     return "run" if source.by == "label" else "mechanism"
 
 
-def _values(source: Source, frame: pd.DataFrame, column: str) -> str:
+def _values(source: ResultFolder, frame: pd.DataFrame, column: str) -> str:
     """The means by group in words."""
     runs = source.frames.runs.set_index("run")
     names = runs["label"] if source.by == "label" else runs["mechanism"].astype(str).map(kind_of)
@@ -77,7 +77,7 @@ def _values(source: Source, frame: pd.DataFrame, column: str) -> str:
     return "; ".join(f"{name} {value:.4g}" for name, value in means.items())
 
 
-def _compared(source: Source) -> Inline:
+def _compared(source: ResultFolder) -> Inline:
     columns = ("welfare", "contribution", "accuracy")
     steps = source.frames.steps
     groups = steps["run"].map(source.frames.runs.set_index("run")[source.by].astype(str).map(_short(source))).nunique()
@@ -89,7 +89,7 @@ def _compared(source: Source) -> Inline:
     return from_figure(figure, f"Outcomes by {_named(source)}", alt, _bars(source, groups))
 
 
-def _bars(source: Source, groups: int) -> str:
+def _bars(source: ResultFolder, groups: int) -> str:
     """What bars stand for: single runs, or means over runs that may differ in more than their seeds."""
     if groups == source.frames.steps["run"].nunique():
         return "Every bar is one run at its last step."
@@ -97,7 +97,7 @@ def _bars(source: Source, groups: int) -> str:
     return f"Bars are means over runs, whiskers their 95% intervals, dots single runs{spread}."
 
 
-def _short(source: Source) -> object:
+def _short(source: ResultFolder) -> object:
     return kind_of if source.by == "mechanism" else str
 
 
@@ -107,7 +107,7 @@ def _row(count: int, width: float = 3.4, height: float = 3.3) -> Figure:
     return figure
 
 
-def _parameters(source: Source) -> Iterator[Inline]:
+def _parameters(source: ResultFolder) -> Iterator[Inline]:
     """One figure per parameter of a sweep that holds numbers, with a panel for each setting of the others if few."""
     runs = source.frames.runs
     numeric = [name for name in source.varied if pd.api.types.is_numeric_dtype(runs[name])]
@@ -124,7 +124,7 @@ def _parameters(source: Source) -> Iterator[Inline]:
         yield from_figure(drawn, f"Welfare against {shown}", alt, caption)
 
 
-def _maps(source: Source) -> Iterator[Inline]:
+def _maps(source: ResultFolder) -> Iterator[Inline]:
     """Heat maps of welfare by two parameters of a sweep, one for each mechanism, with one scale."""
     runs = source.frames.runs
     kinds = runs["mechanism"].astype(str).map(kind_of)
@@ -146,7 +146,7 @@ def _hashable(column: pd.Series) -> bool:
     return bool(column.map(lambda value: isinstance(value, str | int | float | bool)).all())
 
 
-def _others(source: Source, name: str) -> pd.Series:
+def _others(source: ResultFolder, name: str) -> pd.Series:
     """The values of all varied parameters but one, as words, run by run."""
     runs = source.frames.runs
     parts = [
@@ -157,7 +157,7 @@ def _others(source: Source, name: str) -> pd.Series:
     return pd.concat(parts, axis=1).agg(", ".join, axis=1) if parts else pd.Series("", runs.index)
 
 
-def _over_time(source: Source) -> Iterator[Inline]:
+def _over_time(source: ResultFolder) -> Iterator[Inline]:
     """Contributions over the steps, or where these stay as they are, as in training, accuracies."""
     owners = source.frames.owners
     if owners["step"].nunique() < 2:
@@ -175,7 +175,7 @@ def _over_time(source: Source) -> Iterator[Inline]:
     yield from_figure(figure, f"{title} over time", alt, caption)
 
 
-def _against_contribution(source: Source) -> Inline:
+def _against_contribution(source: ResultFolder) -> Inline:
     figure = figures.side_by_side(source.frames, figures.against_contribution, source.by)
     alt = f"Scatter plots of utility against contribution at the last step, {how_many(source.frames.owners)}."
     caption = (
@@ -185,25 +185,25 @@ def _against_contribution(source: Source) -> Inline:
     return from_figure(figure, "Utility against contribution", alt, caption)
 
 
-def _accuracy_utility(source: Source) -> Inline:
+def _accuracy_utility(source: ResultFolder) -> Inline:
     panel = figures.accuracy_utility(source.frames, source.by)
     alt = f"Scatter plot of accuracy against utility by {_named(source)}. Mean utility: {_means(source, 'utility')}."
     caption = "Every mark is an owner, rings are means, ellipses one standard deviation around them."
     return from_figure(panel, "Accuracy against utility", alt, caption)
 
 
-def _utilities(source: Source) -> Inline:
+def _utilities(source: ResultFolder) -> Inline:
     panel = figures.utility_distribution(source.frames, by=source.by)
     alt = f"Box plots of utilities by {_named(source)}. Mean utility: {_means(source, 'utility')}."
     caption = "Boxes hold the middle half of owners, whiskers 90%; left of zero an owner would do better to stay away."
     return from_figure(panel, "How utilities are spread", alt, caption)
 
 
-def _means(source: Source, column: str) -> str:
+def _means(source: ResultFolder, column: str) -> str:
     return _values(source, source.frames.owners, column)
 
 
-def _money(source: Source) -> Iterator[Inline]:
+def _money(source: ResultFolder) -> Iterator[Inline]:
     """The money graph of the run in which most money moved."""
     sums = source.frames.transfers.groupby("run")["amount"].sum()
     if sums.empty or not sums.max() > 0:
@@ -235,7 +235,7 @@ def _by_role(owners: pd.DataFrame) -> pd.DataFrame:
     return owners.assign(strategy=owners["role"]) if "role" in owners and owners["role"].nunique() > 1 else owners
 
 
-def _rest(source: Source) -> Iterator[Inline]:
+def _rest(source: ResultFolder) -> Iterator[Inline]:
     if source.frames.steps["step"].nunique() < 2 or "moved" not in source.frames.steps:
         return
     panel = figures.convergence(source.frames, source.by)
@@ -248,7 +248,7 @@ def _rest(source: Source) -> Iterator[Inline]:
     yield from_figure(panel, "Coming to rest", alt, caption)
 
 
-def _other_models(source: Source) -> Iterator[Inline]:
+def _other_models(source: ResultFolder) -> Iterator[Inline]:
     """Model reporters of any Mesa model over its steps."""
     steps = source.frames.steps
     columns = [name for name in steps.select_dtypes("number") if name not in ("run", "step")][:4]

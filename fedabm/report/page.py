@@ -19,7 +19,7 @@ from fedabm.report.concerns import concerns
 from fedabm.report.facts import facts, parameters, question, repeat, specification
 from fedabm.report.gallery import gallery
 from fedabm.report.images import Inline, from_bytes
-from fedabm.report.source import Source, read
+from fedabm.report.source import ResultFolder, read
 from fedabm.report.tables import Shown, by_strategy, headline, shown
 from fedabm.results.frames import COLUMNS
 
@@ -97,13 +97,13 @@ def _shown_as_text(value: Any) -> Any:
     return visible(value) if type(value) is str else value
 
 
-def _own_tables(source: Source) -> list[Shown]:
+def _own_tables(source: ResultFolder) -> list[Shown]:
     """What the scenario printed, in its order and under its titles."""
     filled = {name: frame for name, frame in source.tables.items() if len(frame.columns)}
     return [shown(filled[name], source.title(name), most=_OWN_ROWS) for name in source.in_order(filled)]
 
 
-def _own_pictures(source: Source) -> tuple[list[Inline], list[str]]:
+def _own_pictures(source: ResultFolder) -> tuple[list[Inline], list[str]]:
     """What the scenario drew, and the names of files that are no pictures."""
     found, unread = [], []
     for name, data in source.pictures.items():
@@ -119,7 +119,7 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _failures(source: Source) -> list[Failure]:
+def _failures(source: ResultFolder) -> list[Failure]:
     """The first failed runs with their tracebacks."""
     rows = source.failed.head(_TRACEBACKS).to_dict("records")
     named = ((f"{row.get('cell') or row['label']}, seed {row['seed']}", row) for row in rows)

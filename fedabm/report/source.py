@@ -16,7 +16,7 @@ from fedabm.results.frames import Frames
 from fedabm.results.store import check_others, load
 from fedabm.results.tables import read_table
 
-__all__ = ["Source", "read"]
+__all__ = ["ResultFolder", "read"]
 
 #: columns that a report cannot do without
 _NEEDED = {
@@ -28,7 +28,7 @@ _NEEDED = {
 
 
 @dataclass(frozen=True)
-class Source:
+class ResultFolder:
     """A folder as read; `federated` is False for sweeps over Mesa models of the user's own."""
 
     folder: Path
@@ -92,7 +92,7 @@ class Source:
         return [name for name in given if self.frames.runs[name].astype(str).nunique() > 1]
 
 
-def read(folder: Path) -> Source:
+def read(folder: Path) -> ResultFolder:
     """Read a folder, or say in one line why it cannot be reported on."""
     sweep = os.path.exists(folder / SWEEP)  # unlike Path.exists never raises
     frames = load(folder)
@@ -101,10 +101,10 @@ def read(folder: Path) -> Source:
     for name, columns in _NEEDED.items():
         needed(getattr(frames, name), name, columns if federated or name == "runs" else (), frames.runs)
     if sweep:
-        return Source(folder, "sweep", manifest, frames, dict(getattr(frames, "tables", {})), federated=federated)
+        return ResultFolder(folder, "sweep", manifest, frames, dict(getattr(frames, "tables", {})), federated=federated)
     tables, unread = _tables(folder)
     pictures = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.png"))}
-    return Source(folder, "run", manifest, frames, tables, pictures, unread)
+    return ResultFolder(folder, "run", manifest, frames, tables, pictures, unread)
 
 
 def _tables(folder: Path) -> tuple[dict[str, pd.DataFrame], tuple[str, ...]]:

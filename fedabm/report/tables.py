@@ -11,7 +11,7 @@ import pandas as pd
 
 from fedabm.analysis.looks import kind_of
 from fedabm.analysis.rows import last_step
-from fedabm.report.source import Source
+from fedabm.report.source import ResultFolder
 
 __all__ = ["Shown", "by_strategy", "headline", "shown"]
 
@@ -59,7 +59,7 @@ def text(value: Any) -> str:
     return str(value)
 
 
-def headline(source: Source) -> Shown:
+def headline(source: ResultFolder) -> Shown:
     """One row per run; of a sweep, one row per cell and mechanism with means and standard deviations over runs."""
     if not source.federated:
         return _other_models(source)
@@ -71,7 +71,7 @@ def headline(source: Source) -> Shown:
     return _of_groups(runs, "label", "Each label") if repeated else _of_runs(runs, source)
 
 
-def _of_runs(runs: pd.DataFrame, source: Source) -> Shown:
+def _of_runs(runs: pd.DataFrame, source: ResultFolder) -> Shown:
     least = last_step(source.frames.owners).groupby("run")["utility"].min()
     table = runs[["label", "mechanism", "owners", "steps", "status", "gap", *_MEASURES]].copy()
     table["mechanism"] = table["mechanism"].map(kind_of)
@@ -112,7 +112,7 @@ def _rounded(value: float) -> str:
     return text(float(f"{value:.2g}")) if np.isfinite(value) else text(value)
 
 
-def _other_models(source: Source) -> Shown:
+def _other_models(source: ResultFolder) -> Shown:
     """Mesa models of the user's own: what is known of each run, and its last model reporters."""
     ends = source.ends.drop(columns="step", errors="ignore")
     plain = ends.select_dtypes(["number", "bool"])
@@ -121,7 +121,7 @@ def _other_models(source: Source) -> Shown:
     return shown(table.rename(columns={"owners": "agents"}).drop(columns="run"), "Each run at its last step")
 
 
-def by_strategy(source: Source) -> Shown | None:
+def by_strategy(source: ResultFolder) -> Shown | None:
     """Means over owners by mechanism and strategy at the last step; None where nothing was recorded."""
     final = last_step(source.frames.owners)
     if not source.federated or final.empty:

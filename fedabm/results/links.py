@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from fedabm.common.state import WHOLE, Maybe, Numbers, Record
+from fedabm.common.state import WHOLE, FrozenRecord, Maybe, Numbers
 from fedabm.games.curves import Array
 
 __all__ = ["LINKS", "Links"]
@@ -113,7 +113,7 @@ class Links:
 
 
 #: how it is saved
-LINKS = Record(
+LINKS = FrozenRecord(
     Links,
     step=WHOLE,
     owners=WHOLE,

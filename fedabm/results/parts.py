@@ -24,7 +24,7 @@ from fedabm.common.errors import FedabmError, InputError, UnreadableError
 from fedabm.results.nested import stack
 
 __all__ = [
-    "Part",
+    "PartFile",
     "damaged",
     "due",
     "latest",
@@ -52,23 +52,23 @@ _NAME = re.compile(rf"({_MERGED})?[0-9a-f]{{32}}\.parquet")
 
 
 @dataclass(frozen=True)
-class Part:
+class PartFile:
     """One part file."""
 
     name: str
     size: int
 
 
-def parts_in(folder: Path) -> list[Part]:
+def parts_in(folder: Path) -> list[PartFile]:
     """The complete parts in a folder, replaced or not, in order of their names."""
     found = []
     for path in sorted(folder.glob("*.parquet")):
         with contextlib.suppress(FileNotFoundError):  # merged since the listing
-            found.append(Part(path.name, path.stat().st_size))
+            found.append(PartFile(path.name, path.stat().st_size))
     return found
 
 
-def write(table: pa.Table, folder: Path, replaces: Iterable[str] = ()) -> Part:
+def write(table: pa.Table, folder: Path, replaces: Iterable[str] = ()) -> PartFile:
     """Write a part; when this returns it is there to stay."""
     replaced = sorted(replaces)
     noted = {**(table.schema.metadata or {}), _REPLACES: json.dumps(replaced).encode()}
@@ -83,10 +83,10 @@ def write(table: pa.Table, folder: Path, replaces: Iterable[str] = ()) -> Part:
     content = memoryview(buffer.getvalue())
     name = f"{_MERGED if replaced else ''}{hashlib.sha256(content).hexdigest()[:32]}.parquet"
     files.write(folder / name, content, "free some space and resume")
-    return Part(name, content.nbytes)
+    return PartFile(name, content.nbytes)
 
 
-def due(parts: Iterable[Part]) -> tuple[str, ...]:
+def due(parts: Iterable[PartFile]) -> tuple[str, ...]:
     """The parts to merge now, once the small ones are many: the smallest, up to what makes a large one."""
     small = sorted((part for part in parts if part.size < LARGE), key=lambda part: part.size)
     if len(small) < MANY:
@@ -95,7 +95,7 @@ def due(parts: Iterable[Part]) -> tuple[str, ...]:
     return tuple(part.name for part in small[:enough])
 
 
-def merge(folder: Path, names: Sequence[str]) -> Part:
+def merge(folder: Path, names: Sequence[str]) -> PartFile:
     """Merge some parts into one; of several attempts at a run the last is kept."""
     table = stack([_open(folder / name).read() for name in names])
     kept = latest(table)
@@ -130,12 +130,12 @@ def tidy(folder: Path, *, unfinished: bool = True) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def damaged(folder: Path) -> list[Part]:
+def damaged(folder: Path) -> list[PartFile]:
     """The parts whose content is not what their names say."""
     return [part for part in parts_in(folder) if not _whole(folder / part.name)]
 
 
-def set_aside(folder: Path, part: Part) -> Path:
+def set_aside(folder: Path, part: PartFile) -> Path:
     """Rename a damaged part, so that nobody reads it and nothing is deleted."""
     path = folder / part.name
     return path.rename(path.with_name(f"{path.name}.corrupt"))

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Columns", "StackedFrames", "in_order"]
+__all__ = ["StackedColumns", "StackedFrames", "in_order"]
 
 
 @dataclass(frozen=True)
-class Columns:
+class StackedColumns:
     """One table of all runs, run after run: its columns, and how many rows each run has."""
 
     columns: dict[str, np.ndarray]
@@ -25,10 +25,10 @@ class StackedFrames:
     """Rows of `runs`, and the tables of all of them."""
 
     runs: list[dict[str, Any]]
-    tables: dict[str, Columns]
+    tables: dict[str, StackedColumns]
 
 
-def in_order(pieces: Sequence[Mapping[str, np.ndarray]], runs: int) -> Columns:
+def in_order(pieces: Sequence[Mapping[str, np.ndarray]], runs: int) -> StackedColumns:
     """Pieces of a table, each with the number of the `run` of every row, as one; rows of a run keep their order.
 
     >>> found = in_order([{"run": np.array([0, 1]), "step": np.array([1, 1])}, {"run": np.array([0]), "step": [2]}], 2)
@@ -37,4 +37,6 @@ def in_order(pieces: Sequence[Mapping[str, np.ndarray]], runs: int) -> Columns:
     """
     joined = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
     order = np.argsort(joined["run"], kind="stable")
-    return Columns({name: column[order] for name, column in joined.items()}, np.bincount(joined["run"], minlength=runs))
+    return StackedColumns(
+        {name: column[order] for name, column in joined.items()}, np.bincount(joined["run"], minlength=runs)
+    )

@@ -20,7 +20,7 @@ import pandas as pd
 
 from fedabm.common.errors import InputError, UnreadableError
 from fedabm.common.files import as_path, check_no_link, clear_drafts, draft, unwritable
-from fedabm.common.state import TEXT, Stateful, Table
+from fedabm.common.state import TEXT, Dict, Stateful
 
 __all__ = ["ROWS", "LongTable", "Stream"]
 
@@ -33,7 +33,7 @@ _REMEDY = "free some space and run again"
 class Stream(Stateful):
     """The files of one table in a folder; `files` are their names, in order, and digests: a checkpoint holds these."""
 
-    _changing: ClassVar = {"files": Table(TEXT, TEXT)}
+    _changing: ClassVar = {"files": Dict(TEXT, TEXT)}
     _remade = frozenset({"table", "folder"})
 
     def __init__(self, table: str) -> None:

@@ -20,7 +20,7 @@ from fedabm.results.parts import latest, opened, unreadable
 from fedabm.results.selection import Columns, choose_columns, choose_runs
 from fedabm.views import INFORMATION
 
-__all__ = ["NEVER", "Results", "State", "load_sweep", "states"]
+__all__ = ["NEVER", "JobState", "Results", "load_sweep", "states"]
 
 _CHILDREN = tuple(name for name in COLUMNS if name != "runs")
 _INTERNAL = ("attempt", "batch", "number")
@@ -45,7 +45,7 @@ class Results(Frames):
         return self.runs[self.runs["status"] == "failed"]
 
 
-class State(NamedTuple):
+class JobState(NamedTuple):
     """How a job stands: its last attempt, whether that failed, and the seconds it took."""
 
     attempt: int
@@ -54,18 +54,18 @@ class State(NamedTuple):
 
 
 #: the state of a job that has no row
-NEVER = State(attempt=-1, failed=False, seconds=0.0)
+NEVER = JobState(attempt=-1, failed=False, seconds=0.0)
 
 
-def states(folder: Path) -> dict[str, State]:
+def states(folder: Path) -> dict[str, JobState]:
     """The state of each job that has a row."""
     files = opened(folder / "parts", verify=False)  # the leader has just done that
     names = ["key", "attempt", "status", "wall_time"]
-    found: dict[str, State] = {}
+    found: dict[str, JobState] = {}
     for part, file in files.items():
         table = _read(folder, part, file, names)
         for key, attempt, status, seconds in zip(*(table[name].to_pylist() for name in names), strict=True):
-            found[key] = max(found.get(key, NEVER), State(attempt, failed=status == "failed", seconds=seconds))
+            found[key] = max(found.get(key, NEVER), JobState(attempt, failed=status == "failed", seconds=seconds))
     return found
 
 

@@ -22,7 +22,7 @@ from fedabm.common.deadline import check_time
 from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Exposure
 from fedabm.games.curves import Array, Curve, Rows
-from fedabm.shapley.totals import MANY, Cells, Totals, cells_of, ruler_of
+from fedabm.shapley.totals import MANY, TotalCells, Totals, cells_of, ruler_of
 
 __all__ = ["MOST_TERMS", "CountingCurve", "counting_curve", "curvatures", "is_short", "shares", "terms"]
 
@@ -60,12 +60,12 @@ def counting_curve(
     """
     levels, kind, counts = np.unique(profile, return_inverse=True, return_counts=True)
     far = max(float(np.max(profile)), 0.0 if reach is None else float(np.max(reach)))
-    samples = Samples(accuracy, levels, counts, float(np.sum(profile)) + far, evenly)
+    samples = SampledTotals(accuracy, levels, counts, float(np.sum(profile)) + far, evenly)
     return CountingCurve(accuracy, len(profile), samples, kind.astype(np.intp))
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class SampledTotals:
     """Totals of coalitions of the others, one set per level of the own contribution, each made when it is asked for."""
 
     accuracy: Exposure
@@ -73,9 +73,9 @@ class Samples:
     counts: NDArray[np.intp]
     top: float
     evenly: bool = False
-    _made: dict[int, Totals | Cells] = field(default_factory=dict)
+    _made: dict[int, Totals | TotalCells] = field(default_factory=dict)
 
-    def of(self, level: int) -> Totals | Cells:
+    def of(self, level: int) -> Totals | TotalCells:
         """Those without one owner of this level."""
         if level not in self._made:
             check_time()
@@ -92,7 +92,7 @@ class CountingCurve(Curve):
 
     accuracy: Exposure
     owners: int
-    samples: Samples
+    samples: SampledTotals
     kind: NDArray[np.intp]
     closed = True
 
@@ -105,24 +105,24 @@ class CountingCurve(Curve):
     def take(self, rows: Rows) -> CountingCurve:
         return CountingCurve(self.accuracy, self.owners, self.samples, self.kind[rows])
 
-    def _gains(self, sample: Totals | Cells, x: Array) -> Array:
-        if isinstance(sample, Cells):
+    def _gains(self, sample: Totals | TotalCells, x: Array) -> Array:
+        if isinstance(sample, TotalCells):
             return sample.mean(self.accuracy.curve, x) - sample.mean(self.accuracy.curve, np.zeros(1))
         before, curve = sample.total, self.accuracy.curve
         return weighted_sum(curve(x[:, None] + before) - curve(before), sample.chance)
 
-    def _slopes(self, sample: Totals | Cells, x: Array) -> Array:
-        if isinstance(sample, Cells):
+    def _slopes(self, sample: Totals | TotalCells, x: Array) -> Array:
+        if isinstance(sample, TotalCells):
             return sample.mean(self.accuracy.curve_slope, x)
         return weighted_sum(self.accuracy.curve_slope(x[:, None] + sample.total), sample.chance)
 
-    def _mean(self, question: Callable[[Totals | Cells, Array], Array], x: Array) -> Array:
+    def _mean(self, question: Callable[[Totals | TotalCells, Array], Array], x: Array) -> Array:
         """Answers per kind of owner; equal owners with equal x are asked once."""
         result = np.empty(x.shape)
         for kind in np.unique(self.kind):
             sample, rows = self.samples.of(int(kind)), self.kind == kind
             trial, back = np.unique(x[rows], return_inverse=True)
-            together = max(1, _BLOCK // (1 if isinstance(sample, Cells) else len(sample.total)))
+            together = max(1, _BLOCK // (1 if isinstance(sample, TotalCells) else len(sample.total)))
             parts = []
             for first in range(0, len(trial), together):
                 check_time()

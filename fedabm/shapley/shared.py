@@ -20,13 +20,13 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy.special import comb
 
-from fedabm.common.arrays import taken
+from fedabm.common.arrays import take_rows
 from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.accuracy.mixture import Atoms
 from fedabm.games.curves import Array, Curve, Rows
 from fedabm.shapley.quadrature import chances, legendre
-from fedabm.shapley.tabulated import Grid, blocks, look_up, trimmed
+from fedabm.shapley.tabulated import OctaveGrid, blocks, look_up, trimmed
 
 __all__ = ["MANY", "ROUNDING", "Crowd", "Shared", "SharedCurve", "crowd_of", "shared_curve"]
 
@@ -60,8 +60,8 @@ class Shared:
 
     rates: Array
     moments: Array
-    grid: Grid
-    far: Grid
+    grid: OctaveGrid
+    far: OctaveGrid
     error: float
 
     @cached_property
@@ -200,7 +200,7 @@ class SharedCurve(Curve):
         return self.shared.slope(x, self.own)
 
     def take(self, rows: Rows) -> SharedCurve:
-        return SharedCurve(self.shared, taken(self.own, rows))
+        return SharedCurve(self.shared, take_rows(self.own, rows))
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class Crowd:
     """
 
     atoms: Atoms
-    grid: Grid
+    grid: OctaveGrid
     reach: float
     t: Array
     mass: Array
@@ -221,7 +221,7 @@ class Crowd:
         moments = self._moments(weight * self.mass, -np.expm1(-self.atoms.rate * self.grid.top), error)
         if moments is None:
             return None
-        far = Grid.up_to(self.grid.scale, self.reach + moments.shape[1] * self.grid.top, _OCTAVES)
+        far = OctaveGrid.up_to(self.grid.scale, self.reach + moments.shape[1] * self.grid.top, _OCTAVES)
         shared = Shared(self.atoms.rate, moments, self.grid, far, error)
         return shared if shared.precise else None
 
@@ -272,10 +272,10 @@ def shared_curve(
     return None if shared is None else SharedCurve(shared, profile)
 
 
-def _grid(accuracy: Exposure, offset: float, most: float) -> Grid | None:
+def _grid(accuracy: Exposure, offset: float, most: float) -> OctaveGrid | None:
     """A grid for contributions up to `most`; None if there is no such, or none that the accuracy itself fits."""
     scale = 1.0 / min(offset, max(most, _LEAST * offset))
-    grid = Grid.up_to(scale, most, _OCTAVES)
+    grid = OctaveGrid.up_to(scale, most, _OCTAVES)
     return grid if most < grid.top and _fits(accuracy, offset, scale) else None
 
 
@@ -285,11 +285,11 @@ def _fits(accuracy: Exposure, offset: float, scale: float) -> bool:
 
     Slopes of shares are means of these on top of what others gave, which are less steep.
     """
-    probe = Grid.up_to(scale, _STEEP * offset, _OCTAVES)
+    probe = OctaveGrid.up_to(scale, _STEEP * offset, _OCTAVES)
     return bool(np.all(probe.errors(accuracy.curve_slope(probe.nodes)) <= _MOST_ERROR))
 
 
-def _power_sums(atoms: Atoms, grid: Grid, profile: Array, powers: int) -> list[Array]:
+def _power_sums(atoms: Atoms, grid: OctaveGrid, profile: Array, powers: int) -> list[Array]:
     """sum_j r_k(s_j)^p for p = 1, 2, ..., with weights s_j, so that the smallest contributions count exactly."""
     weights = grid.sums(profile, profile)
     reached = -np.expm1(-atoms.rate[:, None] * grid.nodes)

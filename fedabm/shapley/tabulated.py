@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fedabm.games.curves import Array
 
-__all__ = ["Grid", "blocks", "look_up", "trimmed"]
+__all__ = ["OctaveGrid", "blocks", "look_up", "trimmed"]
 
 _NODES = 28
 _CELL_BITS = 8
@@ -35,14 +35,14 @@ Cells = tuple[NDArray[np.int64], Array]
 
 
 @dataclass(frozen=True)
-class Grid:
+class OctaveGrid:
     """So many octaves of y = 1 + scale x."""
 
     scale: float
     octaves: int
 
     @classmethod
-    def up_to(cls, scale: float, most: float, octaves: int) -> Grid:
+    def up_to(cls, scale: float, most: float, octaves: int) -> OctaveGrid:
         """A grid that contains `most`, unless that takes more than so many octaves."""
         return cls(scale, min(int(np.frexp(1.0 + scale * most)[1]), octaves))
 

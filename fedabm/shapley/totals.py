@@ -22,7 +22,7 @@ from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Exposure
 from fedabm.games.curves import Array
 
-__all__ = ["MANY", "Cells", "Ruler", "Totals", "cells_of", "ruler_of"]
+__all__ = ["MANY", "Ruler", "TotalCells", "Totals", "cells_of", "ruler_of"]
 
 #: from so many totals on cells are worth their making
 MANY = 2**15
@@ -57,7 +57,7 @@ class Totals:
 
 
 @dataclass(frozen=True)
-class Cells:
+class TotalCells:
     """The same in cells: `totals` in order, from `starts` (c + 1,) on; `nodes` and `weights` (c * m,).
 
     v leaves zero at `viable`; it is known to be smooth for x up to `reach`, and beyond that all totals are asked.
@@ -105,7 +105,7 @@ class Cells:
         return weighted_sum(term(x[:, None] + self.totals.total[place]), chance)
 
 
-def cells_of(totals: Totals, ruler: Ruler, viable: float) -> Cells:
+def cells_of(totals: Totals, ruler: Ruler, viable: float) -> TotalCells:
     """Cells that are as wide as the ruler allows."""
     order = np.argsort(totals.total)
     total, chance = totals.total[order], totals.chance[order]
@@ -122,7 +122,9 @@ def cells_of(totals: Totals, ruler: Ruler, viable: float) -> Cells:
     weights = np.column_stack(moments) @ _SERIES.T / _NODES
     nodes = middle[:, None] + half[:, None] * _AT
     starts = np.append(starts, len(total))
-    return Cells(Totals(total, chance), starts, nodes.ravel(), weights.ravel(), viable, ruler.top - float(total[-1]))
+    return TotalCells(
+        Totals(total, chance), starts, nodes.ravel(), weights.ravel(), viable, ruler.top - float(total[-1])
+    )
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import InputError, nearest, shown
 from fedabm.games.costs import Cost, of_one_kind
 from fedabm.simulation.cohorts import Facts
-from fedabm.simulation.validity import sound, sound_cost
+from fedabm.simulation.validity import valid_costs, valid_numbers
 from fedabm.views import INFORMATION, Action, Reports
 
 __all__ = ["checked_action", "checked_report", "sound_report"]
@@ -63,12 +63,12 @@ def sound_report(said: Reports, facts: Facts) -> Flags:
     The figures of a cost (rate and fixed part; how much steeper it gets; a factor) are the owner's secrets; its kind
     (the exponent; where pieces start; a function of its own) is not, and a report of another kind is no use.
     """
-    good = sound(said.contribution)
+    good = valid_numbers(said.contribution)
     if said.cost is facts.cost and said.size is facts.capacity and said.eagerness is facts.eagerness:
         return good & facts.sayable  # as most owners tell the truth in every step
-    good &= sound(said.size)
+    good &= valid_numbers(said.size)
     if said.eagerness is not None:
-        good &= sound(said.eagerness)
+        good &= valid_numbers(said.eagerness)
     if said.cost is None:
         return good
-    return good & sound_cost(said.cost) & of_one_kind(facts.cost, said.cost, len(good))
+    return good & valid_costs(said.cost) & of_one_kind(facts.cost, said.cost, len(good))

@@ -15,7 +15,7 @@ from fedabm.kernel import counted, settle
 from fedabm.mechanisms import Mechanism
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Strategy
-from fedabm.views import Action, Desk, Outcome, OwnerView, Reports, ServerView
+from fedabm.views import Action, Outcome, OwnerView, Reports, ServerView, TermsCache
 
 __all__ = ["Owner", "Server", "forget"]
 
@@ -181,7 +181,7 @@ class Server(_Agent):
         self.mechanism = mechanism
         self.pay_rejected = pay_rejected
         self.memory: Any = None
-        self.desk = Desk()
+        self.desk = TermsCache()
         self._standing: tuple[Reports, Accuracy, Offers] | None = None
 
     def announce(self, reports: Reports, oracle: Accuracy) -> Offers:

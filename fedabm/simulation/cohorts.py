@@ -12,13 +12,13 @@ import numpy as np
 from fedabm.common.arrays import Array, Flags
 from fedabm.common.coded import Coded
 from fedabm.common.random import Streams
-from fedabm.common.state import FLAG, Numbers, Record, Thing
+from fedabm.common.state import FLAG, FrozenRecord, Numbers, Thing
 from fedabm.games.costs import Cost
 from fedabm.games.offers import Offers
 from fedabm.simulation.activation import Members
-from fedabm.simulation.failures import told
+from fedabm.simulation.failures import as_user_error
 from fedabm.simulation.saved import MEMORY
-from fedabm.simulation.validity import sound, sound_cost
+from fedabm.simulation.validity import valid_costs, valid_numbers
 from fedabm.strategies import Strategy
 from fedabm.views import Experience, Memory, Neighbours, OwnerView, Payoff
 from fedabm.views.memory import check_memory, held, put_rows, same_rows, take_rows
@@ -37,7 +37,7 @@ class Facts:
     @cached_property
     def sayable(self) -> Flags:
         """Whose true size, cost and eagerness could be reported as they are."""
-        return sound(self.capacity) & sound_cost(self.cost) & sound(self.eagerness)
+        return valid_numbers(self.capacity) & valid_costs(self.cost) & valid_numbers(self.eagerness)
 
     def take(self, rows: Members) -> Facts:
         """The facts of some owners."""
@@ -69,11 +69,11 @@ class Cohort:
 
 
 #: how a cohort is saved
-COHORT = Record(
+COHORT = FrozenRecord(
     Cohort,
     strategy=Thing(Strategy),
     members=Numbers(1, "i"),
-    facts=Record(Facts, capacity=Numbers(), cost=Thing(Cost), eagerness=Numbers()),
+    facts=FrozenRecord(Facts, capacity=Numbers(), cost=Thing(Cost), eagerness=Numbers()),
     memory=MEMORY,
     alone=FLAG,
 )
@@ -173,7 +173,7 @@ def _begun(strategy: Strategy, members: Members, streams: Streams, new: Members)
     Old members' streams stay put: the others' beginning is only room for what they remember already.
     """
     rng = streams.lent(members[new])
-    with told(strategy, members, "at its beginning"):
+    with as_user_error(strategy, members, "at its beginning"):
         begun = held(strategy.begin(len(new), rng), len(new), type(strategy).__name__)
     streams.returned(members[new], rng)
     return begun if len(new) == len(members) else _spread(begun, new, len(members))

@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.arrays import Array, Flags, taken
+from fedabm.common.arrays import Array, Flags, take_rows
 from fedabm.common.coded import Coded
-from fedabm.common.state import TEXT, WHOLE, Many, Numbers, Stateful, Table, Thing
+from fedabm.common.state import TEXT, WHOLE, Dict, Many, Numbers, Stateful, Thing
 from fedabm.games.costs import Cost, replaced
 from fedabm.simulation.activation import Members
 from fedabm.simulation.owners import NOBODY_ELSE, OwnerProfile, Owners
 from fedabm.strategies import Strategy
 
-__all__ = ["Columns"]
+__all__ = ["OwnerColumns"]
 
 
-class Columns(Stateful):
+class OwnerColumns(Stateful):
     """What every owner has, did, said and got; what these mean is up to the `Population`."""
 
     # deeds and what came of them, 0 before there are any
@@ -147,15 +147,15 @@ class Columns(Stateful):
         """Some rows of some columns, which cannot be written to."""
         if len(members) == len(self):
             return self.shared(*names)
-        columns = tuple(taken(getattr(self, name), members) for name in names)
+        columns = tuple(take_rows(getattr(self, name), members) for name in names)
         for column in columns:
             column.setflags(write=False)
         return columns
 
 
 #: columns of what every owner did and got, and of what is so or not
-_DEEDS = tuple(name for name, kind in Columns.__annotations__.items() if kind == "Array")
-_STATES = tuple(name for name, kind in Columns.__annotations__.items() if kind == "Flags")
+_DEEDS = tuple(name for name, kind in OwnerColumns.__annotations__.items() if kind == "Array")
+_STATES = tuple(name for name, kind in OwnerColumns.__annotations__.items() if kind == "Flags")
 #: and of what is known of everybody from the beginning
 _FACTS = ("capacity", "eagerness", "joins", "money", "_start", "person", "information", "_candid", "codes")
 #: columns that a `Round` shows, and the names that they have here
@@ -181,12 +181,12 @@ _SHOWN = {
     "strategy_codes": "codes",
 }
 
-Columns._changing = {
+OwnerColumns._changing = {
     **{name: Numbers(1, "f") for name in _DEEDS},
     **{name: Numbers(1, "b") for name in _STATES},
     **{name: Numbers() for name in _FACTS},
     **dict.fromkeys(("cost", "claimed_cost"), Thing(Cost)),
     **dict.fromkeys(("roles", "names", "strategies"), Thing(Coded)),
     "labels": Many(TEXT),
-    "_accounts": Table(WHOLE, WHOLE),
+    "_accounts": Dict(WHOLE, WHOLE),
 }

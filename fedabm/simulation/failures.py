@@ -9,7 +9,7 @@ from typing import Any
 from fedabm.common.errors import UserCodeError, in_one_line
 from fedabm.simulation.activation import Members
 
-__all__ = ["named", "told"]
+__all__ = ["as_user_error", "named"]
 
 
 def named(who: Any, members: Members) -> str:
@@ -23,7 +23,7 @@ def named(who: Any, members: Members) -> str:
 
 
 @contextmanager
-def told(who: Any, members: Members, when: str) -> Iterator[None]:
+def as_user_error(who: Any, members: Members, when: str) -> Iterator[None]:
     """Whatever is raised within is raised again as an `UserCodeError` that names the class, the owner and the step."""
     try:
         yield

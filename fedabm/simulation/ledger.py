@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fedabm.common.state import WHOLE, Many, Numbers, Part, Stateful, Tuple
+from fedabm.common.state import WHOLE, Many, Numbers, Stateful, StatePart, Tuple
 from fedabm.games.curves import Array
 from fedabm.kernel import check_sound
 from fedabm.results.streams import ROWS, LongTable, Stream
@@ -30,7 +30,7 @@ class Ledger(Stateful):
     _changing: ClassVar = {
         "_balances": Numbers(),
         "_entries": Many(Tuple(WHOLE, TRANSFERS)),
-        "_stream": Part(Stream),
+        "_stream": StatePart(Stream),
     }
     _remade = frozenset({"_sample"})
 

@@ -11,7 +11,7 @@ import numpy as np
 from fedabm.common.arrays import Array
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.certificate import Gains, weigh
-from fedabm.games.intervals import Limits
+from fedabm.games.intervals import ProofLimits
 from fedabm.knowledge import Context
 from fedabm.results.columns import COLUMNS, columns_of
 from fedabm.results.links import Links
@@ -21,13 +21,13 @@ from fedabm.simulation.membership import Membership
 from fedabm.simulation.scenario import Scenario
 from fedabm.views import NO_TRAFFIC, Known, Reports, Transfers
 
-__all__ = ["ROUNDING", "Measured"]
+__all__ = ["ROUNDING", "MeasuredFederation"]
 
 #: what sums of a few amounts can lose to rounding, as a share of the largest of them
 ROUNDING = 1e-14
 
 
-class Measured(Membership):
+class MeasuredFederation(Membership):
     """A federation that can be asked."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
@@ -122,7 +122,7 @@ class Measured(Membership):
             # Nothing could be proven, so no training is spent on it.
             return Gains(np.where(people.stayed, np.nan, 0.0), np.where(people.stayed, np.inf, 0.0))
         facts = people.costs_of(present), people.capacity[present], given
-        gains.found[present], gains.bound[present] = weigh(offers, *facts, Limits())
+        gains.found[present], gains.bound[present] = weigh(offers, *facts, ProofLimits())
         return gains
 
     @property

@@ -25,8 +25,8 @@ from fedabm.results.streams import LongTable
 from fedabm.simulation.activation import Members
 from fedabm.simulation.cohorts import Turn
 from fedabm.simulation.effect import say_empty, say_unattackable, say_unheeded, without_effect
-from fedabm.simulation.failures import told
-from fedabm.simulation.measures import Measured
+from fedabm.simulation.failures import as_user_error
+from fedabm.simulation.measures import MeasuredFederation
 from fedabm.simulation.recorder import Recorder
 from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.stopping import Progress
@@ -36,7 +36,7 @@ from fedabm.views import Evidence, Outcome, OwnerView, ServerView, deliver, sent
 __all__ = ["Federation"]
 
 
-class Federation(Measured):
+class Federation(MeasuredFederation):
     """Owners with private costs and strategies meet a server with a mechanism.
 
     Each `step()` is one round as the papers describe it.  `running` turns False when the scenario's stopping rule says
@@ -190,7 +190,7 @@ class Federation(Measured):
         agent = self._seated.get(int(turn.members[0])) if turn.cohort.alone else None
         if turn.cohort.alone and agent is None:
             return
-        with told(agent or strategy, turn.members, f"in step {self.steps}"):
+        with as_user_error(agent or strategy, turn.members, f"in step {self.steps}"):
             self.population.apply(turn, agent.decide(view) if agent else strategy.act(view), view.rng)
 
     def learn(self, before: Effort) -> RoundResult:

@@ -17,7 +17,7 @@ import numpy as np
 
 from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import InputError, check_number, check_positive, check_range, check_whole, finite_vector
-from fedabm.common.table import Table
+from fedabm.common.table import FrozenArray
 
 __all__ = ["Deadline", "Everyone", "Participation", "SampleCount", "SampleShare", "Trace"]
 
@@ -137,7 +137,7 @@ class Deadline(Participation):
         speeds = finite_vector("speeds", np.atleast_1d(self.speed))
         if not np.all(speeds > 0):
             raise InputError(f"speeds must be positive, got {speeds.min():g}; give samples per second")
-        object.__setattr__(self, "speed", Table(speeds))
+        object.__setattr__(self, "speed", FrozenArray(speeds))
         if self.late not in ("drop", "discount"):
             raise InputError(f"late updates are dropped or discounted, got {self.late!r}; choose drop or discount")
         check_range("discount of late updates", self.discount, 0.0, 1.0)

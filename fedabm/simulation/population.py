@@ -22,12 +22,12 @@ from fedabm.kernel import Private, Receipt
 from fedabm.simulation.action_checks import checked_action, checked_report, sound_report
 from fedabm.simulation.activation import Members
 from fedabm.simulation.cohorts import COHORT, Facts, Turn, grouped
-from fedabm.simulation.columns import Columns
-from fedabm.simulation.failures import named, told
+from fedabm.simulation.columns import OwnerColumns
+from fedabm.simulation.failures import as_user_error, named
 from fedabm.simulation.owners import OwnerProfile, Owners
 from fedabm.simulation.saved import EXPERIENCE
 from fedabm.simulation.snapshot import ProfileSnapshot
-from fedabm.simulation.validity import sound
+from fedabm.simulation.validity import valid_numbers
 from fedabm.strategies import Strategy
 from fedabm.views import INFORMATION, Action, Experience, Reports
 from fedabm.views.memory import row_of
@@ -55,7 +55,7 @@ class _Tampers:
         return {row: one.change for one in found for row in one.members.tolist()}
 
 
-class Population(Columns):
+class Population(OwnerColumns):
     """What every owner has, did, said and got.
 
     `alone` are the owners whose agents decide for themselves, one by one.  `restless` says whether anybody threw dice,
@@ -63,7 +63,7 @@ class Population(Columns):
     """
 
     _changing: ClassVar = {
-        **Columns._changing,
+        **OwnerColumns._changing,
         "_tampers": _Tampers(),
         "_streams": Thing(Streams),
         "_alone": Set(WHOLE),
@@ -143,7 +143,7 @@ class Population(Columns):
         for turn in self.turns(new):
             rows, facts = turn.members, turn.facts
             truth = Reports(self.contribution[rows], facts.capacity, facts.cost, facts.eagerness)
-            with told(turn.cohort.strategy, rows, f"when it joined in step {step}"):
+            with as_user_error(turn.cohort.strategy, rows, f"when it joined in step {step}"):
                 said = checked_report(turn.cohort.strategy.declare(truth), len(rows))
                 self._hear(turn, said, sound_report(said, facts))
 
@@ -276,7 +276,7 @@ class Population(Columns):
         action = checked_action(action, len(members))
         good = sound_report(action.report, turn.facts)
         if action.report.contribution is not action.contribution:
-            good &= sound(action.contribution)
+            good &= valid_numbers(action.contribution)
         given = np.clip(action.contribution, 0.0, turn.facts.capacity)
         self._put("contribution", members, _usable(given, good, known=True))
         self._hear(turn, action.report, good)

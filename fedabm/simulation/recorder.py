@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fedabm.common.state import TEXT, WHOLE, Many, Maybe, Numbers, Part, Record, Stateful, Table
+from fedabm.common.state import TEXT, WHOLE, Dict, FrozenRecord, Many, Maybe, Numbers, Stateful, StatePart
 from fedabm.results.columns import COLUMNS, Column, columns_of, filled
 from fedabm.results.frames import NAMED, no_rows
 from fedabm.results.keep import Recording
@@ -38,13 +38,13 @@ class _Step(NamedTuple):
     links: Links | None
 
 
-_STEP = Record(
+_STEP = FrozenRecord(
     _Step,
     step=WHOLE,
     transfers=TRANSFERS,
-    owners=Table(TEXT, Numbers()),
-    values=Table(TEXT, SCALAR),
-    sums=Table(TEXT, Numbers()),
+    owners=Dict(TEXT, Numbers()),
+    values=Dict(TEXT, SCALAR),
+    sums=Dict(TEXT, Numbers()),
     links=Maybe(LINKS),
 )
 
@@ -55,7 +55,7 @@ class Recorder(Stateful):
     Where there is a folder to stream to, rows of owners go there as soon as they are many.
     """
 
-    _changing: ClassVar = {"_kept": Many(_STEP), "_last": Maybe(_STEP), "_written": WHOLE, "_stream": Part(Stream)}
+    _changing: ClassVar = {"_kept": Many(_STEP), "_last": Maybe(_STEP), "_written": WHOLE, "_stream": StatePart(Stream)}
     _remade = frozenset({"choice", "columns", "sample"})
 
     def __init__(

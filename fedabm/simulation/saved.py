@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.state import NUMBER, TEXT, WHOLE, Fields, Kind, Maybe, Numbers, Record, Thing
+from fedabm.common.state import NUMBER, TEXT, WHOLE, Fields, FrozenRecord, Kind, Maybe, Numbers, Thing
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.views import Experience, Known, Traffic, Transfers
 from fedabm.views.server import Central
 
 __all__ = ["EXPERIENCE", "MEMORY", "SCALAR", "TRAFFIC", "TRANSFERS", "known_kind"]
 
-_LISTED = Record(Transfers, payer=Numbers(1, "i"), payee=Numbers(1, "i"), amount=Numbers(), reason=TEXT)
-_CENTRAL = Record(Central, payments=Numbers(), reason=TEXT, accounts=Maybe(Numbers(1, "i")))
+_LISTED = FrozenRecord(Transfers, payer=Numbers(1, "i"), payee=Numbers(1, "i"), amount=Numbers(), reason=TEXT)
+_CENTRAL = FrozenRecord(Central, payments=Numbers(), reason=TEXT, accounts=Maybe(Numbers(1, "i")))
 
 
 class _Transfers:
@@ -62,8 +62,8 @@ _GOT = {name: Numbers() for name in ("contribution", "accuracy", "payment", "uti
 #: an entry of a frame
 SCALAR = Thing(int, float, str, np.generic, type(None), schema="scalar")
 TRANSFERS = _Transfers()
-TRAFFIC = Record(Traffic, models_up=WHOLE, models_down=WHOLE, bytes_up=WHOLE, bytes_down=WHOLE)
-EXPERIENCE = Record(Experience, **_GOT, progress=Maybe(Numbers()))
+TRAFFIC = FrozenRecord(Traffic, models_up=WHOLE, models_down=WHOLE, bytes_up=WHOLE, bytes_down=WHOLE)
+EXPERIENCE = FrozenRecord(Experience, **_GOT, progress=Maybe(Numbers()))
 MEMORY = _Memory()
 
 
@@ -71,7 +71,7 @@ def known_kind(makes: tuple[type[Accuracy], ...], again: tuple[Accuracy, ...] = 
     """How what a server knows is saved: worth by its place among what there is `again`, or by its fields."""
     numbers = {"trainings": WHOLE, "evaluations": WHOLE, "seconds": NUMBER, "since": WHOLE}
     found = {"error": Maybe(NUMBER), "scores": Maybe(Numbers())}
-    return Record(Known, kind=TEXT, worth=_Worth(makes, again), **numbers, **found)
+    return FrozenRecord(Known, kind=TEXT, worth=_Worth(makes, again), **numbers, **found)
 
 
 class _Worth:

@@ -10,7 +10,7 @@ import networkx as nx
 from fedabm.common.errors import InputError, check_kind, check_positive, check_whole, shown
 from fedabm.games.accuracy.base import Oracle
 from fedabm.games.accuracy.training import training_of
-from fedabm.games.valuation import Received, Valuation
+from fedabm.games.valuation import ReceivedAccuracy, Valuation
 from fedabm.knowledge import Knowledge, Public, check_needs, emptiness, uncheckable
 from fedabm.mechanisms import Mechanism, NoPayments
 from fedabm.results.columns import Column, check_columns
@@ -53,7 +53,7 @@ class Scenario:
     tolerance: float = 1e-9
     record: int | Recording | None = 1
     name: str = "scenario"
-    valuation: Valuation = field(default_factory=Received)
+    valuation: Valuation = field(default_factory=ReceivedAccuracy)
     pay_every: int = 1
     stopping: Stopping = field(default_factory=AtRest)
     gap_tolerance: float = 1e-8

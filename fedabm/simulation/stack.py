@@ -20,7 +20,7 @@ from fedabm.common.random import run_streams
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.certificate import Gains, weigh
 from fedabm.games.costs import Cost, PowerCost
-from fedabm.games.intervals import Limits
+from fedabm.games.intervals import ProofLimits
 from fedabm.games.offers import Offers
 from fedabm.games.promises import MOST_CHECKED
 from fedabm.kernel import Private, Receipt, check_sound, receive, settle
@@ -37,13 +37,13 @@ from fedabm.simulation.stopping import Progress
 from fedabm.views import INFORMATION, SERVER, Outcome, Reports, ServerView
 from fedabm.views.memory import changed_rows, take_rows
 
-__all__ = ["Stack"]
+__all__ = ["StackedRuns"]
 
 #: runs, or rows of owners
 Numbers = NDArray[np.intp]
 
 
-class Stack:
+class StackedRuns:
     """The runs of some scenarios of one kind (`kind_of`), each with its seed."""
 
     def __init__(self, scenarios: Sequence[Scenario], seeds: Sequence[int]) -> None:
@@ -190,7 +190,7 @@ class Stack:
     def _weighed(self, rows: Numbers) -> Gains:
         facts = self._facts(rows)
         largest = np.repeat(facts[-1].reshape(-1, self.owners).max(axis=1), self.owners)
-        gains = weigh(*facts, Limits(), largest)
+        gains = weigh(*facts, ProofLimits(), largest)
         return Gains(*(column.reshape(-1, self.owners).max(axis=1) for column in gains))
 
     def _facts(self, rows: Numbers) -> tuple[Offers, Cost, Array, Array]:

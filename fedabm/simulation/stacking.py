@@ -11,7 +11,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from fedabm.games.valuation import Received
+from fedabm.games.valuation import ReceivedAccuracy
 from fedabm.simulation.activation import Simultaneous
 from fedabm.simulation.owners import Owners
 from fedabm.simulation.scenario import Scenario
@@ -26,7 +26,7 @@ def why_alone(scenario: Scenario) -> str | None:
             return type(part).__name__
     for what, plain in (
         ("an order of turns", isinstance(scenario.activation, Simultaneous)),
-        ("a valuation of its own", type(scenario.valuation) is Received),
+        ("a valuation of its own", type(scenario.valuation) is ReceivedAccuracy),
         ("payments in stages", scenario.pay_every == 1),
         ("a network", scenario.network is None),
         ("owners that are absent or late", scenario.participation.constant),

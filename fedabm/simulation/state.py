@@ -20,14 +20,14 @@ from fedabm.common.state import (
     NUMBER,
     TEXT,
     WHOLE,
+    Dict,
+    FrozenRecord,
     Kind,
     Many,
     Maybe,
     Numbers,
-    Part,
-    Record,
     Stateful,
-    Table,
+    StatePart,
     Thing,
     Tuple,
 )
@@ -53,7 +53,7 @@ _VALUES: dict[str, Kind] = {
     "steps": WHOLE,
     "at_rest": FLAG,
     "moved": NUMBER,
-    "progress": Many(Record(Progress, step=WHOLE, resting=FLAG, contribution=NUMBER, welfare=NUMBER)),
+    "progress": Many(FrozenRecord(Progress, step=WHOLE, resting=FLAG, contribution=NUMBER, welfare=NUMBER)),
     "seconds": Many(NUMBER),
     "_quiet": Numbers(1, "b"),
     "_gap": Maybe(Tuple(WHOLE, Tuple(NUMBER, NUMBER))),
@@ -88,23 +88,23 @@ _COLLECTED = ("model_vars", "_agent_records", "_agenttype_records", "tables")
 #: the whole: the federation, and what is beside it
 _WHOLE: dict[str, Kind] = {
     "seed": WHOLE,
-    "values": Table(TEXT, ANY),
-    "parts": Table(TEXT, ANY),
-    "sight": Maybe(Table(TEXT, ANY)),
+    "values": Dict(TEXT, ANY),
+    "parts": Dict(TEXT, ANY),
+    "sight": Maybe(Dict(TEXT, ANY)),
     "state": ANY,
-    "known": Maybe(Table(TEXT, ANY)),
-    "agents": Table(WHOLE, Maybe(Tuple(TEXT, Table(TEXT, ANY)))),
-    "collected": Table(TEXT, Thing(dict)),
+    "known": Maybe(Dict(TEXT, ANY)),
+    "agents": Dict(WHOLE, Maybe(Tuple(TEXT, Dict(TEXT, ANY)))),
+    "collected": Dict(TEXT, Thing(dict)),
     "memory": ANY,
     "random": Thing(tuple),
-    "rng": Table(TEXT, ANY),
+    "rng": Dict(TEXT, ANY),
     "elapsed": NUMBER,
 }
 
 
 def schema(scenario: Scenario) -> str:
     """A digest of the names and kinds of all that is declared, the training's state among it."""
-    parts = {name: Part(kind).schema for name, kind in {**_PARTS, "sight": Sight}.items()}
+    parts = {name: StatePart(kind).schema for name, kind in {**_PARTS, "sight": Sight}.items()}
     values = {name: kind.schema for name, kind in _VALUES.items()}
     whole = {name: kind.schema for name, kind in _WHOLE.items()}
     trained = training_of(scenario.accuracy).state_kind().schema
@@ -150,10 +150,10 @@ def _seats(model: Federation) -> dict[int, Any]:
 
 def restored(scenario: Scenario, state: Any) -> Federation:
     """The federation of a scenario as it was; ValueError if that is not what is declared."""
-    whole = Record(dict, **_WHOLE).value(state)
+    whole = FrozenRecord(dict, **_WHOLE).value(state)
     model = Federation(scenario, whole["seed"])
-    values = Record(dict, **_VALUES).value(whole["values"])
-    parts = Record(dict, **dict.fromkeys(_PARTS, ANY)).value(whole["parts"])
+    values = FrozenRecord(dict, **_VALUES).value(whole["values"])
+    parts = FrozenRecord(dict, **dict.fromkeys(_PARTS, ANY)).value(whole["parts"])
     for name, value in values.items():
         setattr(model, name, value)
     for name, found in parts.items():

@@ -8,14 +8,14 @@ from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import MOST
 from fedabm.games.costs import Cost
 
-__all__ = ["sound", "sound_cost"]
+__all__ = ["valid_costs", "valid_numbers"]
 
 
-def sound(x: Array) -> Flags:
+def valid_numbers(x: Array) -> Flags:
     """Which of some numbers."""
     return (x >= 0) & (x <= MOST)
 
 
-def sound_cost(cost: Cost) -> Flags:
+def valid_costs(cost: Cost) -> Flags:
     """Whose cost has such figures only."""
-    return np.all(sound(cost.figures()), axis=1)
+    return np.all(valid_numbers(cost.figures()), axis=1)

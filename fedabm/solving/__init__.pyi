@@ -41,7 +41,7 @@ from fedabm.solving.metrics import (
     reciprocity as reciprocity,
 )
 from fedabm.solving.rates import (
-    Side as Side,
+    DerivativeBounds as DerivativeBounds,
 )
 from fedabm.solving.rates import (
     accuracy_steps as accuracy_steps,

@@ -21,12 +21,12 @@ from fedabm.games.best import best_response
 from fedabm.games.certificate import certified_gains
 from fedabm.games.costs import Cost, check_costs, costs_of
 from fedabm.games.curves import Array
-from fedabm.games.intervals import Limits
+from fedabm.games.intervals import ProofLimits
 from fedabm.games.offers import Offers
 from fedabm.games.slopes import check_accuracy_slopes
 from fedabm.mechanisms.base import Mechanism
 from fedabm.solving import jacobian
-from fedabm.views import Desk, Reports
+from fedabm.views import Reports, TermsCache
 
 __all__ = ["Game"]
 
@@ -53,7 +53,7 @@ class Game:
     capacities: Any
     mechanism: Mechanism
     reported: Any = None
-    desk: Desk = field(init=False, repr=False)
+    desk: TermsCache = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_kind("accuracy", self.accuracy, Accuracy)
@@ -85,7 +85,7 @@ class Game:
             object.__setattr__(self, "reported", told)
         object.__setattr__(self, "costs", costs)
         object.__setattr__(self, "capacities", capacities)
-        object.__setattr__(self, "desk", Desk())
+        object.__setattr__(self, "desk", TermsCache())
 
     @property
     def owners(self) -> int:
@@ -166,7 +166,7 @@ class Game:
         Infinite where the mechanism promises nothing about the shape of its offers.
         """
         profile = self.profile(contributions)
-        limits = Limits(tolerance)
+        limits = ProofLimits(tolerance)
         return certified_gains(self.offers(profile), self.costs, self.capacities, profile, limits)
 
     def gap(self, contributions: Any, tolerance: float = 1e-10) -> float:

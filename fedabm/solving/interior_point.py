@@ -15,7 +15,7 @@ import numpy as np
 from fedabm.common.arrays import Array, Flags, Places
 from fedabm.solving.linear_model import linearise
 from fedabm.solving.newton import Ends, newton
-from fedabm.solving.table import Table
+from fedabm.solving.table import GameTable
 
 __all__ = ["interior_point", "polished"]
 
@@ -35,7 +35,7 @@ class _Point:
     What is left to the capacity is tracked on its own: capacity - contribution would round to zero.
     """
 
-    table: Table
+    table: GameTable
     profiles: Array
     room: Array
     slopes: Array
@@ -43,7 +43,7 @@ class _Point:
     at_high: Array
 
     @classmethod
-    def near(cls, table: Table, start: Array) -> _Point:
+    def near(cls, table: GameTable, start: Array) -> _Point:
         """The start moved inside the box, with forces as large as slopes are."""
         top = table.capacities
         profiles = np.clip(start, 1e-3 * top, (1 - 1e-3) * top)
@@ -92,7 +92,7 @@ class _Point:
         return _Point(self.table, profiles, self.room - length * move, self.table.slopes(profiles), *forces)
 
 
-def interior_point(table: Table, start: Array, *, limit: int = 80, precision: float = 1e-14) -> Ends:
+def interior_point(table: GameTable, start: Array, *, limit: int = 80, precision: float = 1e-14) -> Ends:
     """Iterate until every owner's complementarity is below `precision`, from a start moved inside the box.
 
     Games that are done drop out, and so do games whose slopes are not finite one step further.
@@ -118,7 +118,7 @@ def interior_point(table: Table, start: Array, *, limit: int = 80, precision: fl
     return ends
 
 
-def polished(table: Table, ends: Ends) -> Ends:
+def polished(table: GameTable, ends: Ends) -> Ends:
     """The last digits, by Newton."""
     sharp = newton(table, ends.profiles, limit=10)
     return Ends(sharp.profiles, ends.iterations + sharp.iterations, sharp.residuals)

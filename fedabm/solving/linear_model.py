@@ -19,7 +19,7 @@ from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, gmres
 
 from fedabm.common.arrays import Array, Flags, Places
-from fedabm.solving.table import Table
+from fedabm.solving.table import GameTable
 
 __all__ = ["DENSE", "FEW", "LinearModel", "linearise"]
 
@@ -107,7 +107,7 @@ class Matrices(LinearModel):
 class MatrixFree(LinearModel):
     """J of a table of one game by its products: differences of slopes along a move."""
 
-    table: Table
+    table: GameTable
     profiles: Array
     slopes: Array
     diagonal: Array
@@ -146,7 +146,7 @@ class MatrixFree(LinearModel):
         return newer if len(games) else self
 
 
-def linearise(table: Table, profiles: Array, slopes: Array) -> LinearModel:
+def linearise(table: GameTable, profiles: Array, slopes: Array) -> LinearModel:
     """The linear model at profiles with these slopes; a table without matrices must be of one game."""
     matrices = _matrices(table, profiles)
     if matrices is None:
@@ -155,7 +155,7 @@ def linearise(table: Table, profiles: Array, slopes: Array) -> LinearModel:
     return Matrices(_positive(np.diagonal(matrices, axis1=1, axis2=2), slopes, table.capacities), matrices)
 
 
-def _matrices(table: Table, profiles: Array) -> Array | None:
+def _matrices(table: GameTable, profiles: Array) -> Array | None:
     """The Jacobians where they can be had cheaply."""
     owners = profiles.shape[1]
     if owners > DENSE:
@@ -169,7 +169,7 @@ def _positive(diagonal: Array, slopes: Array, capacities: Array) -> Array:
     return np.maximum(np.abs(diagonal), np.maximum(1e-3 * np.abs(slopes) / capacities, 1e-100))
 
 
-def _own_curvature(table: Table, profiles: Array) -> Array:
+def _own_curvature(table: GameTable, profiles: Array) -> Array:
     """d^2 u_i / d s_i^2 from each owner's own curve."""
     curve, cost = table.offers(profiles).benefit, table.costs
     x, typical = profiles.ravel(), np.repeat(table.typical(profiles), profiles.shape[1])

@@ -17,7 +17,7 @@ import numpy as np
 from fedabm.common.arrays import Array, Places
 from fedabm.common.errors import InputError, check_kind, check_positive, in_one_line
 from fedabm.games.certificate import weigh
-from fedabm.games.intervals import Limits
+from fedabm.games.intervals import ProofLimits
 from fedabm.games.promises import MOST_CHECKED
 from fedabm.solving.equilibrium import Equilibrium, solve
 from fedabm.solving.game import Game
@@ -25,7 +25,7 @@ from fedabm.solving.interior_point import interior_point, polished
 from fedabm.solving.linear_model import FEW
 from fedabm.solving.newton import Ends, newton
 from fedabm.solving.opening import is_smooth, opening
-from fedabm.solving.table import Alike
+from fedabm.solving.table import StackedGameTable
 from fedabm.solving.verdict import outcome
 
 __all__ = ["solve_many"]
@@ -101,7 +101,7 @@ def _together(games: Sequence[Game], starts: Sequence[Any], tolerance: float) ->
         return results
     try:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            table = Alike.of(games)
+            table = StackedGameTable.of(games)
             smooth = np.flatnonzero(is_smooth(table))
             found = _certified(table.take(smooth), _profiles(games, starts, smooth), tolerance) if len(smooth) else []
     except Exception as error:  # the game that it comes from raises it again, when that is solved by itself
@@ -113,7 +113,7 @@ def _together(games: Sequence[Game], starts: Sequence[Any], tolerance: float) ->
     return results
 
 
-def _interior_point(table: Alike, start: Array) -> Ends:
+def _interior_point(table: StackedGameTable, start: Array) -> Ends:
     return polished(table, interior_point(table, start))
 
 
@@ -124,9 +124,12 @@ def _profiles(games: Sequence[Game], starts: Sequence[Any], places: Places) -> A
     return np.array([games[place].profile(starts[place]) for place in places.tolist()])
 
 
-def _certified(table: Alike, given: Array | None, tolerance: float) -> list[Equilibrium | None]:
+def _certified(table: StackedGameTable, given: Array | None, tolerance: float) -> list[Equilibrium | None]:
     """What Newton's method finds, else what the interior point method finds, where that is certified."""
-    methods: dict[str, Callable[[Alike, Array], Ends]] = {"newton": newton, "interior point": _interior_point}
+    methods: dict[str, Callable[[StackedGameTable, Array], Ends]] = {
+        "newton": newton,
+        "interior point": _interior_point,
+    }
     results: list[Equilibrium | None] = [None] * len(table.capacities)
     start = opening(table) if given is None else given
     for name, method in methods.items():
@@ -138,7 +141,7 @@ def _certified(table: Alike, given: Array | None, tolerance: float) -> list[Equi
     return results
 
 
-def _weighed(table: Alike, ends: Ends, method: str, tolerance: float) -> list[Equilibrium | None]:
+def _weighed(table: StackedGameTable, ends: Ends, method: str, tolerance: float) -> list[Equilibrium | None]:
     """The profiles that are certified."""
     gains, bounds = _gains(table, ends.profiles, tolerance)
     facts = table.like.mechanism, table.like.accuracy, table.offers(ends.profiles), table.costs
@@ -159,7 +162,7 @@ def _weighed(table: Alike, ends: Ends, method: str, tolerance: float) -> list[Eq
     return results
 
 
-def _gains(table: Alike, profiles: Array, tolerance: float) -> tuple[Array, Array]:
+def _gains(table: StackedGameTable, profiles: Array, tolerance: float) -> tuple[Array, Array]:
     """The largest gain found in each game, and the largest bound."""
     games, owners = profiles.shape
     found, bound = np.empty(games), np.empty(games)
@@ -169,7 +172,7 @@ def _gains(table: Alike, profiles: Array, tolerance: float) -> tuple[Array, Arra
         part = profiles[first : first + room]
         largest = np.repeat(part.max(axis=1), owners)
         facts = some.offers(part), some.costs, some.capacities.ravel(), part.ravel()
-        gains = weigh(*facts, Limits(0.1 * tolerance), largest)
+        gains = weigh(*facts, ProofLimits(0.1 * tolerance), largest)
         found[first : first + room], bound[first : first + room] = (
             column.reshape(-1, owners).max(axis=1) for column in gains
         )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fedabm.common.arrays import Array, Places
 from fedabm.solving.linear_model import LinearModel, linearise
-from fedabm.solving.table import Table
+from fedabm.solving.table import GameTable
 
 __all__ = ["Ends", "newton"]
 
@@ -53,7 +53,7 @@ class Ends:
 class _Point:
     """Profiles of some games, the slopes there, and a model of slopes around them or around earlier profiles."""
 
-    table: Table
+    table: GameTable
     profiles: Array
     slopes: Array
     model: LinearModel
@@ -75,7 +75,7 @@ class _Point:
         return np.linalg.norm(wish - self.profiles, axis=1)
 
 
-def newton(table: Table, start: Array, *, limit: int = 60, precision: float = 1e-10) -> Ends:
+def newton(table: GameTable, start: Array, *, limit: int = 60, precision: float = 1e-10) -> Ends:
     """Iterate until the residual is below `precision` of the largest contribution, or has not halved for long.
 
     A Jacobian that reduced the residual tenfold is used again.  Games that are done drop out.

@@ -7,12 +7,12 @@ import numpy as np
 from fedabm.common.arrays import Array, Flags
 from fedabm.games.best import best_response
 from fedabm.games.offers import Offers
-from fedabm.solving.table import Table
+from fedabm.solving.table import GameTable
 
 __all__ = ["is_smooth", "opening"]
 
 
-def is_smooth(table: Table, offers: Offers | None = None) -> Flags:
+def is_smooth(table: GameTable, offers: Offers | None = None) -> Flags:
     """In which games every owner's utility is smooth and concave over its whole range, whatever the others do.
 
     `offers` are those when nobody contributes, if they are known already.  Kinks can move into an owner's range as the
@@ -29,7 +29,7 @@ def is_smooth(table: Table, offers: Offers | None = None) -> Flags:
     return smooth & ~_has_kinks(table, full) & _for_all(table, same)
 
 
-def _has_kinks(table: Table, offers: Offers) -> Flags:
+def _has_kinks(table: GameTable, offers: Offers) -> Flags:
     """In which games some owner's utility is not smooth and concave over its whole range."""
     top = table.capacities.reshape(-1, 1)
     inside = np.any(offers.kinks < top, axis=1)
@@ -37,12 +37,12 @@ def _has_kinks(table: Table, offers: Offers) -> Flags:
     return ~_for_all(table, (offers.shape == "concave") & ~inside & ~jumps & table.costs.convex)
 
 
-def _for_all(table: Table, owners: Flags) -> Flags:
+def _for_all(table: GameTable, owners: Flags) -> Flags:
     """In which games something holds for all owners."""
     return np.all(owners.reshape(table.capacities.shape), axis=1)
 
 
-def opening(table: Table, offers: Offers | None = None, rounds: int = 5) -> Array:
+def opening(table: GameTable, offers: Offers | None = None, rounds: int = 5) -> Array:
     """A point between nobody contributing and everyone contributing as if it were alone: where slopes cancel.
 
     Bisection of the ray's length on the sign of the mean slope, weighted with the contributions.  `offers` are those
@@ -58,7 +58,7 @@ def opening(table: Table, offers: Offers | None = None, rounds: int = 5) -> Arra
     return np.exp(0.5 * (low + high)) * alone
 
 
-def _alone(table: Table, offers: Offers, rounds: int = 8) -> Array:
+def _alone(table: GameTable, offers: Offers, rounds: int = 8) -> Array:
     """Roughly what each owner would contribute if nobody else did; a few percent are good enough to start from."""
     top, costs = table.capacities.ravel(), table.costs
     if np.any(_has_kinks(table, offers)):

@@ -1,9 +1,9 @@
 """How large the steps may be, and how many are needed, when contributions and weights are learned together.
 
 Doshi et al. 2025.  Theorem 1 (UPBReD) treats both sides alike: the n contributions take steps gamma with the constants
-(n, lambda, L, P~) of Assumption 1, the m weights take steps eta with (m, lambda~, L~, P).  `Side` holds either set.
-Theorem 2 and Corollary 1 (2P-UPBReD) count the steps of the two phases.  The bounds of Murhekar et al. are in
-`fedabm.solving.dynamics`.
+(n, lambda, L, P~) of Assumption 1, the m weights take steps eta with (m, lambda~, L~, P).  `DerivativeBounds` has
+either set.  Theorem 2 and Corollary 1 (2P-UPBReD) count the steps of the two phases.  The bounds of Murhekar et al. are
+in `fedabm.solving.dynamics`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,18 @@ import numpy as np
 from fedabm.common.errors import InputError, check_positive, finite_vector
 from fedabm.games.curves import Array
 
-__all__ = ["Side", "accuracy_steps", "full_contribution_steps", "joint_steps", "step_bounds", "weight_steps"]
+__all__ = [
+    "DerivativeBounds",
+    "accuracy_steps",
+    "full_contribution_steps",
+    "joint_steps",
+    "step_bounds",
+    "weight_steps",
+]
 
 
 @dataclass(frozen=True)
-class Side:
+class DerivativeBounds:
     """One half of Assumption 1: `size` variables (contributions or weights) and the bounds on their derivatives.
 
     `strength` is lambda: G + lambda I is negative semi-definite; `bound` is L >= |G_ij|; `cross` is the norm P of the
@@ -50,7 +57,7 @@ class Side:
     def largest_step(self) -> float:
         """The step size must be smaller: min{1, 1/P, 2 lambda / (n L)^2, (lambda - P) / ((n L)^2 - P^2)}.  Theorem 1.
 
-        >>> round(Side(size=2, strength=0.5, bound=1.0, cross=0.25).largest_step, 6)
+        >>> round(DerivativeBounds(size=2, strength=0.5, bound=1.0, cross=0.25).largest_step, 6)
         0.063492
         """
         return float(np.min(step_bounds(self.size, self.strength, self.bound, self.cross)))
@@ -74,7 +81,14 @@ def step_bounds(size: float, strength: Array | float, bound: float, cross: Array
     return np.stack([np.ones(cross.shape), inverse, 2.0 * strength / spread, (strength - cross) / (spread - cross**2)])
 
 
-def joint_steps(contributions: Side, weights: Side, gamma: float, eta: float, gradient: float, precision: float) -> int:
+def joint_steps(
+    contributions: DerivativeBounds,
+    weights: DerivativeBounds,
+    gamma: float,
+    eta: float,
+    gradient: float,
+    precision: float,
+) -> int:
     """T_0 of eq. (6), ln(E / precision) / ln(1 / max(W_1, W_2)): from then on both gradients are below `precision`.
 
     `gradient` is E, the sum of the two gradients' norms at the start; gamma and eta must obey the bounds of Theorem 1.

@@ -21,10 +21,10 @@ from fedabm.solving import jacobian
 from fedabm.solving.game import Game
 from fedabm.views import Reports
 
-__all__ = ["Alike", "OneGame", "Table"]
+__all__ = ["GameTable", "OneGame", "StackedGameTable"]
 
 
-class Table(ABC):
+class GameTable(ABC):
     """Games with the same number of owners."""
 
     #: (games, owners)
@@ -33,7 +33,7 @@ class Table(ABC):
     costs: Cost
 
     @abstractmethod
-    def take(self, games: Places) -> Table:
+    def take(self, games: Places) -> GameTable:
         """Some of the games."""
 
     @abstractmethod
@@ -65,7 +65,7 @@ class Table(ABC):
 
 
 @dataclass(frozen=True)
-class OneGame(Table):
+class OneGame(GameTable):
     """A table of one game, of any kind."""
 
     game: Game
@@ -95,7 +95,7 @@ class OneGame(Table):
 
 
 @dataclass(frozen=True)
-class Alike(Table):
+class StackedGameTable(GameTable):
     """Games that share mechanism and accuracy, where these take tables (`stacks`), with power costs in tables too.
 
     `told` is what owners say their data cost: the truth, unless the games say otherwise.
@@ -107,7 +107,7 @@ class Alike(Table):
     capacities: Array
 
     @classmethod
-    def of(cls, games: Sequence[Game]) -> Alike:
+    def of(cls, games: Sequence[Game]) -> StackedGameTable:
         """One row per game."""
         owners = games[0].owners
         costs = _stacked([game.costs for game in games], owners)
@@ -120,10 +120,10 @@ class Alike(Table):
         """The costs of all owners, one game after the other."""
         return PowerCost(*(column.ravel() for column in self.cost_table.columns))
 
-    def take(self, games: Places) -> Alike:
+    def take(self, games: Places) -> StackedGameTable:
         """Some of the games."""
         costs, told = (PowerCost(*(part[games] for part in one.columns)) for one in (self.cost_table, self.told))
-        return Alike(self.like, costs, told, self.capacities[games])
+        return StackedGameTable(self.like, costs, told, self.capacities[games])
 
     def reports(self, profiles: Array) -> Reports:
         """What all owners of all games report."""

@@ -14,7 +14,7 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.certificate import weigh
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array
-from fedabm.games.intervals import Limits
+from fedabm.games.intervals import ProofLimits
 from fedabm.games.offers import Offers
 from fedabm.mechanisms.base import Mechanism, balanced
 from fedabm.solving.game import Game
@@ -106,7 +106,7 @@ def certify(
     profile, offers = found.profile, Game.offers(game, found.profile)
     if aim is None:
         aim = 0.1 if offers.shape == "concave" else 0.5
-    gains = weigh(offers, game.costs, game.capacities, profile, Limits(aim * tolerance, budget, until))
+    gains = weigh(offers, game.costs, game.capacities, profile, ProofLimits(aim * tolerance, budget, until))
     gap, gain = (float(np.max(part, initial=0.0)) for part in (gains.bound, gains.found))
     verdict: Verdict = "certified" if gap <= tolerance else "found" if gain <= tolerance else "open"
     cycle = found.cycle if verdict == "open" else None

@@ -35,7 +35,7 @@ _MOST_OWNERS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Owners:
+class OwnerNumbers:
     """Costs and capacities, one per owner or one for all of them."""
 
     costs: tuple[float | Cost, ...] | float | Cost
@@ -64,7 +64,7 @@ class Description:
 
     mechanism: Mechanism
     accuracy: Accuracy
-    owners: Owners
+    owners: OwnerNumbers
 
     def game(self) -> Game:
         """The game."""

@@ -26,13 +26,13 @@ from fedabm.specs.families import groups_of, offered
 from fedabm.specs.hints import hints_of
 from fedabm.specs.places import find_place, one_line_errors
 
-__all__ = ["Announced", "announced", "choices", "find_kind", "is_a", "kinds", "word"]
+__all__ = ["EntryPointKind", "announced", "choices", "find_kind", "is_a", "kinds", "word"]
 
 Maker = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Announced:
+class EntryPointKind:
     """What an installed package offers under a name; nothing of it is imported before it is loaded."""
 
     name: str
@@ -50,8 +50,10 @@ class Announced:
             raise InputError(f"{self.name!r} of {self.package} cannot be loaded from {self.value!r}: {error}") from None
 
 
-def _later(group: str, **places: str) -> tuple[Announced, ...]:
-    return tuple(Announced(name, value, "fedabm", EntryPoint(name, value, group)) for name, value in places.items())
+def _later(group: str, **places: str) -> tuple[EntryPointKind, ...]:
+    return tuple(
+        EntryPointKind(name, value, "fedabm", EntryPoint(name, value, group)) for name, value in places.items()
+    )
 
 
 #: what stands in a room above the one of its kind, and takes PyTorch to import
@@ -75,7 +77,7 @@ def kinds(package: ModuleType, base: type) -> dict[str, Any]:
     return {snake(name): one for name, one in exported.items() if _can_be_made(one) and is_a(one, base)}
 
 
-def choices(base: type, *more: ModuleType) -> dict[str, Maker | Announced]:
+def choices(base: type, *more: ModuleType) -> dict[str, Maker | EntryPointKind]:
     """What can be named where a `base` is wanted: entry points, classes exported beside it, classes of more modules.
 
     >>> from fedabm.mechanisms import Mechanism
@@ -84,7 +86,7 @@ def choices(base: type, *more: ModuleType) -> dict[str, Maker | Announced]:
     """
     package = _home(base)
     others = [one for group in groups_of(base) for one in announced(group)]
-    further: dict[str, Maker | Announced] = {one.name: one for one in [*others, *_LATER.get(package.__name__, ())]}
+    further: dict[str, Maker | EntryPointKind] = {one.name: one for one in [*others, *_LATER.get(package.__name__, ())]}
     return {**further, **{name: make for module in (package, *more) for name, make in _makers(module, base)}}
 
 
@@ -98,13 +100,13 @@ def find_kind(kind: Any, base: type, folders: Sequence[Path] = (), *more: Module
     if kind not in known:
         raise InputError(f"unknown {word(base)} {kind!r}; {nearest(kind, known)}")
     found = known[kind]
-    return found.load() if isinstance(found, Announced) else found
+    return found.load() if isinstance(found, EntryPointKind) else found
 
 
-def announced(group: str) -> tuple[Announced, ...]:
+def announced(group: str) -> tuple[EntryPointKind, ...]:
     """What installed packages offer in a group, such as `fedabm.mechanisms`."""
     return tuple(
-        Announced(one.name, one.value, one.dist.name if one.dist else "an installed package", one)
+        EntryPointKind(one.name, one.value, one.dist.name if one.dist else "an installed package", one)
         for one in offered(group)
     )
 

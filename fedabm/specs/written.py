@@ -14,7 +14,7 @@ import numpy as np
 
 from fedabm.common.errors import shown
 from fedabm.common.names import snake
-from fedabm.common.table import Table
+from fedabm.common.table import FrozenArray
 from fedabm.specs.hints import parameters_of
 
 __all__ = ["written"]
@@ -32,7 +32,7 @@ def written(value: Any, *modules: ModuleType) -> Any:
     >>> written((NoPayments(), ContributionSubsidy(0.2)))
     ['no_payments', {'kind': 'contribution_subsidy', 'rate': 0.2}]
     """
-    if isinstance(value, np.generic | np.ndarray | Table):
+    if isinstance(value, np.generic | np.ndarray | FrozenArray):
         value = value.tolist()
     if value is None or isinstance(value, bool | int | float | str):
         return value

@@ -27,7 +27,7 @@ from typing import Any
 from fedabm.common.device import check_written, preferring
 from fedabm.common.errors import InputError, nearest
 from fedabm.specs.hints import hints_of, parameters_of
-from fedabm.specs.kinds import Announced, announced
+from fedabm.specs.kinds import EntryPointKind, announced
 from fedabm.specs.places import is_file, locate, own_module
 from fedabm.specs.values import Reader
 from fedabm.specs.words import value_of
@@ -130,7 +130,7 @@ def _packaged() -> dict[str, Path]:
     return {path.stem: path.resolve() for path in files if not path.stem.startswith("_")}
 
 
-def _announced() -> dict[str, Announced]:
+def _announced() -> dict[str, EntryPointKind]:
     """The scripts of other packages, by name."""
     return {entry.name: entry for entry in announced(_SCENARIOS)}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from fedabm.common.errors import check_whole
-from fedabm.learning.oracles import Curve, Trained
+from fedabm.learning.oracles import MeasuredCurve, Trained
 from fedabm.study.study import Study
 
 __all__ = ["measured_curve"]
 
 
-def measured_curve(study: Study, oracle: Trained, interval: int, most: int = 100) -> Curve:
+def measured_curve(study: Study, oracle: Trained, interval: int, most: int = 100) -> MeasuredCurve:
     """The least concave curve above the accuracies of models trained on 0, interval, 2 interval, ... samples, and all.
 
     At most `most` models are trained for it.  Murhekar et al. 2023, Section 5.1.
@@ -19,4 +19,4 @@ def measured_curve(study: Study, oracle: Trained, interval: int, most: int = 100
     total = int(oracle.engine.data.capacities.sum())
     check_whole("interval", interval, -(-total // most))
     totals = np.unique([*range(0, total, interval), total])
-    return Curve.measure(oracle, totals, concave=True, track=study.track)
+    return MeasuredCurve.measure(oracle, totals, concave=True, track=study.track)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fedabm.results.design import SWEEP
-from fedabm.results.sweeps import State, states
+from fedabm.results.sweeps import JobState, states
 from fedabm.simulation.stacking import why_alone
 from fedabm.sweep.folder import check_target
 from fedabm.sweep.jobs import Job, do, scenario_of
@@ -48,7 +48,7 @@ def preview(
         console.print(_together(sweep, limit), highlight=False, markup=False, soft_wrap=True)
 
 
-def _known(sweep: Sweep, folder: Path) -> dict[str, State]:
+def _known(sweep: Sweep, folder: Path) -> dict[str, JobState]:
     """What the folder holds, if it holds a sweep of the same target."""
     if not (folder / SWEEP).exists():
         return {}

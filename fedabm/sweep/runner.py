@@ -206,7 +206,7 @@ class Runner:
         merging = any(not isinstance(what, Batch) for what in self._running.values())
         return () if merging else parts.due(self._parts.values())
 
-    def _merged(self, names: tuple[str, ...], part: parts.Part | None) -> None:
+    def _merged(self, names: tuple[str, ...], part: parts.PartFile | None) -> None:
         """Forget the parts that were merged; after a death look at what is there."""
         if part is None:
             parts.tidy(self.settings.folder / "parts", unfinished=False)

@@ -18,11 +18,11 @@ import pyarrow as pa
 from fedabm.common.errors import in_one_line
 from fedabm.results.nested import nest_stacked
 from fedabm.simulation.scenario import Scenario
-from fedabm.simulation.stack import Stack
+from fedabm.simulation.stack import StackedRuns
 from fedabm.simulation.stacking import kind_of, why_alone
 from fedabm.sweep.jobs import Job, as_text, scenario_of
 
-__all__ = ["Group", "Grouped", "Made", "groups_of"]
+__all__ = ["Grouped", "JobGroup", "Made", "groups_of"]
 
 #: the most owners in one stack: enough to make the last few runs, which take longest, cheap; few enough for a cache
 MOST_ROWS = 2**14
@@ -37,7 +37,7 @@ class Made(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Group:
+class JobGroup:
     """Jobs whose runs are of one kind."""
 
     made: tuple[Made, ...]
@@ -55,7 +55,7 @@ class Group:
     def do(self) -> pa.Table:
         """All runs, one row each."""
         began = time.perf_counter()
-        frames = Stack([one.scenario for one in self.made], [job.seed for job in self.jobs]).run()
+        frames = StackedRuns([one.scenario for one in self.made], [job.seed for job in self.jobs]).run()
         seconds = (time.perf_counter() - began) / len(self.made)
         for job, row in zip(self.jobs, frames.runs, strict=True):
             row |= {"label": job.cell, "parameters": as_text(job), "wall_time": seconds}
@@ -65,7 +65,7 @@ class Group:
 class Grouped(NamedTuple):
     """The groups among some jobs, and for each reason why others are not in any, how many."""
 
-    groups: list[Group]
+    groups: list[JobGroup]
     alone: Counter[str]
 
 
@@ -88,7 +88,7 @@ def groups_of(jobs: Sequence[Job], note: Callable[[Job], None]) -> Grouped:
                 continue
             reasons[job.cell] = found
         alone[reasons[job.cell]] += 1
-    return Grouped([part for made in kinds.values() for part in _parted(Group(tuple(made)))], alone)
+    return Grouped([part for made in kinds.values() for part in _parted(JobGroup(tuple(made)))], alone)
 
 
 def _made(job: Job) -> Made | str:
@@ -101,6 +101,6 @@ def _made(job: Job) -> Made | str:
         return in_one_line(error)
 
 
-def _parted(group: Group) -> list[Group]:
+def _parted(group: JobGroup) -> list[JobGroup]:
     """Groups of a size that can be stepped at once."""
-    return [Group(group.made[first : first + group.room]) for first in range(0, len(group.made), group.room)]
+    return [JobGroup(group.made[first : first + group.room]) for first in range(0, len(group.made), group.room)]

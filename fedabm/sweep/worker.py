@@ -96,7 +96,7 @@ class Done:
     have been stacked were done one by one for what reasons.
     """
 
-    parts: tuple[parts.Part, ...]
+    parts: tuple[parts.PartFile, ...]
     failed: tuple[str, ...]
     seconds: float
     stack: int = 1
@@ -116,7 +116,7 @@ def run_batch(settings: Settings, batch: Batch) -> Done:
     """Do the jobs of a batch and write them, what is finished before the rest if that takes long."""
     began = time.perf_counter()
     prepare(settings, batch)
-    written: list[parts.Part] = []
+    written: list[parts.PartFile] = []
 
     def save(finished: list[Finished]) -> None:
         written.append(write_rows(settings.folder, batch.name, finished))
@@ -233,7 +233,7 @@ def _write_note(file: TextIO, key: str) -> None:
     file.flush()
 
 
-def write_rows(folder: Path, batch: str, finished: Sequence[Finished]) -> parts.Part:
+def write_rows(folder: Path, batch: str, finished: Sequence[Finished]) -> parts.PartFile:
     """Write the tables of some runs as one part."""
     singles = [(job, one) for job, tables in finished if isinstance(job, Job) for one in tables]
     stacks = [(jobs, table) for jobs, table in finished if not isinstance(jobs, Job)]
@@ -261,7 +261,7 @@ def _numbers(jobs: Sequence[Job]) -> list[int]:
     return numbers
 
 
-def merge_parts(settings: Settings, names: Sequence[str]) -> parts.Part:
+def merge_parts(settings: Settings, names: Sequence[str]) -> parts.PartFile:
     """Merge some parts into one."""
     return parts.merge(settings.folder / "parts", names)
 

@@ -11,8 +11,8 @@ from fedabm.games.costs import Linear, PowerCost
 from fedabm.mechanisms import Mechanism
 from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.strategies import GradientResponse, Honest, Quitter, Random
-from fedabm.testing.models import StandingModels, plain_models
-from fedabm.views import Desk, Outcome, Reports, Sent, ServerView
+from fedabm.testing.models import RepeatedModels, plain_models
+from fedabm.views import Outcome, Reports, Sent, ServerView, TermsCache
 
 __all__ = ["ACCURACIES", "OWNERS", "everything", "reports_of", "restless", "settle"]
 
@@ -32,7 +32,7 @@ def everything(seed: int, n: int = OWNERS) -> Reports:
     size = rng.uniform(2.0, 12.0, n)
     claimed = size * rng.choice([0.0, 0.2, 0.7, 1.0], n) * rng.uniform(0.5, 1.0, n)
     cost = PowerCost(rng.uniform(0.01, 0.08, n), np.ones(n), np.zeros(n))
-    return Reports(claimed, size, cost, rng.uniform(1.0, 5.0, n), np.arange(n), desk=Desk())
+    return Reports(claimed, size, cost, rng.uniform(1.0, 5.0, n), np.arange(n), desk=TermsCache())
 
 
 def reports_of(seed: int, mechanism: Mechanism, n: int = OWNERS) -> Reports:
@@ -55,4 +55,4 @@ def restless(mechanism: Mechanism) -> Scenario:
         OwnerProfile(Linear(0.02 + 0.01 * i), 5.0 + i, strategy, eagerness=20.0, joins=joins[i])
         for i, strategy in enumerate(strategies)
     ]
-    return Scenario(tuple(owners), PowerLaw() if mechanism.promises else StandingModels(OWNERS), mechanism, steps=6)
+    return Scenario(tuple(owners), PowerLaw() if mechanism.promises else RepeatedModels(OWNERS), mechanism, steps=6)

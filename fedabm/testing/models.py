@@ -92,7 +92,7 @@ class OneHalf(Accuracy):
 
 
 @dataclass(frozen=True)
-class StandingModels(Exchanging[State]):
+class RepeatedModels(Exchanging[State]):
     """A training whose owners send the same random models in every round, each worth one half."""
 
     owners: int

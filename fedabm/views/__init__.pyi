@@ -35,8 +35,8 @@ from fedabm.views.owners import (
 from fedabm.views.owners import (
     Payoff as Payoff,
 )
-from fedabm.views.reports import Desk as Desk
 from fedabm.views.reports import Reports as Reports
+from fedabm.views.reports import TermsCache as TermsCache
 from fedabm.views.server import (
     SERVER as SERVER,
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.common.arrays import taken
+from fedabm.common.arrays import take_rows
 from fedabm.common.random import Streams
 from fedabm.games.best import Best, best_response
 from fedabm.games.costs import Cost
@@ -67,8 +67,8 @@ class Experience:
     def take(self, rows: Rows) -> Experience:
         """What some owners remember."""
         columns = (self.contribution, self.accuracy, self.payment, self.utility)
-        progress = None if self.progress is None else taken(self.progress, rows)
-        contribution, accuracy, payment, utility = (taken(column, rows) for column in columns)
+        progress = None if self.progress is None else take_rows(self.progress, rows)
+        contribution, accuracy, payment, utility = (take_rows(column, rows) for column in columns)
         return Experience(contribution, accuracy, payment, utility, progress)
 
     def with_newcomer(self) -> Experience:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from fedabm.games.costs import Cost, of_one_kind
 from fedabm.games.curves import Array, Rows
 
-__all__ = ["Desk", "Reports"]
+__all__ = ["Reports", "TermsCache"]
 
 
-class Desk:
+class TermsCache:
     """Where the server keeps what it has reckoned from reported types, as long as they stand.
 
     A solver asks for offers at thousands of profiles of contributions while nobody changes what it says about its cost.
@@ -50,7 +50,7 @@ class Reports:
     eagerness: Array | None = None
     owners: NDArray[np.intp] | None = None
     memory: Any = None
-    desk: Desk | None = field(default=None, compare=False, repr=False)
+    desk: TermsCache | None = field(default=None, compare=False, repr=False)
 
     def take(self, rows: Rows) -> Reports:
         """The reports of some owners."""

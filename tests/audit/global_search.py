@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from fedabm.games.costs import Cost, replaced
-from fedabm.games.valuation import Received
+from fedabm.games.valuation import ReceivedAccuracy
 from fedabm.kernel import Private, receive, settle
 from fedabm.mechanisms.base import Mechanism
 from fedabm.views import Evidence, Reports, ServerView
@@ -63,7 +63,7 @@ class Lying:
         view = ServerView(1, self.reports(members, claims, sizes, factors), self.accuracy.public, None, evidence)
         nobody = np.zeros(len(true))
         private = Private(true, self.capacities, self.costs, nobody, np.arange(len(true)))
-        return receive(settle(self.mechanism, view, held=False), worth, Received(), private).utility
+        return receive(settle(self.mechanism, view, held=False), worth, ReceivedAccuracy(), private).utility
 
     def top(self, owner: int) -> float:
         """The largest claim."""

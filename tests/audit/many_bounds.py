@@ -27,7 +27,7 @@ from scipy.optimize import dual_annealing
 from fedabm.auditing.deviations import LieLimits, Lies
 from fedabm.auditing.evaluate import one_by_one, reads, utilities
 from fedabm.auditing.groups import best_joint_lie
-from fedabm.auditing.search import Effort, Finding, best_claim_alone, best_lie
+from fedabm.auditing.search import BestDeviation, SearchEffort, best_claim_alone, best_lie
 from fedabm.auditing.stage import Stage
 from fedabm.common.errors import InputError
 from tests.audit.global_search import EVALUATIONS, Lying, best_joint, best_single
@@ -74,7 +74,7 @@ def check_game(seed: int, number: int, tally: Tally, *, annealing: bool = False,
 
 
 def beside_search(
-    stage: Stage, owner: int, found: Finding, what: str, tally: Tally, evaluations: int = EVALUATIONS
+    stage: Stage, owner: int, found: BestDeviation, what: str, tally: Tally, evaluations: int = EVALUATIONS
 ) -> None:
     """What the audit found beside what a global search does, of one owner and of it with the next one."""
     rng = np.random.default_rng([evaluations, owner, stage.owners])
@@ -91,8 +91,8 @@ def beside_search(
     if stage.owners < 2:
         return
     pair = sorted((owner, (owner + 1) % stage.owners))
-    alone = [best_lie(stage, one, LieLimits(), Effort(questions=100)) for one in pair]
-    joint = best_joint_lie(stage, pair, LieLimits(), Effort(), alone)
+    alone = [best_lie(stage, one, LieLimits(), SearchEffort(questions=100)) for one in pair]
+    joint = best_joint_lie(stage, pair, LieLimits(), SearchEffort(), alone)
     lying = Lying(*facts, sized="size" in reads(stage), costed=stage.mechanism.asks_cost)
     stand = float(stage.settled.utility[pair].sum())
     most = best_joint(lying, pair, rng, evaluations) - stand
@@ -105,11 +105,11 @@ def _note(tally: Tally, which: str, found: float, most: float, scale: float, wha
     tally.shares[which].append((share, f"{which} {found:.6g} of {most:.6g}: {what}"))
 
 
-def finding(stage: Stage, owner: int) -> Finding:
+def finding(stage: Stage, owner: int) -> BestDeviation:
     """What the audit says of the best lie; of the best claim alone where a rule reads more than that."""
     if reads(stage):
         return best_claim_alone(stage, owner, LieLimits())
-    return best_lie(stage, owner, LieLimits(), Effort(questions=100))
+    return best_lie(stage, owner, LieLimits(), SearchEffort(questions=100))
 
 
 def best_of_searches(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fedabm.games.accuracy import Accuracy
-from fedabm.games.curves import Array, Curve, Line, Rows, beside
+from fedabm.games.curves import Array, Curve, Line, Rows, align_rows
 from fedabm.games.offers import Offers, full_access, nothing
 from fedabm.mechanisms import Mechanism
 from fedabm.views import Reports
@@ -32,10 +32,10 @@ class Portion(Curve):
     others: Array
 
     def value(self, x: Array) -> Array:
-        return x / (x + beside(self.others, x))
+        return x / (x + align_rows(self.others, x))
 
     def slope(self, x: Array) -> Array:
-        return beside(self.others, x) / (x + beside(self.others, x)) ** 2
+        return align_rows(self.others, x) / (x + align_rows(self.others, x)) ** 2
 
     def take(self, rows: Rows) -> Portion:
         return Portion(self.others[rows])
@@ -109,7 +109,7 @@ class Step(Curve):
     high: Array
 
     def value(self, x: Array) -> Array:
-        return np.where(x >= self.level, beside(self.high, x), beside(self.low, x))
+        return np.where(x >= self.level, align_rows(self.high, x), align_rows(self.low, x))
 
     def slope(self, x: Array) -> Array:
         return np.zeros(x.shape)

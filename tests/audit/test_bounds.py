@@ -7,7 +7,7 @@ import pytest
 
 from fedabm.auditing.deviations import LieLimits, Lies
 from fedabm.auditing.evaluate import reads, utilities
-from fedabm.auditing.search import Effort, best_claim_alone, best_lie
+from fedabm.auditing.search import SearchEffort, best_claim_alone, best_lie
 from fedabm.auditing.stage import Stage
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, ShapleyShare
@@ -37,7 +37,7 @@ def test_the_best_lie_is_as_good_as_the_best_of_a_grid(rule):
     """Brute force over true contribution, claim, size and cost for few owners; found to a thousandth of the stake."""
     limits = LieLimits()
     stage = three(rule)
-    found = best_lie(stage, 2, limits, Effort(questions=400))
+    found = best_lie(stage, 2, limits, SearchEffort(questions=400))
     given, claim = np.linspace(0.0, 12.0, 13), np.linspace(0.0, 24.0, 25)
     axes = [given, claim]
     seen = reads(stage)
@@ -56,7 +56,7 @@ def test_the_best_lie_is_as_good_as_the_best_of_a_grid(rule):
 def test_the_subsidy_pays_its_rate_for_every_unit_of_a_lie():
     """rate * (2 * capacity - contribution), by hand; and no more."""
     stage = Stage.of(Game(PowerLaw(), [0.1, 0.2], 10.0, ContributionSubsidy(0.05)))
-    found = best_lie(stage, 1, LieLimits(), Effort())
+    found = best_lie(stage, 1, LieLimits(), SearchEffort())
     assert found.deviation.claim == pytest.approx(20.0)
     honest, given = stage.profile[1], found.deviation.contribution
     assert given == pytest.approx(0.0, abs=1e-9)
@@ -72,7 +72,7 @@ def test_without_payments_no_lie_pays_and_that_is_proven():
     for seed in range(5):
         stage = random_stage(np.random.default_rng(seed), "NoPayments")
         for owner in range(stage.owners):
-            found = best_lie(stage, owner, LieLimits(), Effort())
+            found = best_lie(stage, owner, LieLimits(), SearchEffort())
             assert found.gain == 0
             bounds.append(found.bound)
     proven = [bound for bound in bounds if np.isfinite(bound)]

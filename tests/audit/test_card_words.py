@@ -8,7 +8,7 @@ from fedabm.auditing.deviations import LieLimits
 from fedabm.auditing.efficiency import about_equilibria, about_information, about_outcome
 from fedabm.auditing.evaluate import reads
 from fedabm.auditing.kinds import Tried, best_statement
-from fedabm.auditing.search import Effort
+from fedabm.auditing.search import SearchEffort
 from fedabm.auditing.stage import Stage
 from fedabm.auditing.truthfulness import about_kinds
 from fedabm.games.accuracy import GroupWeighted, PacBound, PowerLaw
@@ -25,7 +25,7 @@ def game_of(rule, accuracy=None):
 def test_the_best_statement_on_a_card_is_the_truth_where_no_lie_gains():
     stage = Stage.of(game_of(Clarke()))
     assert [best_statement(stage, owner, "cost", LieLimits())[1].cost for owner in range(3)] == [1.0, 1.0, 1.0]
-    claim = about_information(stage, [], LieLimits(), Effort())
+    claim = about_information(stage, [], LieLimits(), SearchEffort())
     assert claim.value == 0.0
     assert "times 0" not in claim.words
     assert "nothing changes" in claim.words
@@ -33,7 +33,7 @@ def test_the_best_statement_on_a_card_is_the_truth_where_no_lie_gains():
 
 def test_lies_about_costs_that_gain_are_still_told():
     stage = Stage.of(game_of(CostSharing(0.5)))
-    claim = about_information(stage, [], LieLimits(), Effort())
+    claim = about_information(stage, [], LieLimits(), SearchEffort())
     assert "times" in claim.words
     assert best_statement(stage, 0, "cost", LieLimits())[1].cost != 1.0
 

@@ -9,7 +9,7 @@ from fedabm.auditing.evaluate import one_by_one, utilities
 from fedabm.auditing.fairness import about_budget, about_rationality
 from fedabm.auditing.kinds import best_statement, skipped, try_kinds
 from fedabm.auditing.names import best_merger, best_split, person_utility, split_play
-from fedabm.auditing.search import Effort, best_claim_alone, best_lies
+from fedabm.auditing.search import SearchEffort, best_claim_alone, best_lies
 from fedabm.auditing.stage import Stage
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
@@ -137,7 +137,7 @@ def _v(data: float) -> float:
 def test_a_second_name_pays_under_leave_one_out():
     """Each name is paid what the other names of the same owner would lose without it."""
     stage = stage_of(LeaveOneOut())
-    gain, _, words = best_split(stage, 0, 2, Effort())
+    gain, _, words = best_split(stage, 0, 2, SearchEffort())
     assert gain > 0.01
     assert "2 names" in words
 

@@ -61,12 +61,12 @@ def test_paired_differences_by_hand():
 
 def test_trained_models_tell_attacks_apart():
     """A flipped sign ruins plain averaging and does nothing to those who train alone."""
-    found = trained_league(1, 4, ["FedAvg", "Local", "NoPayments"])
+    found = trained_league(1, 4, ["FedAvgExchange", "LocalOnly", "NoPayments"])
     loss = found.table("loss")
     assert set(loss.columns) == set(TRAINED)
-    assert loss.loc["FedAvg", "sign flip"] > 0.05
+    assert loss.loc["FedAvgExchange", "sign flip"] > 0.05
     assert loss.loc["NoPayments", "sign flip"] > 0.05
-    assert loss.loc["Local"].abs().max() == 0
+    assert loss.loc["LocalOnly"].abs().max() == 0
 
 
 def test_the_command_prints_and_writes(tmp_path, capsys):

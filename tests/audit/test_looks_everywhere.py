@@ -10,7 +10,7 @@ import pytest
 from fedabm import Game
 from fedabm.auditing.deviations import LieLimits
 from fedabm.auditing.groups import best_joint_lie
-from fedabm.auditing.search import Effort, best_claim_alone, best_lie
+from fedabm.auditing.search import SearchEffort, best_claim_alone, best_lie
 from fedabm.auditing.stage import Stage
 from fedabm.games.accuracy import Custom, PowerLaw
 from fedabm.games.costs import Quadratic
@@ -19,7 +19,7 @@ from fedabm.mechanisms.supervised import Supervised
 from tests.audit.global_search import Lying, best_joint, best_single
 from tests.audit.many_bounds import Tally, beside_search
 
-COSTS, EFFORT = [0.02, 0.03, 0.05], Effort(questions=100)
+COSTS, EFFORT = [0.02, 0.03, 0.05], SearchEffort(questions=100)
 
 
 def waves(total):
@@ -78,7 +78,7 @@ def test_two_owners_who_misstate_their_costs_together_under_clarke_are_found():
     """Owners have far more data than they contribute: a search between all of it sees only folly."""
     stage = Stage.of(Game(PowerLaw(exponent=0.5), [Quadratic(0.001)] * 3, 1e4, Clarke()))
     alone = [best_lie(stage, owner, LieLimits(), EFFORT) for owner in (0, 1)]
-    joint = best_joint_lie(stage, (0, 1), LieLimits(), Effort(questions=40), alone)
+    joint = best_joint_lie(stage, (0, 1), LieLimits(), SearchEffort(questions=40), alone)
     stated = Lying(stage.accuracy, Clarke(), stage.costs, stage.capacities, stage.profile, costed=True)
     most = best_joint(stated, (0, 1), np.random.default_rng(2), 500) - stage.settled.utility[:2].sum()
     assert joint.gain + joint.honest_gain >= 0.9 * most

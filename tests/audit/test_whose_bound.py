@@ -9,7 +9,7 @@ from fedabm import Game
 from fedabm.auditing.card import Thoroughness, audit
 from fedabm.auditing.deviations import LieLimits
 from fedabm.auditing.kinds import try_kinds
-from fedabm.auditing.search import Effort, best_claim_alone
+from fedabm.auditing.search import SearchEffort, best_claim_alone
 from fedabm.auditing.stage import Stage
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.curves import Line
@@ -48,21 +48,21 @@ def test_nothing_is_certified_of_owners_that_nobody_looked_at():
     assert best_claim_alone(Stage.of(game), 4, LieLimits()).gain == pytest.approx(0.04)
     quick = audit(game, thoroughness=Thoroughness.quick()).claim("lies: claim")
     assert (quick.status, quick.bound) == ("found", np.inf)
-    (found,) = [one for one in try_kinds(Stage.of(game), LieLimits(), Effort(owners=8)) if one.kind == "claim"]
+    (found,) = [one for one in try_kinds(Stage.of(game), LieLimits(), SearchEffort(owners=8)) if one.kind == "claim"]
     assert (found.owner, found.gain) == (4, pytest.approx(0.04))
     assert found.gain <= found.bound < np.inf
 
 
 def test_an_offer_that_depends_on_the_own_claim_is_not_certified():
     stage = Stage.of(Game(PowerLaw(), [0.01, 0.02], 20.0, OwnClaim()))
-    found = best_claim_alone(stage, 0, LieLimits(), Effort(questions=60))
+    found = best_claim_alone(stage, 0, LieLimits(), SearchEffort(questions=60))
     assert found.bound == np.inf
     assert found.gain > 1.0
 
 
 def test_a_merger_is_told_of_an_owner_that_merges():
     stage = Stage.of(Game(PowerLaw(), [0.01, 0.02, 0.05, 0.1], 20.0, ContributionSubsidy(0.02)))
-    (merged,) = [one for one in try_kinds(stage, LieLimits(), Effort(questions=20)) if one.kind == "merging"]
+    (merged,) = [one for one in try_kinds(stage, LieLimits(), SearchEffort(questions=20)) if one.kind == "merging"]
     assert str(merged.owner) in merged.words.split(" enter ")[0]
 
 

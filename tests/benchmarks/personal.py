@@ -19,7 +19,7 @@ from fedabm.data.federated import FederatedData
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.personal.remembered import Remembered
-from fedabm.learning.personal.tasks import Training
+from fedabm.learning.personal.tasks import OwnTraining
 from fedabm.learning.rules.recipe import Recipe
 
 OWNERS, SAMPLES, TESTS, STEPS, TARGET = 9, 5555, 10_000, 200, 1.4
@@ -51,7 +51,7 @@ def main() -> int:
     data = images()
     engine = Engine("simple_cnn", data, device="cpu")
     recipe = Recipe(steps=options.steps, batch=64, optimiser=SGD(0.01, momentum=0.9, weight_decay=1e-5))
-    known, start = Remembered(), Training.free(engine.initial(0).expand(OWNERS, -1))
+    known, start = Remembered(), OwnTraining.free(engine.initial(0).expand(OWNERS, -1))
     first, again = (seconds(lambda: start.run(engine, recipe, data.capacities, known, 0, 0)) for _ in range(2))
     print(f"local training: {first * STEPS / options.steps:.1f} s for {STEPS} steps of {OWNERS} owners")
     print(f"the same once more: {1e3 * again:.0f} ms")

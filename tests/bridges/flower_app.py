@@ -20,7 +20,7 @@ from flwr.serverapp.strategy import FedAvg
 from flwr.simulation import run_simulation
 from torch import nn
 
-from fedabm.bridges.flower import Client, PayDesk
+from fedabm.bridges.flower import Client, PaymentServer
 from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import IID
@@ -81,7 +81,7 @@ def share_right(network: nn.Module, x, y) -> float:
 class PayingFedAvg(FedAvg):
     """Federated averaging that announces the last claims and pays by a mechanism."""
 
-    def __init__(self, desk: PayDesk) -> None:
+    def __init__(self, desk: PaymentServer) -> None:
         everybody = len(STRATEGIES)
         super().__init__(fraction_evaluate=0.0, min_train_nodes=everybody, min_available_nodes=everybody)
         self.desk = desk
@@ -109,7 +109,7 @@ class PayingFedAvg(FedAvg):
 @server_app.main()
 def main(grid: Grid, context: Context) -> None:
     """A few rounds; then one line for each round and client."""
-    strategy = PayingFedAvg(PayDesk(RULE, CURVE))
+    strategy = PayingFedAvg(PaymentServer(RULE, CURVE))
     strategy.start(grid, ArrayRecord(nn.Linear(64, 10).state_dict()), num_rounds=ROUNDS, train_config=ConfigRecord({}))
     for row in sorted(strategy.history, key=lambda row: (row["round"], row["owner"])):
         print(json.dumps(row), flush=True)

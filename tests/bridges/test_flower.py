@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from fedabm import Federation, InputError, Scenario, population
-from fedabm.bridges.flower import Client, PayDesk
+from fedabm.bridges.flower import Client, PaymentServer
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import Clarke, ContributionSubsidy, ShapleyShare
 from fedabm.strategies import UCB, BestResponse, FreeRider, GradientResponse, Liar, Strategy
@@ -25,7 +25,7 @@ def test_claims_and_payments_are_those_of_a_simulated_federation(rule):
     steps = 4
     owners = population([0.01] * 3, 100.0, STRATEGIES)
     frame = Federation(Scenario(owners, CURVE, rule, steps=steps)).run().frames().owners
-    desk = PayDesk(rule, CURVE)
+    desk = PaymentServer(rule, CURVE)
     clients = [Client(one, 0.01, 100.0, rule, CURVE, number) for number, one in enumerate(STRATEGIES)]
     last: list = [None] * 3
     for step in range(1, frame["step"].max() + 1):
@@ -41,13 +41,13 @@ def test_claims_and_payments_are_those_of_a_simulated_federation(rule):
 
 def test_what_flower_cannot_carry_is_refused():
     with pytest.raises(InputError, match="Clarke asks for more than num-examples"):
-        PayDesk(Clarke(), CURVE)
+        PaymentServer(Clarke(), CURVE)
     with pytest.raises(InputError, match="ucb has a memory of its own"):
         Client(UCB(), 0.01, 100.0, ShapleyShare(), CURVE)
 
     client = Client(FreeRider(), 0.01, 100.0, ShapleyShare(), CURVE)
     with pytest.raises(InputError, match="node 7 is not among those announced"):
-        client.decide(1, 7, PayDesk(ShapleyShare(), CURVE).announcement([1, 2]))
+        client.decide(1, 7, PaymentServer(ShapleyShare(), CURVE).announcement([1, 2]))
 
 
 class Dice(Strategy):
@@ -58,7 +58,7 @@ class Dice(Strategy):
 
 
 def test_dice_fall_anew_in_every_round_and_for_every_client_and_the_same_when_repeated():
-    announced = PayDesk(ShapleyShare(), CURVE).announcement([1, 2])
+    announced = PaymentServer(ShapleyShare(), CURVE).announcement([1, 2])
     clients = [Client(Dice(), 0.01, 100.0, ShapleyShare(), CURVE, number) for number in (0, 1)]
     given = [one.decide(round, 1, announced).contribution for one in clients for round in (1, 2)]
     assert len(set(given)) == 4

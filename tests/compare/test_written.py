@@ -226,8 +226,8 @@ strategy = "honest"
         ('"public"', "curve"),
         ('"none"', "curve"),
         ('"nothing"', "none"),
-        ('{ kind = "announced", curve = { kind = "power_law", exponent = 0.5 } }', "curve"),
-        ('{ kind = "sums_only", beside = { kind = "announced", curve = "power_law" } }', "curve"),
+        ('{ kind = "announced_curve", curve = { kind = "power_law", exponent = 0.5 } }', "curve"),
+        ('{ kind = "sums_only", beside = { kind = "announced_curve", curve = "power_law" } }', "curve"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")

@@ -28,7 +28,7 @@ import pandas as pd
 
 from fedabm.cli import main as fedabm
 from fedabm.common.errors import InputError
-from fedabm.report.source import Source, read
+from fedabm.report.source import ResultFolder, read
 from fedabm.sweep import Grid, Sweep
 from tests.sweep.targets import build
 
@@ -58,7 +58,7 @@ def make(root: Path) -> list[Path]:
     return [run, sweep]
 
 
-def fingerprint(source: Source) -> str:
+def fingerprint(source: ResultFolder) -> str:
     """A digest of all that a report reads."""
     frames = source.frames
     digest = hashlib.sha256(json.dumps(source.manifest, sort_keys=True).encode())

@@ -18,7 +18,7 @@ from fedabm.data.partitions import IID
 from fedabm.games.accuracy import PowerLaw
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
-from fedabm.learning.oracles import Curve, Learning
+from fedabm.learning.oracles import Learning, MeasuredCurve
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import CostSharing, NoPayments
 from fedabm.results.columns import Column
@@ -77,7 +77,9 @@ def closed() -> Scenario:
 def trained(seed: int) -> Scenario:
     """Digits and federated averaging, with an attacker."""
     engine = Engine("logistic", from_partition(load_dataset("digits"), IID(3), seed=seed, test_share=0.5), device="cpu")
-    accuracy = Learning(engine, Recipe(steps=1, optimiser=SGD(0.1)), announced=Curve([0, 100, 900], [0.1, 0.6, 0.9]))
+    accuracy = Learning(
+        engine, Recipe(steps=1, optimiser=SGD(0.1)), announced=MeasuredCurve([0, 100, 900], [0.1, 0.6, 0.9])
+    )
     strategies = [Attacker(Random(), "noise", 0.01), Random(), BestResponse()]
     people = population([0.0005, 0.001, 0.0002], engine.data.capacities, strategies)
     return Scenario(people, accuracy, CostSharing(0.3), RandomSubset(2), STEPS, tolerance=0.0)

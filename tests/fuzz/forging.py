@@ -92,7 +92,7 @@ def hostile(forged: Forged, kind: int) -> Any:
         *("fedabm.sweep.executors:LocalExecutor", "fedabm.sweep.targets:Target", "fedabm.study.study:Study"),
         *("fedabm.common.files:os", "fedabm.simulation.checkpoint:Keeper", "fedabm.simulation.model:Federation"),
         *("fedabm.simulation.agents:Owner", "fedabm.simulation.agents:Server", "fedabm.mechanisms.base:Mechanism"),
-        *("fedabm.learning.engine.engine:Engine", "fedabm.games.curves:Along", "fedabm.views.reports:Desk"),
+        *("fedabm.learning.engine.engine:Engine", "fedabm.games.curves:Along", "fedabm.views.reports:TermsCache"),
         *("fedabm.simulation.checkpoint:replace", "fedabm.simulation.model:Recorder", "fedabm.strategies:Random"),
         *("fedabm.results.columns:Column", "fedabm.simulation.population:Population.__init__", "builtins:object"),
         *("tempfile:TemporaryDirectory", "weakref:finalize", "types:SimpleNamespace", "types:FunctionType"),

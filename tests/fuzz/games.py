@@ -26,9 +26,9 @@ from fedabm.games.accuracy import (
 )
 from fedabm.games.costs import Affine, Cost, Linear, Piecewise, Power, Quadratic, Tabulated
 from fedabm.games.curves import Curve as OneCurve
-from fedabm.games.curves import beside
+from fedabm.games.curves import align_rows
 from fedabm.games.offers import Offers, Shape, full_access
-from fedabm.learning.oracles.curve import Curve
+from fedabm.learning.oracles.curve import MeasuredCurve
 from fedabm.mechanisms import (
     BanzhafShare,
     ContributionSubsidy,
@@ -131,7 +131,7 @@ def _joint(rng: Rng, n: int, reach: float) -> Accuracy:
 def _curve(rng: Rng, n: int, reach: float) -> Accuracy:
     points = np.concatenate([[0.0], np.sort(rng.uniform(0.01, 1.2, int(rng.integers(1, 8)))) * reach])
     heights = rng.uniform(-0.2 if rng.random() < 0.2 else 0.0, 1.0, len(points))
-    return Curve(points, np.sort(heights) if rng.random() < 0.7 else heights, concave=bool(rng.random() < 0.5))
+    return MeasuredCurve(points, np.sort(heights) if rng.random() < 0.7 else heights, concave=bool(rng.random() < 0.5))
 
 
 def _exposure(rng: Rng, n: int) -> np.ndarray:
@@ -374,10 +374,10 @@ class Square(OneCurve):
     rate: np.ndarray
 
     def value(self, x: np.ndarray) -> np.ndarray:
-        return beside(self.rate, x) * x * x
+        return align_rows(self.rate, x) * x * x
 
     def slope(self, x: np.ndarray) -> np.ndarray:
-        return 2 * beside(self.rate, x) * x
+        return 2 * align_rows(self.rate, x) * x
 
     def take(self, rows: object) -> Square:
         return Square(self.rate[rows])  # type: ignore[index]

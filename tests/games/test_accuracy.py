@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedabm.common.errors import InputError
-from fedabm.common.table import Table
+from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy import (
     Calibrated,
     Custom,
@@ -22,7 +22,7 @@ from fedabm.games.accuracy import (
 )
 from fedabm.games.best import best_response
 from fedabm.games.costs import Linear, stack
-from fedabm.games.intervals import Limits
+from fedabm.games.intervals import ProofLimits
 from fedabm.games.offers import full_access, nothing
 
 OWNERS = 4
@@ -196,10 +196,10 @@ def test_arrays_are_kept_apart_from_the_caller():
 
 
 def test_table_of_zeros_ignores_signs_and_kinds_of_number():
-    assert Table([0.0, 1.0]) == Table([-0.0, 1.0]) == Table([0, 1])
-    assert len({Table([0.0, 1.0]), Table([-0.0, 1.0]), Table([0, 1])}) == 1
-    assert Table([[1.0, 2.0]]) != Table([1.0, 2.0])
-    assert Table([1.0]) != [1.0]
+    assert FrozenArray([0.0, 1.0]) == FrozenArray([-0.0, 1.0]) == FrozenArray([0, 1])
+    assert len({FrozenArray([0.0, 1.0]), FrozenArray([-0.0, 1.0]), FrozenArray([0, 1])}) == 1
+    assert FrozenArray([[1.0, 2.0]]) != FrozenArray([1.0, 2.0])
+    assert FrozenArray([1.0]) != [1.0]
 
 
 def test_discovery_by_hand():
@@ -278,7 +278,7 @@ def test_others_part_cannot_see_the_own_contribution():
 def test_best_responses_without_equilibrium(before, answer):
     """Murhekar et al. 2023, Theorem A.2, eps = 1/32: every best response is 0 or 1/2 + eps = 0.53125."""
     offers = full_access(no_equilibrium(), np.full(3, before), nothing(3))
-    best = best_response(offers, stack([Linear(0.25)] * 3), np.ones(3), certify=Limits())
+    best = best_response(offers, stack([Linear(0.25)] * 3), np.ones(3), certify=ProofLimits())
     assert np.array_equal(best.contribution, np.full(3, answer))
     assert np.all(best.bound - best.utility < 1e-9)
 

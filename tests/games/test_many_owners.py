@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedabm.common.arrays import taken
+from fedabm.common.arrays import take_rows
 from fedabm.common.random import generator
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.certificate import weigh
 from fedabm.games.costs import PowerCost
-from fedabm.games.intervals import Limits
+from fedabm.games.intervals import ProofLimits
 from fedabm.mechanisms import ProportionalData, ValueShaping
 from fedabm.mechanisms.proportional import best_other
 from fedabm.mechanisms.value_shaping import last_crossing, last_crossings
@@ -24,9 +24,9 @@ def test_a_bound_for_thousands_is_beaten_by_nobody_and_as_tight_as_promised(shar
     cost, capacity = PowerCost(rng.uniform(1e-3, 0.3, owners)), rng.uniform(1.0, 10.0, owners)
     profile = share * capacity * rng.random(owners)
     offers = ProportionalData(0.5).offers(PowerLaw(), Reports(profile, capacity))
-    found, bound = weigh(offers, cost, capacity, profile, Limits())
+    found, bound = weigh(offers, cost, capacity, profile, ProofLimits())
     few = [np.arange(first, first + 1000) for first in range(0, owners, 1000)]  # so few are searched in full
-    parts = [weigh(offers.take(rows), cost.take(rows), capacity[rows], profile[rows], Limits()) for rows in few]
+    parts = [weigh(offers.take(rows), cost.take(rows), capacity[rows], profile[rows], ProofLimits()) for rows in few]
     searched = np.concatenate([part.found for part in parts])
     assert np.all(bound >= searched - 1e-12)
     assert np.all(bound <= searched + 0.011 * searched.max() + 1e-9)
@@ -57,5 +57,5 @@ def test_crossings_are_those_of_a_search():
 def test_rows_are_taken_as_by_brackets():
     table, one = np.arange(12.0).reshape(4, 3), np.broadcast_to(2.0, 4)
     for rows in (np.array([2, 0]), [1], [], np.array([True, False, True, True]), slice(1, 3)):
-        np.testing.assert_array_equal(taken(table, rows), table[rows])
-        np.testing.assert_array_equal(taken(one, rows), one[rows])
+        np.testing.assert_array_equal(take_rows(table, rows), table[rows])
+        np.testing.assert_array_equal(take_rows(one, rows), one[rows])

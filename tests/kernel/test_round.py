@@ -9,10 +9,10 @@ import pytest
 
 from fedabm import Federation, Game, InputError, Scenario, population
 from fedabm.auditing.stage import Stage
-from fedabm.bridges.flower import PayDesk
+from fedabm.bridges.flower import PaymentServer
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import PowerCost
-from fedabm.games.valuation import Received
+from fedabm.games.valuation import ReceivedAccuracy
 from fedabm.kernel import Private, imported, receive, settle
 from fedabm.mechanisms import ContributionSubsidy, NoPayments, PartialReciprocity
 from fedabm.strategies import FixedShare
@@ -37,7 +37,7 @@ def brought(given: np.ndarray, rule=RULE):
     return receive(
         outcome,
         oracle.values(given if given.ndim > 1 else given[None]).reshape(given.shape),
-        Received(),
+        ReceivedAccuracy(),
         private(given),
     )
 
@@ -67,7 +67,7 @@ def test_federation_audit_and_flower_settle_alike(rule):
     frame = Federation(scenario).run().frames().owners
     stage = Stage.of(scenario, profile=GIVEN)
     paid = (
-        PayDesk(rule, PowerLaw()).settle(1, dict(enumerate(GIVEN)))
+        PaymentServer(rule, PowerLaw()).settle(1, dict(enumerate(GIVEN)))
         if not rule.asks_cost
         else dict(enumerate(got.payment))
     )
@@ -91,7 +91,7 @@ def test_nobody_breaks_the_promise_of_a_balanced_budget_unnoticed():
         lambda: brought(GIVEN, Leaky()),
         lambda: brought(np.stack([GIVEN, GIVEN]), Leaky()),
         lambda: Federation(Scenario(owners, PowerLaw(), Leaky(), steps=1)).run(),
-        lambda: PayDesk(Leaky(), PowerLaw()).settle(1, dict(enumerate(GIVEN))),
+        lambda: PaymentServer(Leaky(), PowerLaw()).settle(1, dict(enumerate(GIVEN))),
     ):
         with pytest.raises(InputError, match="Leaky promises a balanced budget but its payments sum to"):
             asked()
@@ -101,7 +101,7 @@ def test_nobody_breaks_the_promise_of_a_balanced_budget_unnoticed():
 
 def test_what_is_handed_and_paid_goes_before_what_is_promised_and_due():
     outcome = settle(RULE, ServerView(1, Reports(GIVEN, SIZES), PowerLaw()))
-    got = receive(outcome, np.ones(3), Received(), private(GIVEN), handed=np.full(3, 0.25), payment=np.zeros(3))
+    got = receive(outcome, np.ones(3), ReceivedAccuracy(), private(GIVEN), handed=np.full(3, 0.25), payment=np.zeros(3))
     np.testing.assert_array_equal(got.gain, [0.25] * 3)
     np.testing.assert_allclose(got.utility, 0.25 - RATES * GIVEN)
 
@@ -118,4 +118,4 @@ def test_models_that_are_taken_are_imported_though_they_get_no_weight():
 
 def test_nobody_gets_nothing():
     empty = private(np.zeros(3))._replace(**{name: np.zeros(0) for name in ("contribution", "capacity", "eagerness")})
-    assert all(len(part) == 0 for part in receive(Outcome.empty(), np.zeros(0), Received(), empty))
+    assert all(len(part) == 0 for part in receive(Outcome.empty(), np.zeros(0), ReceivedAccuracy(), empty))

@@ -7,12 +7,12 @@ import pytest
 
 from fedabm import Federation, InputError, Scenario, population
 from fedabm.games.accuracy import GroupWeighted, PowerLaw
-from fedabm.knowledge import Announced, Context, Knowledge, Nothing, Public, SumsOnly
+from fedabm.knowledge import AnnouncedCurve, Context, Knowledge, Nothing, Public, SumsOnly
 from fedabm.mechanisms import (
     Clarke,
     ContributionSubsidy,
     Deposit,
-    FedAvg,
+    FedAvgExchange,
     LeaveOneOut,
     Mechanism,
     NoPayments,
@@ -23,7 +23,7 @@ from fedabm.mechanisms import (
     Verification,
 )
 from fedabm.results.columns import COLUMNS
-from fedabm.simulation.stack import Stack
+from fedabm.simulation.stack import StackedRuns
 from fedabm.simulation.stopping import Never
 from fedabm.strategies import Attacker, FixedShare
 from fedabm.views.known import KINDS, NEEDS, Known, enough
@@ -59,7 +59,7 @@ def test_by_default_the_server_knows_what_the_accuracy_announces():
 
 def test_an_announced_curve_pays_by_itself_whatever_is_true():
     told = PowerLaw(exponent=1.0)
-    paid = Federation(scenario(knowledge=Announced(told))).run().population.payment
+    paid = Federation(scenario(knowledge=AnnouncedCurve(told))).run().population.payment
     alone = Federation(scenario(accuracy=told)).run().population.payment
     true = Federation(scenario()).run().population.payment
     np.testing.assert_allclose(paid, alone)
@@ -69,7 +69,7 @@ def test_an_announced_curve_pays_by_itself_whatever_is_true():
 def test_an_announced_curve_is_for_as_many_owners_as_there_are():
     two = GroupWeighted([[1.0]], [0, 0])
     with pytest.raises(InputError, match="3 owners but an announced curve for 2"):
-        scenario(knowledge=Announced(two))
+        scenario(knowledge=AnnouncedCurve(two))
 
 
 def test_nothing_makes_a_rule_equal_to_no_payments_and_says_so():
@@ -91,15 +91,15 @@ def test_under_nothing_owners_are_not_told_what_data_do():
 
 
 def test_secure_aggregation_refuses_rules_that_read_single_updates():
-    for rule in (Deposit(), FedAvg(), Deposit(ContributionSubsidy(0.1))):
+    for rule in (Deposit(), FedAvgExchange(), Deposit(ContributionSubsidy(0.1))):
         with pytest.raises(InputError, match="reads single updates"):
-            scenario(mechanism=rule, knowledge=SumsOnly(Announced(WORTH)))
+            scenario(mechanism=rule, knowledge=SumsOnly(AnnouncedCurve(WORTH)))
 
 
 def test_sums_alone_are_too_little_for_shares_and_enough_beside_a_curve():
     with pytest.raises(InputError, match=r"ShapleyShare needs .* sum of all updates only"):
         scenario(knowledge=SumsOnly())
-    assert scenario(knowledge=SumsOnly(Announced(WORTH))).knows.kind(WORTH) == "curve"
+    assert scenario(knowledge=SumsOnly(AnnouncedCurve(WORTH))).knows.kind(WORTH) == "curve"
     frames = Federation(scenario(mechanism=NoPayments(), knowledge=SumsOnly())).run().frames()
     assert frames.runs["knowledge"].tolist() == ["sums"]
 
@@ -144,7 +144,7 @@ def test_attacks_where_nobody_sends_updates_are_said_and_kept_alone_and_stacked(
     )
     with pytest.warns(UserWarning, match="attacks on updates change nothing: PowerLaw is no training"):
         alone = Federation(attacked).run().frames()
-    rows = Stack([attacked, attacked], [0, 1])
+    rows = StackedRuns([attacked, attacked], [0, 1])
     with pytest.warns(UserWarning, match="attacks on updates change nothing"):
         rows.run()
     assert alone.runs["without_effect"].tolist() == ["attacks on updates change nothing: PowerLaw is no training"]

@@ -10,12 +10,12 @@ import torch
 from fedabm.data.federated import FederatedData
 from fedabm.data.instructions import Example, Task
 from fedabm.learning.language.instructions import classified, instructed
-from fedabm.learning.language.models import Base, Source, load, transformers
+from fedabm.learning.language.models import Base, ModelSource, load, transformers
 
 WORDS = ("negative", "neutral", "positive", "shares", "rise", "fall", "bank", "profit", "loss", "Sentiment:", "today")
 
 
-def saved(folder: Path, kind: str) -> Source:
+def saved(folder: Path, kind: str) -> ModelSource:
     """A model of three layers with a tokeniser that knows these words."""
     library = transformers()
     from tokenizers import Tokenizer, models, pre_tokenizers
@@ -36,7 +36,7 @@ def saved(folder: Path, kind: str) -> Source:
         else:
             model = library.BertModel(library.BertConfig(**size, **heads))
     model.save_pretrained(folder)
-    return Source(str(folder), kind)
+    return ModelSource(str(folder), kind)
 
 
 def texts(n: int, seed: int) -> list[Example]:

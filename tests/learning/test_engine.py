@@ -13,7 +13,7 @@ from fedabm.common.errors import InputError
 from fedabm.common.random import Streams, generator
 from fedabm.data.federated import FederatedData
 from fedabm.learning.engine.batched import compile_network
-from fedabm.learning.engine.batches import Plan, mini_batches
+from fedabm.learning.engine.batches import TrainingLength, mini_batches
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.networks import build
 from fedabm.learning.engine.optimisers import SGD, Adam
@@ -212,7 +212,7 @@ def test_streams_are_used_like_seeds() -> None:
 def test_finished_owners_leave_the_batch() -> None:
     counts = np.array([3, 10, 0, 5])
     rngs = [generator(0, "training", i) for i in range(4)]
-    batches = mini_batches(np.arange(4), counts, np.array([0, 3, 13, 13]), Plan(batch=2, epochs=1), rngs)
+    batches = mini_batches(np.arange(4), counts, np.array([0, 3, 13, 13]), TrainingLength(batch=2, epochs=1), rngs)
     assert batches.owners.tolist() == [1, 3, 0, 2]
     assert batches.active.tolist() == [3, 3, 2, 1, 1]
     assert batches.sizes.sum() == counts.sum()

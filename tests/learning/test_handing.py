@@ -13,7 +13,7 @@ from fedabm.data.datasets import load_dataset
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.accuracy.training import training_of
 from fedabm.games.messages import OwnerMessages
-from fedabm.learning.oracles import Curve, Learning, Measure, Trained
+from fedabm.learning.oracles import Learning, Measure, MeasuredCurve, Trained
 from fedabm.learning.oracles.handing import by_noise, by_subset
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import NoPayments, ProportionalData, ProportionalValue, ValueShaping
@@ -83,7 +83,7 @@ def test_subsets_are_really_trained_on_less(trained):
 @pytest.mark.parametrize("oracle", ["learning", "trained"])
 def test_a_run_hands_out_worse_models_to_those_who_give_less(engine, trained, oracle):
     """Two give everything, one a tenth: (1/10)^0.5 = 0.316 of the full accuracy is promised."""
-    curve = Curve([0, 100, 200, 300], [0.1, 0.7, 0.8, 0.85], concave=True)
+    curve = MeasuredCurve([0, 100, 200, 300], [0.1, 0.7, 0.8, 0.85], concave=True)
     accuracy = trained if oracle == "trained" else Learning(engine, Recipe(), announced=curve, seed=0)
     given = np.array([100.0, 100.0, 10.0])
     people = population([1e-4] * 3, 100, Keep(), given)
@@ -106,7 +106,7 @@ def test_every_rule_that_pays_with_models_hands_out_one_that_is_really_worse(eng
 
     Value shaping promises v(10), proportional value v(10) / v(100) of the full model beside owners of 100 samples.
     """
-    curve = Curve([0, 100, 200, 300], [0.1, 0.7, 0.8, 0.85], concave=True)
+    curve = MeasuredCurve([0, 100, 200, 300], [0.1, 0.7, 0.8, 0.85], concave=True)
     model = Learning(engine, Recipe(), announced=curve, seed=0)
     people = population([1e-4] * 3, 100, Keep(), np.array([100.0, 100.0, 10.0]))
     made = Federation(Scenario(people, model, rule, steps=4)).run()

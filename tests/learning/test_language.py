@@ -19,13 +19,13 @@ from fedabm.games.costs import Linear
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.flat import Layout
 from fedabm.learning.engine.general import answer_losses
-from fedabm.learning.engine.optimisers import AdamW, Cosine
+from fedabm.learning.engine.optimisers import AdamW, CosineSchedule
 from fedabm.learning.language import activations
 from fedabm.learning.language.adapters import Adapted, Adapter
-from fedabm.learning.language.answers import Answers
+from fedabm.learning.language.answers import AnswerScores
 from fedabm.learning.language.exchange import read_adapter, write_adapter
 from fedabm.learning.language.instructions import instructed
-from fedabm.learning.language.models import Source, checksum, load, transformers
+from fedabm.learning.language.models import ModelSource, checksum, load, transformers
 from fedabm.learning.language.writing import written
 from fedabm.learning.oracles import Measure, Rounds
 from fedabm.learning.personal.models import Personal
@@ -243,7 +243,7 @@ def test_likely_answers_are_worth_their_likelihood(causal):
     engine = Engine(Adapted(causal, ADAPTER, answers=2), data)
     models = engine.initial(0).expand(2, -1)
     loss = engine.evaluate(models[0]).loss[0]
-    found = Answers(frozenset({1})).own(engine, models)
+    found = AnswerScores(frozenset({1})).own(engine, models)
     assert found[1] == pytest.approx(np.exp(-loss[1].item()))
 
 
@@ -255,8 +255,8 @@ def people(data, strategies=None) -> tuple[OwnerProfile, ...]:
 
 def market(causal, strategies=None, steps=3) -> Scenario:
     data = owned(causal, owners=3)
-    recipe = Recipe(steps=2, batch=4, optimiser=AdamW(0.01), schedule=Cosine(3, 1e-3))
-    accuracy = Personal(Engine(Adapted(causal, ADAPTER, answers=2), data), recipe, Answers())
+    recipe = Recipe(steps=2, batch=4, optimiser=AdamW(0.01), schedule=CosineSchedule(3, 1e-3))
+    accuracy = Personal(Engine(Adapted(causal, ADAPTER, answers=2), data), recipe, AnswerScores())
     rule = ModelMarket(0.1, 1.0)
     return Scenario(people(data, strategies), accuracy, rule, steps=steps, valuation=ImportGain(rule.gain))
 
@@ -297,7 +297,7 @@ def test_rates_fall_from_round_to_round(causal):
     """A schedule that has come to its end moves models less than one that has not begun."""
     data = owned(causal)
     engine = Engine(Adapted(causal, ADAPTER, answers=2), data)
-    recipe, start = Recipe(steps=1, batch=6, optimiser=AdamW(0.01), schedule=Cosine(4, 1e-4)), engine.initial(0)
+    recipe, start = Recipe(steps=1, batch=6, optimiser=AdamW(0.01), schedule=CosineSchedule(4, 1e-4)), engine.initial(0)
     first, last = (recipe.train(engine, start, data.capacities, 0, round).abs().max().item() for round in (0, 4))
     assert first == pytest.approx(0.01, rel=1e-3)
     assert last == pytest.approx(1e-4, rel=1e-2)
@@ -306,7 +306,7 @@ def test_rates_fall_from_round_to_round(causal):
 def test_a_model_of_the_hub_needs_its_revision_and_its_checksum(tmp_path):
     folder = tmp_path / "fake"
     saved(folder, "encoder")
-    known = Source("somebody/model", "encoder", revision="main", checksum=checksum(folder))
+    known = ModelSource("somebody/model", "encoder", revision="main", checksum=checksum(folder))
 
     def fetch(place: str, revision: str) -> str:
         assert (place, revision) == ("somebody/model", "main")
@@ -316,7 +316,7 @@ def test_a_model_of_the_hub_needs_its_revision_and_its_checksum(tmp_path):
     with pytest.raises(InputError, match="expected 00"):
         load(replace(known, checksum="00"), fetch)
     with pytest.raises(InputError, match="revision and checksum"):
-        load(Source("somebody/model"), fetch)
+        load(ModelSource("somebody/model"), fetch)
 
 
 def test_what_is_asked_of_a_model_that_has_it_not(causal):

@@ -20,7 +20,7 @@ from fedabm.games.accuracy import GroupWeighted
 from fedabm.learning import FedAvg, FedProx
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
-from fedabm.learning.oracles import Coalition, Curve, Measure, Trained, fit_groups, measure_groups
+from fedabm.learning.oracles import Coalition, Measure, MeasuredCurve, Trained, fit_groups, measure_groups
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.curve import proportional
 from fedabm.learning.rules import rounds
@@ -290,7 +290,7 @@ HEIGHTS = arrays(float, 6, elements=st.floats(0, 1, width=32))
 @given(HEIGHTS)
 def test_the_envelope_is_the_least_concave_curve_above_the_points(heights):
     totals = np.array([0.0, 1.0, 3.0, 4.0, 8.0, 10.0])
-    curve = Curve(totals, heights, concave=True)
+    curve = MeasuredCurve(totals, heights, concave=True)
     assert curve.concave
     assert curve.monotone
     at = curve.curve(totals)
@@ -302,28 +302,28 @@ def test_the_envelope_is_the_least_concave_curve_above_the_points(heights):
 
 
 def test_a_curve_is_linear_between_points_and_flat_beyond():
-    curve = Curve([0, 10, 20], [0.1, 0.5, 0.6])
+    curve = MeasuredCurve([0, 10, 20], [0.1, 0.5, 0.6])
     assert curve.curve(np.array([0.0, 5.0, 10.0, 15.0, 20.0, 99.0])) == pytest.approx([0.1, 0.3, 0.5, 0.55, 0.6, 0.6])
     assert curve.curve_slope(np.array([0.0, 9.9, 10.0, 20.0, 99.0])) == pytest.approx([0.04, 0.04, 0.01, 0, 0])
     np.testing.assert_allclose(curve.kinks(np.array([4.0, 3.0])), [[7.0, 17.0], [6.0, 16.0]])
     assert curve.concave
-    assert not Curve([0, 10, 20], [0.1, 0.2, 0.6]).concave
-    assert not Curve([0, 10, 20], [0.1, 0.6, 0.5]).monotone
+    assert not MeasuredCurve([0, 10, 20], [0.1, 0.2, 0.6]).concave
+    assert not MeasuredCurve([0, 10, 20], [0.1, 0.6, 0.5]).monotone
     assert replace(curve, concave=True) == curve
 
 
 def test_best_responses_on_a_curve_reach_a_certified_equilibrium():
-    curve = Curve([0, 10, 20, 30, 60], [0.1, 0.5, 0.65, 0.7, 0.72])
+    curve = MeasuredCurve([0, 10, 20, 30, 60], [0.1, 0.5, 0.65, 0.7, 0.72])
     game = Game(curve, [0.012, 0.02, 0.05], 50.0, NoPayments())
     found = solve(game)
     assert found.gap < 1e-9
     assert found.profile == pytest.approx([20, 0, 0])
-    rough = Game(Curve([0, 10, 20, 30], [0.1, 0.2, 0.6, 0.61]), [0.012, 0.03], 50.0, NoPayments())
+    rough = Game(MeasuredCurve([0, 10, 20, 30], [0.1, 0.2, 0.6, 0.61]), [0.012, 0.03], 50.0, NoPayments())
     assert solve(rough).gap < 1e-6
 
 
 def test_a_curve_pays_shapley_shares():
-    curve = Curve([0, 10, 20, 30, 60], [0.1, 0.5, 0.65, 0.7, 0.72])
+    curve = MeasuredCurve([0, 10, 20, 30, 60], [0.1, 0.5, 0.65, 0.7, 0.72])
     profile = np.array([10.0, 20.0, 3.0])
     shares = shapley(curve, profile)
     assert shares.sum() == pytest.approx(3 * (curve.curve(np.array(33.0)) - 0.1))
@@ -332,7 +332,7 @@ def test_a_curve_pays_shapley_shares():
 
 def test_a_measured_curve_is_the_mean_of_trained_models():
     totals = [0, 20, 100, 400]
-    curve = Curve.measure(trained(), totals, repeats=2)
+    curve = MeasuredCurve.measure(trained(), totals, repeats=2)
     profile = proportional(100, digits().capacities)
     expected = [trained(seed=seed).values(profile[None]).mean() for seed in (0, 1)]
     assert curve.curve(np.array(100.0)) == pytest.approx(np.mean(expected))
@@ -360,12 +360,12 @@ def test_proportional_contributions_are_whole_and_add_up(total, capacities):
 )
 def test_bad_points_are_one_clear_line(totals, heights, words):
     with pytest.raises(InputError, match=words):
-        Curve(totals, heights)
+        MeasuredCurve(totals, heights)
 
 
 def test_totals_beyond_the_data_cannot_be_measured():
     with pytest.raises(InputError, match="owners have"):
-        Curve.measure(trained(), [0, 10**6])
+        MeasuredCurve.measure(trained(), [0, 10**6])
 
 
 # Fits

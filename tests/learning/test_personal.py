@@ -24,7 +24,7 @@ from fedabm.learning.personal.models import Personal
 from fedabm.learning.personal.own import ClassMix, OwnPart
 from fedabm.learning.personal.remembered import Remembered
 from fedabm.learning.rules.recipe import Recipe
-from fedabm.mechanisms import Ditto, FedAvg, FedFomo, Local, Mechanism, ModelMarket
+from fedabm.mechanisms import Ditto, FedAvgExchange, FedFomo, LocalOnly, Mechanism, ModelMarket
 from fedabm.mechanisms.market import ImportGain, SquareRootGain
 from fedabm.papers.ipfl2025.settings import RIVALS
 from fedabm.simulation import checkpoint
@@ -87,7 +87,7 @@ def alone(owner: int, rounds: int, seed: int = 0) -> torch.Tensor:
 
 
 def test_without_exchange_everyone_trains_alone():
-    made = run(scenario(Local()))
+    made = run(scenario(LocalOnly()))
     for owner in (0, 3, 5):
         torch.testing.assert_close(models(made)[owner], alone(owner, 3), rtol=1e-4, atol=1e-5)
     assert made.frames().owners["imports"].eq(0).all()
@@ -108,15 +108,15 @@ def test_the_second_round_of_the_market_is_held_to_the_proximal_centre():
 
 
 def test_federated_averaging_starts_everyone_from_the_mean():
-    one = run(scenario(FedAvg(), steps=1))
+    one = run(scenario(FedAvgExchange(), steps=1))
     share = torch.from_numpy(data().capacities / data().capacities.sum()).float()
-    mean = (share @ run(scenario(Local(), steps=1)).state.models).expand(6, -1)
+    mean = (share @ run(scenario(LocalOnly(), steps=1)).state.models).expand(6, -1)
     torch.testing.assert_close(one.state.task.start, mean, rtol=1e-4, atol=1e-6)
 
 
 def test_averaging_shows_what_the_mean_model_is_worth():
     """Not what owners have after local training, which is another number altogether."""
-    made = run(scenario(FedAvg(), steps=2))
+    made = run(scenario(FedAvgExchange(), steps=2))
     shown = made.frames().owners.query("step == 2")["accuracy"].to_numpy()
     np.testing.assert_allclose(shown, ClassMix().own(engine(), made.state.task.start), atol=1e-12)
     assert abs(shown.mean() - ClassMix().own(engine(), made.state.last.models).mean()) > 0.05
@@ -131,7 +131,7 @@ def test_an_owner_that_imports_nothing_is_held_to_its_own_last_model():
     streams = Streams(generator(0, "training", owner, 1) for owner in range(6))
     how = {"steps": 5, "batch": 8, "optimiser": RECIPE.optimiser, "streams": streams, "proximal": held}
     torch.testing.assert_close(models(two), engine().train(models(one), data().capacities, **how), rtol=1e-4, atol=1e-5)
-    apart = (models(two) - models(run(scenario(Local(), steps=2)))).abs().max()
+    apart = (models(two) - models(run(scenario(LocalOnly(), steps=2)))).abs().max()
     assert apart > 1e-3
 
 
@@ -161,7 +161,9 @@ def test_models_are_judged_only_when_asked_and_the_last_judgement_stands():
 def test_a_training_is_done_once_and_remembered_to_the_bit():
     known = Remembered()
     shared = Personal(engine(), RECIPE, known=known)
-    first = {rule: run(replace(scenario(RULES[rule]), accuracy=shared)) for rule in ("FedAvg", "Ditto", "Local")}
+    first = {
+        rule: run(replace(scenario(RULES[rule]), accuracy=shared)) for rule in ("FedAvgExchange", "Ditto", "LocalOnly")
+    }
     # Three rounds each: one first round for all, then two of FedAvg that serve Ditto, too, two of Ditto's own, and two.
     assert (known.done, known.found) == (7, 4)
     for rule, made in first.items():
@@ -169,7 +171,7 @@ def test_a_training_is_done_once_and_remembered_to_the_bit():
         assert torch.equal(models(made), models(alone))
         assert torch.equal(made.state.last.models, alone.state.last.models)
     forgetful = Remembered(limit=0)
-    run(replace(scenario(Local()), accuracy=Personal(engine(), RECIPE, known=forgetful)))
+    run(replace(scenario(LocalOnly()), accuracy=Personal(engine(), RECIPE, known=forgetful)))
     assert (forgetful.done, len(pickle.dumps(known)) < 200) == (3, True)
 
 
@@ -177,13 +179,13 @@ def test_ditto_keeps_a_second_model_that_is_not_sent():
     two = run(scenario(Ditto(), steps=2))
     kept, sent = models(two), two.state.last.models
     assert (kept - sent).abs().max() > 1e-3
-    torch.testing.assert_close(sent, run(scenario(FedAvg(), steps=2)).state.last.models)
+    torch.testing.assert_close(sent, run(scenario(FedAvgExchange(), steps=2)).state.last.models)
     flipped = run(scenario(Ditto(), {0: Attacker(Honest(), "constant", scale=9.0)}, steps=1))
     assert models(flipped)[0].abs().max() < 5 < flipped.state.last.models[0].abs().max()
 
 
 def test_epochs_may_be_asked_for_instead_of_steps():
-    short = replace(scenario(Local(), steps=1), accuracy=Personal(engine(), Recipe(epochs=1, batch=8)))
+    short = replace(scenario(LocalOnly(), steps=1), accuracy=Personal(engine(), Recipe(epochs=1, batch=8)))
     assert run(short).frames().owners["accuracy"].mean() > 0
 
 
@@ -255,7 +257,7 @@ def test_an_attacker_flips_its_update_of_what_it_received():
     start = engine().initial(0)
     sent, kept = made.state.last.models[0], models(made)[0]
     torch.testing.assert_close(sent - start, -(kept - start), rtol=1e-4, atol=1e-6)
-    averaged = run(scenario(FedAvg(), {0: Attacker(Honest(), "sign_flip")}, steps=2)).state
+    averaged = run(scenario(FedAvgExchange(), {0: Attacker(Honest(), "sign_flip")}, steps=2)).state
     received = averaged.last.start[0]
     stream, size = Streams([generator(0, "training", 0, 1)]), data().capacities[[0]]
     how = {"steps": 5, "batch": 8, "optimiser": RECIPE.optimiser, "streams": stream, "owners": [0]}
@@ -275,7 +277,7 @@ def test_a_free_rider_returns_what_the_server_sent_it_last(rule):
 
 
 def test_an_attack_changes_nobody_elses_draws():
-    quiet, attacked = (run(scenario(Local(), s)) for s in (None, {1: Attacker(Honest(), "gaussian")}))
+    quiet, attacked = (run(scenario(LocalOnly(), s)) for s in (None, {1: Attacker(Honest(), "gaussian")}))
     others = [0, 2, 3, 4, 5]
     torch.testing.assert_close(models(quiet)[others], models(attacked)[others], rtol=0, atol=0)
 
@@ -310,7 +312,7 @@ def test_equal_runs_have_equal_frames(rule):
 
 
 def test_another_seed_is_another_run():
-    one, other = (run(scenario(Local(), steps=1), seed).frames().owners["accuracy"] for seed in (0, 1))
+    one, other = (run(scenario(LocalOnly(), steps=1), seed).frames().owners["accuracy"] for seed in (0, 1))
     assert (one != other).any()
 
 

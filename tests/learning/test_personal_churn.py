@@ -9,7 +9,7 @@ import torch
 
 from fedabm import Federation
 from fedabm.common.random import Streams, generator
-from fedabm.mechanisms import Local
+from fedabm.mechanisms import LocalOnly
 from fedabm.strategies import FreeRider, Honest, Quitter, Strategy
 from tests.conftest import run
 from tests.learning.test_personal import MARKET, RECIPE, data, engine, every_rule, models, scenario
@@ -50,7 +50,7 @@ class Leaves(Strategy):
         return replace(action, stay=action.stay & (view.step <= self.after))
 
 
-class Remembers(Local):
+class Remembers(LocalOnly):
     """Counts everybody's rounds by what it is reminded of."""
 
     def exchange(self, sent):

@@ -23,7 +23,17 @@ from fedabm.learning.personal.models import Personal, PersonalState
 from fedabm.learning.personal.own import OwnPart
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import one_round
-from fedabm.mechanisms import CFL, Ditto, FedAMP, FedAvg, FedFomo, FedProx, Local, Mechanism, PFedGraph
+from fedabm.mechanisms import (
+    CFL,
+    Ditto,
+    FedAMP,
+    FedAvgExchange,
+    FedFomo,
+    FedProxExchange,
+    LocalOnly,
+    Mechanism,
+    PFedGraph,
+)
 from fedabm.mechanisms.personalised.base import Personalised
 from fedabm.papers.ipfl2025.settings import RIVALS
 from fedabm.strategies import Honest
@@ -40,7 +50,7 @@ every_rule = pytest.mark.parametrize("rule", RIVALS, ids=NAMES)
 
 
 def test_all_eight_are_there():
-    assert NAMES == ["Local", "FedAvg", "FedProx", "Ditto", "FedAMP", "CFL", "FedFomo", "PFedGraph"]
+    assert NAMES == ["LocalOnly", "FedAvgExchange", "FedProxExchange", "Ditto", "FedAMP", "CFL", "FedFomo", "PFedGraph"]
     assert all(isinstance(rule, Mechanism) and hash(rule) == hash(replace(rule)) for rule in RIVALS)
 
 
@@ -152,21 +162,21 @@ def test_averaging_in_a_federation_is_federated_averaging():
     model = engine().initial(7)
     for number in range(3):
         model = one_round(engine(), model, np.array([30, 20, 10]), Recipe(steps=4, batch=5), 7, number).model
-    torch.testing.assert_close(federation(FedAvg(), 3).task.start, model.expand(3, -1))
+    torch.testing.assert_close(federation(FedAvgExchange(), 3).task.start, model.expand(3, -1))
 
 
 def test_local_training_in_a_federation_is_training_alone():
     models = engine().initial(7)
     for number in range(3):
         models = trained(models, number)
-    torch.testing.assert_close(federation(Local(), 3).models, models)
+    torch.testing.assert_close(federation(LocalOnly(), 3).models, models)
 
 
 def test_held_training_in_a_federation():
     once = trained(engine().initial(7), 0)
     mean = torch.tensor([3.0, 2.0, 1.0]) / 6 @ once
     twice = trained(mean, 1, proximal=Proximal(0.3, mean))
-    torch.testing.assert_close(federation(FedProx(0.3), 2).last.models, twice)
+    torch.testing.assert_close(federation(FedProxExchange(0.3), 2).last.models, twice)
     graph = FedAMP(strength=0.5)
     cloud = (
         torch.from_numpy(graph.weights(training().sent(federation(graph, 1), np.arange(3), claims(np.ones(3))))).float()
@@ -175,14 +185,14 @@ def test_held_training_in_a_federation():
     torch.testing.assert_close(federation(graph, 2).models, trained(once, 1, proximal=Proximal(0.5, cloud)))
 
 
-@pytest.mark.parametrize("rule", [FedAvg(), FedProx(0.3)])
+@pytest.mark.parametrize("rule", [FedAvgExchange(), FedProxExchange(0.3)])
 def test_averaging_is_judged_by_the_mean_and_the_others_by_what_was_trained(rule):
     after = federation(rule, 2)
     mean = torch.tensor([3.0, 2.0, 1.0]) / 6 @ after.last.models
     torch.testing.assert_close(after.models, mean.expand(3, -1))
     worth = [engine().evaluate(mean[None], [owner]).accuracy.item() for owner in range(3)]
     assert_close(after.standing.values(np.zeros((1, 3)))[0], worth)
-    alone = federation(Local(), 2)
+    alone = federation(LocalOnly(), 2)
     torch.testing.assert_close(alone.models, alone.last.models)
 
 
@@ -203,7 +213,7 @@ def test_personal_models_go_on_from_where_they_were():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: FedProx(-1),
+        lambda: FedProxExchange(-1),
         lambda: Ditto(-0.1),
         lambda: FedAMP(self_weight=1.5),
         lambda: FedAMP(sharpness=-1),

@@ -16,7 +16,7 @@ from fedabm.common.errors import InputError
 from fedabm.games.messages import OwnerMessages
 from fedabm.learning import CoordinateMedian, FedAdam, FedAvg, FedProx, GeometricMedian, Krum, Rule, Scaffold
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles import Coalition, Curve, Learning, Measure, Rounds, Trained
+from fedabm.learning.oracles import Coalition, Learning, Measure, MeasuredCurve, Rounds, Trained
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import federate, one_round
 from fedabm.simulation import checkpoint
@@ -136,7 +136,7 @@ def test_making_and_changing_oracles_is_free(monkeypatch: pytest.MonkeyPatch, tm
         Trained(ours, folder=tmp_path),
         Coalition(ours, FULL, folder=tmp_path),
         Rounds(ours, start=40.0),
-        Learning(ours, announced=Curve([0, 10], [0.1, 0.5])),
+        Learning(ours, announced=MeasuredCurve([0, 10], [0.1, 0.5])),
     ]
     for oracle in made:
         other = replace(oracle, seed=3, recipe=Recipe(rule=Scaffold()))

@@ -8,8 +8,8 @@ import pytest
 from fedabm import Scenario
 from fedabm.common.errors import InputError
 from fedabm.learning.personal.sent import SentModels
-from fedabm.mechanisms import FedAMP, FedAvg, FedFomo, Local
-from fedabm.mechanisms.market import Cosine, Euclidean, GivenModels
+from fedabm.mechanisms import FedAMP, FedAvgExchange, FedFomo, LocalOnly
+from fedabm.mechanisms.market import CosineDistance, EuclideanDistance, GivenModels
 from fedabm.strategies import Honest
 from fedabm.testing.models import PlainModels
 from tests.conftest import run
@@ -32,7 +32,7 @@ def test_tables_are_those_of_the_formulas(sent):
     weights = np.random.default_rng(0).uniform(size=(3, len(sent.sound)))
     for since in ("initial", "start"):
         assert_close(sent.cosines(since), other.cosines(since))
-    for distance in (Cosine(), Euclidean()):
+    for distance in (CosineDistance(), EuclideanDistance()):
         np.testing.assert_allclose(sent.distances(distance.between), other.distances(distance.between), atol=1e-12)
     assert_close(sent.lengths(), other.lengths())
     assert_close(sent.lengths(weights), other.lengths(weights))
@@ -66,11 +66,11 @@ def test_losses_are_there_only_for_those_who_ask():
 # Models that do not train
 
 
-@pytest.mark.parametrize("rule", [Local(), FedAvg()])
+@pytest.mark.parametrize("rule", [LocalOnly(), FedAvgExchange()])
 def test_rules_that_need_no_more_than_sizes_run_on_given_models(rule):
     made = run(federation(truth(), np.zeros((6, 6)), mechanism=rule, steps=2))
     share = truth().size / truth().size.sum()
-    expected = np.eye(6) if isinstance(rule, Local) else np.tile(share, (6, 1))
+    expected = np.eye(6) if isinstance(rule, LocalOnly) else np.tile(share, (6, 1))
     assert_close(made.links[-1].weights, expected * ~np.eye(6, dtype=bool))
 
 

@@ -8,7 +8,7 @@ from fedabm import Federation, Scenario, population
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.accuracy.phased import Phased
 from fedabm.learning.oracles import Learning, Rounds
-from fedabm.mechanisms import Ditto, FedAvg, FedFomo, Local, ModelMarket, NoPayments
+from fedabm.mechanisms import Ditto, FedAvgExchange, FedFomo, LocalOnly, ModelMarket, NoPayments
 from fedabm.simulation.participation import SampleCount
 from fedabm.strategies import FixedShare, FreeRider, Quitter
 from tests.learning.test_personal import RECIPE, engine, run, scenario
@@ -50,8 +50,8 @@ def test_round_shapley_takes_two_models_of_everybody():
 @pytest.mark.parametrize(
     ("rule", "up", "down"),
     [
-        (Local(), 0, 0),
-        (FedAvg(), OWNERS, OWNERS),
+        (LocalOnly(), 0, 0),
+        (FedAvgExchange(), OWNERS, OWNERS),
         (Ditto(0.1), OWNERS, OWNERS),  # the mean serves as start and as centre
         (ModelMarket(2.0, 10.0), OWNERS, OWNERS),
         (FedFomo(2), OWNERS, 2 * OWNERS),  # owners mix what they take

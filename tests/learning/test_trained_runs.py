@@ -18,7 +18,7 @@ from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import IID
 from fedabm.games.messages import OwnerMessages
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles import Curve, Learning, Measure, Trained
+from fedabm.learning.oracles import Learning, Measure, MeasuredCurve, Trained
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import CostSharing, NoPayments
@@ -43,7 +43,7 @@ from tests.conftest import STRATEGIES, assert_equal_frames, run
 from tests.mechanisms.test_mechanisms import PROMISING
 from tests.simulation.test_privacy import Spy
 
-CURVE = Curve([0, 20, 60, 150, 400], [0.1, 0.5, 0.7, 0.8, 0.85])
+CURVE = MeasuredCurve([0, 20, 60, 150, 400], [0.1, 0.5, 0.7, 0.8, 0.85])
 
 
 @cache

@@ -12,10 +12,10 @@ if sys.platform == "win32":
 
 from fedabm import InputError
 from fedabm.data.instructions import Problem, problems
-from fedabm.learning.language.trials import Limits, pass_rate, trial
+from fedabm.learning.language.trials import ProgramLimits, pass_rate, trial
 
 DOUBLE = Problem("Write double(x).", "", "assert double(2) == 4")
-LITTLE = Limits(seconds=3.0, memory=256e6)
+LITTLE = ProgramLimits(seconds=3.0, memory=256e6)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_how_answers_end(answer, ending):
 
 
 def test_an_endless_loop_is_ended():
-    assert trial("while True:\n    pass", Limits(seconds=1.0)) == "stopped"
+    assert trial("while True:\n    pass", ProgramLimits(seconds=1.0)) == "stopped"
 
 
 def test_nothing_is_written_outside_the_folder_even_if_the_refusal_is_swallowed(tmp_path):
@@ -81,4 +81,4 @@ def test_problems_in_the_form_of_humaneval_and_in_a_plain_one(tmp_path):
 
 def test_limits_must_be_positive():
     with pytest.raises(InputError, match="seconds"):
-        Limits(seconds=0.0)
+        ProgramLimits(seconds=0.0)

@@ -19,7 +19,7 @@ from fedabm.live.following import followed
 from fedabm.live.graphs import collaboration, money, network
 from fedabm.live.moments import MEASURES
 from fedabm.live.session import Session, fresh_folder
-from fedabm.live.setup import Part, Setup, counts, mixture_of, read_setup, scenarios, setup_of, spread
+from fedabm.live.setup import MixturePart, Setup, counts, mixture_of, read_setup, scenarios, setup_of, spread
 from fedabm.live.source import source_of
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.simulation.activation import Sequential
@@ -101,7 +101,7 @@ def test_a_mixture_gives_everybody_a_strategy_and_every_share_its_due(shares, ow
 def test_mixture_costs_and_oracle_are_what_was_chosen():
     setup = Setup(
         ("no_payments",),
-        mixture=(Part(1, "free_rider"), Part(2, '{ kind = "fixed_share", share = 0.5 }')),
+        mixture=(MixturePart(1, "free_rider"), MixturePart(2, '{ kind = "fixed_share", share = 0.5 }')),
         low=0.1,
         high=0.3,
         cost=2.0,
@@ -119,8 +119,8 @@ def test_mixture_costs_and_oracle_are_what_was_chosen():
 def test_what_owners_have_is_the_usual_mixture():
     found = mixture_of(scenario().owners)
     assert found == (
-        Part(2, "best_response"),
-        Part(1, '{ kind = "liar", truth = "best_response", contribution_factor = 2.0 }'),
+        MixturePart(2, "best_response"),
+        MixturePart(1, '{ kind = "liar", truth = "best_response", contribution_factor = 2.0 }'),
     )
     seen = session(Setup(("no payments",), mixture=found))
     assert sorted(seen.sides[0].strategies) == ["best_response", "best_response", "liar(best_response)"]
@@ -130,7 +130,10 @@ def test_a_link_and_a_file_repeat_what_is_shown(tmp_path):
     (tmp_path / "study.toml").write_text(EXAMPLE, "utf-8")
     source = source_of(tmp_path / "study.toml")
     usual = Setup(("no payments",))
-    mixture = (Part(3, "best_response"), Part(2, '{ kind = "liar", truth = "best_response", size_factor = 2.0 }'))
+    mixture = (
+        MixturePart(3, "best_response"),
+        MixturePart(2, '{ kind = "liar", truth = "best_response", size_factor = 2.0 }'),
+    )
     wanted = Setup(("Shapley shares", "no payments"), seed=4, mixture=mixture, cost=0.5, steps=9, step=5, owner=2)
     seen = Session(source, wanted)
     seen.show(5)

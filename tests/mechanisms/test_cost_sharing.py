@@ -10,7 +10,7 @@ from fedabm.common.errors import InputError
 from fedabm.games.accuracy.power_law import PowerLaw
 from fedabm.games.best import best_response
 from fedabm.games.costs import Affine, Linear, Power, Quadratic, stack
-from fedabm.games.intervals import Limits
+from fedabm.games.intervals import ProofLimits
 from fedabm.mechanisms.cost_sharing import CostSharing, optimal_rate
 from fedabm.mechanisms.no_payments import NoPayments
 from fedabm.views import Reports
@@ -26,7 +26,7 @@ def reports(contribution, cost, size=100.0):
 def gap(mechanism, accuracy, contribution, cost, size=100.0):
     told = reports(contribution, cost, size)
     offers = mechanism.offers(accuracy, told)
-    best = best_response(offers, cost, told.size, certify=Limits())
+    best = best_response(offers, cost, told.size, certify=ProofLimits())
     return best.bound - (offers.benefit.value(told.contribution) - cost.value(told.contribution))
 
 
@@ -151,7 +151,7 @@ def test_refunds_of_convex_costs_keep_the_certified_best_response(unit, rate):
     cost = stack([Quadratic(u) for u in unit])
     told = reports(np.full(len(unit), 0.1), cost, 10.0)
     offers = CostSharing(rate).offers(PowerLaw(), told)
-    best = best_response(offers, cost, told.size, certify=Limits())
+    best = best_response(offers, cost, told.size, certify=ProofLimits())
     assert np.max(best.bound - best.utility) < 1e-12
     grid = np.broadcast_to(np.linspace(0, 10, 4001), (len(unit), 4001))
     assert np.all(offers.benefit.value(grid) - cost.value(grid) <= best.bound[:, None])
@@ -160,7 +160,7 @@ def test_refunds_of_convex_costs_keep_the_certified_best_response(unit, rate):
 def test_a_refund_beyond_the_true_cost_is_not_taken_for_concave():
     told = reports([0.1, 0.1], stack([Quadratic(1.0), Quadratic(1.0)]), 10.0)
     offers = CostSharing(0.5).offers(PowerLaw(), told)
-    best = best_response(offers, stack([Quadratic(0.1), Quadratic(0.1)]), told.size, certify=Limits())
+    best = best_response(offers, stack([Quadratic(0.1), Quadratic(0.1)]), told.size, certify=ProofLimits())
     assert best.contribution == pytest.approx([10.0, 10.0])
     part = offers.take([1])
     assert part.benefit.value(np.ones(1)) == pytest.approx(offers.benefit.value(np.ones(2))[1:])

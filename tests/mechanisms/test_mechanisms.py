@@ -72,7 +72,7 @@ def test_every_mechanism_has_an_example():
     bases_and_parts = {"Mechanism", "Menu", "Personalised", "Proportional", "optimal_rate", "shaped_equilibrium"}
     assert set(EXAMPLES) == set(fedabm.mechanisms.__all__) - bases_and_parts
     assert all(type(mechanism).__name__ == name for name, mechanism in EXAMPLES.items())
-    assert {"ModelMarket", "FedAvg", "CFL"} <= set(EXCHANGING) == set(EXAMPLES) - set(PROMISING)
+    assert {"ModelMarket", "FedAvgExchange", "CFL"} <= set(EXCHANGING) == set(EXAMPLES) - set(PROMISING)
     assert {"NoPayments", "ShapleyShare"} <= set(PROMISING)
 
 

@@ -19,7 +19,7 @@ from fedabm.simulation.activation import Sequential
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game
 from fedabm.strategies import FixedShare, Honest, Quitter, Random, Strategy
-from fedabm.testing.models import StandingModels
+from fedabm.testing.models import RepeatedModels
 from fedabm.views import Action, Outcome, OwnerView, Reports, ServerView
 from tests.conftest import assert_equal_frames, run
 
@@ -115,7 +115,7 @@ def test_nothing_survives_through_the_scenario_and_equal_seeds_give_equal_frames
 @pytest.mark.parametrize("mechanism", [Loyalty(), CFL(mean_below=9.0, max_above=0.1)], ids=["loyalty", "cfl"])
 @pytest.mark.parametrize("stop", [1, 3])
 def test_a_restored_run_remembers(tmp_path, mechanism, stop):
-    accuracy = PowerLaw() if mechanism.promises else StandingModels(3)
+    accuracy = PowerLaw() if mechanism.promises else RepeatedModels(3)
     whole = scenario(Random(), Random(0.5), Honest(), joins=(1, 1, 2), steps=6, mechanism=mechanism, accuracy=accuracy)
     part = checkpoint.restore(checkpoint.save(steps(Federation(whole, 5), stop), tmp_path / "run"), whole)
     assert part.server.memory

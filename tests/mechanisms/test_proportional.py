@@ -16,12 +16,12 @@ from fedabm.games.accuracy.random_coverage import RandomCoverage
 from fedabm.games.best import best_response
 from fedabm.games.costs import Linear, stack
 from fedabm.games.individual import individual_optimum
-from fedabm.games.intervals import Limits
+from fedabm.games.intervals import ProofLimits
 from fedabm.mechanisms import proportional_shapley
 from fedabm.mechanisms.mixed_merits import MixedMerits
 from fedabm.mechanisms.no_payments import NoPayments
 from fedabm.mechanisms.proportional import ProportionalData, ProportionalValue
-from fedabm.mechanisms.proportional_shapley import Asked, ProportionalShapley
+from fedabm.mechanisms.proportional_shapley import ProportionalShapley, RecomputedShapley
 from fedabm.views import Reports, ServerView
 
 RULES = [ProportionalData, ProportionalValue, ProportionalShapley]
@@ -124,7 +124,7 @@ def test_counted_and_asked_shapley_merits_agree():
     accuracy, profile = PowerLaw(), np.array([1.0, 2.0, 2.0, 5.0])
     trial = np.array([[0.5, 3.0], [0.0, 2.0], [2.0, 9.0], [1.0, 6.0]])
     counted, _ = ProportionalShapley(1.0).merits(accuracy, told(profile))
-    asked = Asked(accuracy, profile, np.arange(4))
+    asked = RecomputedShapley(accuracy, profile, np.arange(4))
     (own, rival), (own_asked, rival_asked) = counted.value(trial), asked.value(trial)
     assert own / rival == pytest.approx(own_asked / rival_asked, rel=1e-10)
     # The general values share out the sum of the four owners' accuracies.
@@ -146,7 +146,7 @@ def test_shapley_merits_by_quadrature_are_those_asked_for_one_by_one(accuracy):
     profile = np.append(rng.uniform(0.0, 5.0, 10), 0.0)
     trial = np.column_stack([profile, np.zeros(11), rng.uniform(0.0, 9.0, 11)])
     merits, _ = ProportionalShapley(1.0).merits(accuracy, told(profile, 9.0))
-    asked = Asked(accuracy, profile, np.arange(11))
+    asked = RecomputedShapley(accuracy, profile, np.arange(11))
     assert isinstance(merits, MixedMerits)
     for ours, theirs in zip(merits.value(trial), asked.value(trial), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
@@ -195,7 +195,7 @@ def test_closed_form_of_equal_others_with_the_sum_from_zero():
 def test_other_accuracies_use_the_general_shapley_values(accuracy):
     profile = np.array([1.0, 2.0, 3.0])
     merits, _ = ProportionalShapley(0.5).merits(accuracy, told(profile))
-    assert isinstance(merits, Asked)
+    assert isinstance(merits, RecomputedShapley)
     assert merits.exact
     offers = ProportionalShapley(0.5).offers(accuracy, told(profile))
     received, full = offers.received.value(profile), offers.accuracy.value(profile)
@@ -208,7 +208,7 @@ def gap(mechanism, accuracy, cost, n, m, size):
     """The certified largest gain of any of n equal owners that contribute m each."""
     reports = told(np.full(n, m), size)
     offers = mechanism.offers(accuracy, reports).take([0])
-    best = best_response(offers, stack([Linear(cost)]), reports.size[:1], certify=Limits())
+    best = best_response(offers, stack([Linear(cost)]), reports.size[:1], certify=ProofLimits())
     here = np.array([m])
     return float((best.bound - offers.received.value(here) + cost * here)[0])
 

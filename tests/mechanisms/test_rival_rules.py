@@ -15,7 +15,7 @@ from fedabm.learning import FedAvg as FedAvgRule
 from fedabm.learning.personal.sent import SentModels, cosines
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import server_part
-from fedabm.mechanisms import Ditto, FedAMP, FedAvg, FedFomo, FedProx, Local, PFedGraph
+from fedabm.mechanisms import Ditto, FedAMP, FedAvgExchange, FedFomo, FedProxExchange, LocalOnly, PFedGraph
 from fedabm.mechanisms.personalised.p_fed_graph import on_simplex
 from tests.learning.sent import assert_close, broken, claims, cosine, judged, sent_of
 
@@ -24,7 +24,7 @@ from tests.learning.sent import assert_close, broken, claims, cosine, judged, se
 
 def test_local_training_goes_on_from_the_own_model():
     sent = sent_of()
-    done = Local().exchange(sent)
+    done = LocalOnly().exchange(sent)
     assert (done.task.start, done.task.pull, done.personal) == (None, None, None)
 
 
@@ -33,7 +33,7 @@ def test_the_mean_is_that_of_a_round_of_averaging():
     for case in (sent, broken(sent, 3)):
         received = Recipe().received(case.models - case.start, np.zeros(6, dtype=int), case.size)
         once = server_part(FedAvgRule(), case.initial, received, ()).model
-        done = FedAvg().exchange(case)
+        done = FedAvgExchange().exchange(case)
         torch.testing.assert_close(done.task.start, once.expand(6, -1))
         share = np.where(case.sound, case.size, 0) / case.size[case.sound].sum()
         assert_close(done.imports, np.tile(share, (6, 1)))
@@ -41,8 +41,8 @@ def test_the_mean_is_that_of_a_round_of_averaging():
 
 def test_proximal_and_personal_training_are_held_to_the_mean():
     sent = sent_of()
-    mean = FedAvg().exchange(sent).task.start
-    prox = FedProx(0.05).exchange(sent).task
+    mean = FedAvgExchange().exchange(sent).task.start
+    prox = FedProxExchange(0.05).exchange(sent).task
     assert (torch.equal(prox.start, mean), torch.equal(prox.pull, mean), prox.strength) == (True, True, 0.05)
     ditto = Ditto().exchange(sent)
     assert torch.equal(ditto.task.start, mean)
@@ -188,4 +188,4 @@ def test_the_graph_minimises_its_objective():
 
 def test_a_large_alpha_gives_the_shares_of_data():
     sent = sent_of(5)
-    assert_close(PFedGraph(alpha=1e9).exchange(sent).imports, FedAvg().exchange(sent).imports, 1e-6)
+    assert_close(PFedGraph(alpha=1e9).exchange(sent).imports, FedAvgExchange().exchange(sent).imports, 1e-6)

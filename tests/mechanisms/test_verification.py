@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fedabm import Federation, InputError, Scenario, population
 from fedabm.games.accuracy import PowerLaw
-from fedabm.mechanisms import ContributionSubsidy, FedAvg, Mechanism, NoPayments, Verification
+from fedabm.mechanisms import ContributionSubsidy, FedAvgExchange, Mechanism, NoPayments, Verification
 from fedabm.strategies import FixedShare, Honest, Liar
 from fedabm.views import Evidence, Reports, ServerView
 
@@ -58,4 +58,4 @@ def test_in_a_run_the_liar_gains_without_a_fine_and_loses_with_it():
 
 def test_it_needs_a_rule_that_promises_something():
     with pytest.raises(InputError, match="needs a rule that promises payments, got FedAvg"):
-        Verification(FedAvg())
+        Verification(FedAvgExchange())

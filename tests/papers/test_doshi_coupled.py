@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from fedabm import Federation, Scenario, population
-from fedabm.common.table import Table
+from fedabm.common.table import FrozenArray
 from fedabm.games.costs import Quadratic
 from fedabm.papers.doshi2025 import rows
-from fedabm.papers.doshi2025.coupled import Coupled, draw
+from fedabm.papers.doshi2025.coupled import CoupledQuadratic, draw
 from fedabm.papers.doshi2025.rows import _sides
 from fedabm.solving.rates import joint_steps
 from fedabm.strategies import GradientResponse
@@ -19,17 +19,17 @@ from tests.papers.rows import run
 
 
 @pytest.fixture(params=range(4))
-def model(request) -> Coupled:
+def model(request) -> CoupledQuadratic:
     rng = np.random.default_rng(request.param)
     found = draw(rng, 0.15, 0.1)
-    return replace(found, weights=Table(rng.normal(size=len(found.target))))
+    return replace(found, weights=FrozenArray(rng.normal(size=len(found.target))))
 
 
-def mean_accuracy(model: Coupled, weights: np.ndarray, profile: np.ndarray) -> float:
-    return float(replace(model, weights=Table(weights)).values(profile[None]).mean())
+def mean_accuracy(model: CoupledQuadratic, weights: np.ndarray, profile: np.ndarray) -> float:
+    return float(replace(model, weights=FrozenArray(weights)).values(profile[None]).mean())
 
 
-def test_slopes_and_gradients_are_those_of_the_values(model: Coupled) -> None:
+def test_slopes_and_gradients_are_those_of_the_values(model: CoupledQuadratic) -> None:
     profile = np.linspace(0.5, 1.5, model.owners)
     np.testing.assert_allclose(np.diagonal(model.marginals(profile)), model.slopes(profile), atol=1e-6)
     np.testing.assert_allclose(model.curves(profile).value(profile), model.values(profile[None])[0])
@@ -37,7 +37,7 @@ def test_slopes_and_gradients_are_those_of_the_values(model: Coupled) -> None:
     now = model.weights.array
     ends = [mean_accuracy(model, now + one, profile) - mean_accuracy(model, now - one, profile) for one in moves]
     np.testing.assert_allclose(np.array(ends) / 2e-5, model.gradient(profile), atol=1e-6)
-    best = replace(model, weights=Table(model.best_weights(profile)))
+    best = replace(model, weights=FrozenArray(model.best_weights(profile)))
     np.testing.assert_allclose(best.gradient(profile), 0.0, atol=1e-12)
 
 
@@ -52,7 +52,7 @@ def test_everything_is_coupled() -> None:
     assert any(np.abs(one.mean_bend - np.diag(np.diagonal(one.mean_bend))).max() > 0.01 for one in several)
 
 
-def test_steps_beyond_the_bound_may_diverge_and_the_row_would_notice(model: Coupled) -> None:
+def test_steps_beyond_the_bound_may_diverge_and_the_row_would_notice(model: CoupledQuadratic) -> None:
     """The norm of g falls below the precision within T_0 steps at an allowed rate, and not at forty times the rate."""
     rates = np.full(model.owners, 0.5)
     sides = _sides(model, rates)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fedabm.papers.ipfl2025.attacks import attacked
-from fedabm.papers.ipfl2025.evidence import Evidence, utilities
+from fedabm.papers.ipfl2025.evidence import RunEvidence, utilities
 from fedabm.papers.ipfl2025.judges import (
     at_length,
     best_of_all,
@@ -19,9 +19,9 @@ from fedabm.papers.ipfl2025.judges import (
 )
 from fedabm.papers.presets import more_seeds
 
-TINY_SET, SMALL = (Evidence("Some set", can, "fedabm run x") for can in ("nothing", "confirm"))
+TINY_SET, SMALL = (RunEvidence("Some set", can, "fedabm run x") for can in ("nothing", "confirm"))
 GIVEN, SHORT, LARGE = (
-    Evidence("Some set", can, "fedabm run x", decisive=True) for can in ("nothing", "confirm", "decide")
+    RunEvidence("Some set", can, "fedabm run x", decisive=True) for can in ("nothing", "confirm", "decide")
 )
 #: as long as the paper's
 WHOLE = replace(LARGE, early=False)
@@ -65,7 +65,7 @@ def comparison(utility: float, accuracy: float, spread: float = 0.0) -> dict[str
     ],
 )
 def test_figure_2_needs_the_highest_utility_and_comparable_accuracy(
-    utility: float, accuracy: float, evidence: Evidence, verdict: str
+    utility: float, accuracy: float, evidence: RunEvidence, verdict: str
 ) -> None:
     found = best_of_all(comparison(utility, accuracy), evidence, "Cluster", 9)
     assert (found.verdict, "best other FedAvg 70 +- 1" in found.ours) == (verdict, True)

@@ -15,7 +15,7 @@ from fedabm.data.partitions import Clusters
 from fedabm.learning.engine.augment import CropAndFlip
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.personal.own import ClassMix
-from fedabm.mechanisms import FedAvg, ModelMarket
+from fedabm.mechanisms import FedAvgExchange, ModelMarket
 from fedabm.papers.ipfl2025 import settings
 from fedabm.papers.ipfl2025.settings import honest_owners, market_rules, market_setting
 from scenarios import inclusive_market, market_liars
@@ -131,7 +131,7 @@ def test_averaging_is_shown_with_the_accuracy_of_the_averaged_model(split, avera
     for seed in range(3):
         owned = setting.federated(seed)
         accuracy = setting.accuracy(owned)
-        made = Federation(setting.scenario(honest_owners(setting, owned), accuracy, FedAvg()), seed).run()
+        made = Federation(setting.scenario(honest_owners(setting, owned), accuracy, FedAvgExchange()), seed).run()
         local = ClassMix().own(accuracy.engine, made.state.last.models).mean()
         found.append((made.frames().steps["accuracy"].iloc[-1], local))
     assert 100 * np.mean(found, axis=0) == pytest.approx([averaged, trained], abs=0.1)

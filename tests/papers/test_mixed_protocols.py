@@ -13,7 +13,7 @@ from fedabm.data.datasets import load_dataset
 from fedabm.games.accuracy import Announced
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles import Curve, Learning, Rounds, Trained
+from fedabm.learning.oracles import Learning, MeasuredCurve, Rounds, Trained
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import BanzhafShare
 from fedabm.papers.doshi2025.protocols import fed_avg_strategic, two_phase_upbred, upbred
@@ -40,7 +40,7 @@ def learning() -> Accuracy:
 @cache
 def announced() -> Accuracy:
     """Models trained from the start, and a public curve."""
-    return Announced(Trained(engine(), 2, Recipe(batch=20), 1), Curve([0, 40, 160], [0.1, 0.6, 0.8]))
+    return Announced(Trained(engine(), 2, Recipe(batch=20), 1), MeasuredCurve([0, 40, 160], [0.1, 0.6, 0.8]))
 
 
 def coalitions() -> Accuracy:

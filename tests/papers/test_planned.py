@@ -7,15 +7,15 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fedabm.papers.ipfl2025.evidence import Evidence, utilities
+from fedabm.papers.ipfl2025.evidence import RunEvidence, utilities
 from fedabm.papers.ipfl2025.judges import lying_anew
 from fedabm.papers.ipfl2025.longer import _richest, at_full, at_half
-from fedabm.papers.ipfl2025.planned import Plan, attacked_anew
+from fedabm.papers.ipfl2025.planned import PlannedAttack, attacked_anew
 from fedabm.papers.ledger.rows import Finding
 from fedabm.papers.ledger.standard import Tables
 
-LARGE = Evidence("Some set", "decide", "fedabm run x", decisive=True, rounds=50)
-PLAN = Plan("shuffle", 11, "a note")
+LARGE = RunEvidence("Some set", "decide", "fedabm run x", decisive=True, rounds=50)
+PLAN = PlannedAttack("shuffle", 11, "a note")
 
 
 def earlier(change: float = 99.0, rival: float = -9.0) -> Tables:

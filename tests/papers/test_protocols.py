@@ -10,7 +10,7 @@ from fedabm.common.errors import InputError
 from fedabm.games.accuracy import Accuracy, Announced, GroupWeighted, JointQuadratic, Phased, PowerLaw, Schedule
 from fedabm.games.costs import Linear
 from fedabm.games.messages import OwnerMessages
-from fedabm.learning.oracles import Curve
+from fedabm.learning.oracles import MeasuredCurve
 from fedabm.mechanisms import (
     BanzhafShare,
     ContributionSubsidy,
@@ -34,7 +34,7 @@ from fedabm.views import INFORMATION, SERVER, Reports, Transfers
 from tests.conftest import assert_equal_frames, run
 
 COSTS = (0.04, 0.02)
-CURVE = Curve([0, 10, 20, 40, 80, 160], [0.1, 0.5, 0.65, 0.75, 0.8, 0.82])
+CURVE = MeasuredCurve([0, 10, 20, 40, 80, 160], [0.1, 0.5, 0.65, 0.75, 0.8, 0.82])
 GROUPS = GroupWeighted(weights=((0.03, 0.005), (0.004, 0.02)), groups=(0, 0, 0, 1, 1, 1))
 ALL: list[Protocol] = [
     fed_avg(),
@@ -197,7 +197,7 @@ def test_what_an_owner_lacks_the_others_make_up_for_by_weight():
 
 def test_fedbr_steps_on_the_raw_quotient_to_whole_multiples():
     """v(30) = 0.7, v(40) = 0.6: the quotient at 30 is -0.01, less the cost of 0.002, times 800: 9.6 fewer, so 10."""
-    rough = Curve([0, 10, 20, 30, 40, 80], [0.1, 0.5, 0.65, 0.7, 0.6, 0.8])
+    rough = MeasuredCurve([0, 10, 20, 30, 40, 80], [0.1, 0.5, 0.65, 0.7, 0.6, 0.8])
     made = run(fed_br(800.0, unit=10.0).scenario(rough, [0.002] * 2, 34.0, [20.0, 10.0], steps=1))
     assert contributions(made)[0].tolist() == [10.0, 0.0]
     # the least concave curve above has slope (0.8 - 0.7) / 50 = 0.002 there, and nobody moves

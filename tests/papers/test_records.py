@@ -17,7 +17,7 @@ from fedabm.cli.parsers import command_line
 from fedabm.common.errors import InputError
 from fedabm.data.datasets import status
 from fedabm.papers.ledger import recording, records, replays, training
-from fedabm.papers.ledger.records import Record
+from fedabm.papers.ledger.records import RecordedRun
 from fedabm.papers.ledger.rows import Budget, Finding, Play
 from fedabm.papers.ledger.runner import ledger
 from fedabm.study.library import find
@@ -31,7 +31,7 @@ KEYS = {"scenario", "settings", "seed", "command", "commit", "seconds", "machine
 
 
 @pytest.mark.parametrize("record", KNOWN, ids=NAMES)
-def test_a_record_says_how_it_was_made(record: Record) -> None:
+def test_a_record_says_how_it_was_made(record: RecordedRun) -> None:
     known = record.manifest
     assert set(known) - {"remembered", "landed", "went_on"} == KEYS
     options = command_line().parse_args(shlex.split(known["command"])[1:])
@@ -49,7 +49,7 @@ def test_a_record_says_how_it_was_made(record: Record) -> None:
 
 
 @pytest.mark.parametrize("record", KNOWN, ids=NAMES)
-def test_a_short_replay_gives_the_recorded_first_rounds(record: Record) -> None:
+def test_a_short_replay_gives_the_recorded_first_rounds(record: RecordedRun) -> None:
     absent = {row.name for row in status() if row.state != "present"} & set(record.settings.values())
     if absent:
         pytest.skip(f"{', '.join(absent)} not here")
@@ -59,12 +59,12 @@ def test_a_short_replay_gives_the_recorded_first_rounds(record: Record) -> None:
 
 
 @pytest.mark.parametrize("record", KNOWN, ids=NAMES)
-def test_every_record_decides_a_row(record: Record) -> None:
+def test_every_record_decides_a_row(record: RecordedRun) -> None:
     assert any(record.answers(play) for one in ledger() for play in (*one.decisive, *one.planned))
 
 
 @pytest.fixture
-def small(tmp_path, monkeypatch) -> Record:
+def small(tmp_path, monkeypatch) -> RecordedRun:
     """A record of a small scenario, as if nothing were uncommitted."""
     monkeypatch.setattr(recording, "_commit", lambda: "0" * 40)
     settings = ["data=digits", "seeds=2", "subsidies=0,2"]
@@ -126,10 +126,10 @@ def test_a_replay_notices_code_that_has_changed(small) -> None:
     text.loc[text["step"] == 2, "accuracy"] += 0.02
     text.to_csv(path, index=False)
     with pytest.raises(InputError, match=r"accuracy of welfare_by_subsidy.*step 2.*record it anew"):
-        replays.replay(Record(small.folder))
+        replays.replay(RecordedRun(small.folder))
     text.assign(label="other").to_csv(path, index=False)
     with pytest.raises(InputError, match="no run and step in common"):
-        replays.replay(Record(small.folder))
+        replays.replay(RecordedRun(small.folder))
 
 
 def test_a_record_that_cannot_be_replayed_keeps_no_other_from_it(small, tmp_path, monkeypatch, capsys) -> None:
@@ -155,12 +155,12 @@ def test_rounding_that_training_has_magnified_is_told_from_a_change(way, small, 
     now["accuracy"] += (way * (other["accuracy"] - now["accuracy"])).where(step_2, 0.0)
     now.to_csv(path, index=False, float_format="%.9g")
     with pytest.raises(InputError, match="record it anew"):
-        replays.replay(Record(small.folder), 1e-7, exact=True)
+        replays.replay(RecordedRun(small.folder), 1e-7, exact=True)
     if way > replays._TIMES:
         with pytest.raises(InputError, match=r"accuracy .*step 2.*record it anew"):
-            replays.replay(Record(small.folder), 1e-7)
+            replays.replay(RecordedRun(small.folder), 1e-7)
         return
-    assert 1e-7 < replays.replay(Record(small.folder), 1e-7).rounding < 0.1
+    assert 1e-7 < replays.replay(RecordedRun(small.folder), 1e-7).rounding < 0.1
     monkeypatch.setattr(records, "home", lambda: small.folder.parent)
     monkeypatch.setattr(cli_record, "replay", lambda record: replays.replay(record, 1e-7))
     assert main(["record", "--check"]) == 0
@@ -201,4 +201,4 @@ def test_a_row_is_decided_by_its_record_and_trains_nothing(small, tmp_path, monk
 def test_a_record_that_cannot_be_read_says_what_to_do(tmp_path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps({})[:1])
     with pytest.raises(InputError, match="make it anew"):
-        _ = Record(tmp_path).manifest
+        _ = RecordedRun(tmp_path).manifest

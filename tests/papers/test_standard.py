@@ -15,7 +15,7 @@ from fedabm.papers.ledger.records import records_of
 from fedabm.papers.ledger.render import markdown
 from fedabm.papers.ledger.rows import Budget, Finding, Play
 from fedabm.papers.ledger.runner import ledger, reproduce
-from fedabm.papers.ledger.standard import RULES, Course, Length, Part, drift, joined, part_of
+from fedabm.papers.ledger.standard import RULES, ClaimPart, Course, Length, drift, joined, part_of
 from tests.papers.rows import TINY
 
 
@@ -86,14 +86,14 @@ def test_settled_is_five_per_cent_of_the_last_quarter() -> None:
 )
 def test_parts_make_the_verdict_in_any_order(proofs, verdict, cases) -> None:
     for order in permutations(proofs):
-        parts = [Part(f"part {place}", proof, "why") for place, proof in enumerate(order)]
+        parts = [ClaimPart(f"part {place}", proof, "why") for place, proof in enumerate(order)]
         assert joined("", parts).verdict == verdict
         assert joined("", parts, every=True).verdict == cases
         assert all(f"part {place}: {proof} (why)" in joined("", parts).reason for place, proof in enumerate(order))
 
 
 def test_what_would_tell_the_rest_is_said() -> None:
-    parts = [Part("a", "reproduced", "why"), Part("b", "no evidence", "why", "a run")]
+    parts = [ClaimPart("a", "reproduced", "why"), ClaimPart("b", "no evidence", "why", "a run")]
     assert joined("", parts).reason.endswith("; the rest needs: b: a run")
     assert joined("", parts[:1]).reason == "a: reproduced (why)"
 

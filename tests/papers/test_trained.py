@@ -9,7 +9,7 @@ import pytest
 from fedabm.papers.doshi2025.order import order_verdict
 from fedabm.papers.doshi2025.panels import decided
 from fedabm.papers.doshi2025.trained_rows import rising, settled, welfare
-from fedabm.papers.ipfl2025.evidence import Evidence
+from fedabm.papers.ipfl2025.evidence import RunEvidence
 from fedabm.papers.ipfl2025.judges import inclusive
 from fedabm.papers.ledger import training
 from fedabm.papers.ledger.records import records_of
@@ -95,7 +95,7 @@ def test_absent_data_are_named_and_nothing_is_played(monkeypatch, tmp_path) -> N
 
 def test_a_play_is_trained_in_another_process_and_judged(monkeypatch) -> None:
     small = Play.of("inclusive_market", attack="gaussian", seeds=1)
-    evidence = Evidence("Some set", "confirm", "fedabm run x")
+    evidence = RunEvidence("Some set", "confirm", "fedabm run x")
     told: list[str] = []
     row_ = Row("X1", "t", "", "", "", lambda budget: inclusive(tables(small), evidence), (small,))
     (found,) = reproduce([row_], Budget("quick", 4), workers=1, told=told.append)

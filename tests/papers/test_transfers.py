@@ -19,7 +19,7 @@ from fedabm import learning as room
 from fedabm.common.device import Worker
 from fedabm.games.accuracy import Announced
 from fedabm.games.costs import Linear
-from fedabm.learning import SGD, Coalition, Curve, Engine, Learning, Personal, Recipe, Rounds, Rule, Trained
+from fedabm.learning import SGD, Coalition, Engine, Learning, MeasuredCurve, Personal, Recipe, Rounds, Rule, Trained
 from fedabm.learning.engine import host
 from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import ModelMarket
@@ -121,7 +121,7 @@ def learning() -> Learning:
 
 
 def announced() -> Announced:
-    return Announced(Trained(engine(), 1, RECIPE, 1), Curve([0, 10, 21], [0.1, 0.6, 0.8]))
+    return Announced(Trained(engine(), 1, RECIPE, 1), MeasuredCurve([0, 10, 21], [0.1, 0.6, 0.8]))
 
 
 PROTOCOLS = {

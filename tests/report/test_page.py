@@ -17,7 +17,7 @@ from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.report.facts import facts, specification
 from fedabm.report.gallery import _by_role, _maps, _money, _parameters
 from fedabm.report.page import page
-from fedabm.report.source import Source, read
+from fedabm.report.source import ResultFolder, read
 from fedabm.report.tables import _rounded
 from fedabm.results.frames import COLUMNS, Frames
 from fedabm.strategies import BestResponse, Liar
@@ -148,13 +148,13 @@ def test_own_tables_keep_their_titles_and_order(tmp_path: Path) -> None:
     assert captions[-len(COLUMNS) - 3 : -len(COLUMNS)] == ["First of all", "Then this", "of unknown origin"]
 
 
-def sweep(sizes: list[int]) -> Source:
+def sweep(sizes: list[int]) -> ResultFolder:
     """A sweep over two rates and these sizes, with two seeds each."""
     cells = [(rate, size) for rate in (0.01, 0.02) for size in sizes for _ in (0, 1)]
     frames = Frames.join([small(steps=1)] * len(cells))
     runs = frames.runs.assign(rate=[rate for rate, _ in cells], size=[size for _, size in cells])
     seeds = {"count": 2, "paired": True, "root": 7}
-    return Source(Path("sweep"), "sweep", {"seeds": seeds}, replace(frames, runs=runs))
+    return ResultFolder(Path("sweep"), "sweep", {"seeds": seeds}, replace(frames, runs=runs))
 
 
 def test_two_parameters_have_a_heat_map_with_one_scale() -> None:
@@ -194,8 +194,8 @@ def test_a_market_shows_who_learns_from_whom() -> None:
     model = run(federation(truth(), apart()))
     frames = model.frames()
     pairs = int(frames.owners.loc[frames.owners["step"] == 1, "imports"].sum())
-    money, models = _money(Source(Path("market"), "run", {}, frames))
+    money, models = _money(ResultFolder(Path("market"), "run", {}, frames))
     assert (money.title, models.title) == ("Who pays whom", "Who learns from whom")
     assert pairs > 0
     assert models.alt.endswith(f": {pairs} pairs of giver and importer.")
-    assert [one.title for one in _money(Source(Path("run"), "run", {}, small()))] == ["Who pays whom"]
+    assert [one.title for one in _money(ResultFolder(Path("run"), "run", {}, small()))] == ["Who pays whom"]

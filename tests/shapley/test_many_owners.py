@@ -11,7 +11,7 @@ from fedabm.games.accuracy.base import Exposure
 from fedabm.games.accuracy.pac_bound import PacBound
 from fedabm.mechanisms import BanzhafShare, ShapleyShare
 from fedabm.shapley import choose_method, shapley, shapley_curves, shapley_jacobian, shapley_marginals
-from fedabm.shapley.totals import Cells
+from fedabm.shapley.totals import TotalCells
 from fedabm.solving.equilibrium import certify
 from fedabm.solving.game import Game
 from fedabm.solving.search import Path
@@ -60,7 +60,7 @@ def test_shares_of_nineteen_owners_are_exact_where_only_the_total_matters(accura
 def test_shares_of_a_curve_with_a_hidden_kink_are_exact_too():
     profile = contributions(17, scale=1.0)
     curves = shapley_curves(Waves(), profile)
-    assert not isinstance(curves.samples.of(0), Cells)
+    assert not isinstance(curves.samples.of(0), TotalCells)
     np.testing.assert_allclose(curves.value(profile), shapley(Waves(), profile), rtol=1e-11)
 
 
@@ -69,7 +69,7 @@ def test_cells_ask_few_totals_and_lose_nothing_but_rounding(accuracy):
     """Means in cells are those over all totals, at the kink and beyond what cells were made for, too."""
     profile = contributions(17)
     cells = shapley_curves(accuracy, profile, reach=profile).samples.of(5)
-    assert isinstance(cells, Cells)
+    assert isinstance(cells, TotalCells)
     assert len(cells.nodes) < len(cells.totals.total) / 20
     kinks = accuracy.viable - cells.totals.total[:50]
     x = np.concatenate([np.linspace(0.0, 2000.0, 41), kinks[kinks > 0]])

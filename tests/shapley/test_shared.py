@@ -17,7 +17,7 @@ from fedabm.mechanisms import PartialReciprocity, ShapleyShare
 from fedabm.shapley import counting, shapley, shapley_curves, shapley_marginals, shared
 from fedabm.shapley.curves import MixtureCurve, mixture_curve
 from fedabm.shapley.shared import MANY, SharedCurve
-from fedabm.shapley.tabulated import Grid, blocks, look_up, trimmed
+from fedabm.shapley.tabulated import OctaveGrid, blocks, look_up, trimmed
 from fedabm.views import Reports
 
 PROFILES = {
@@ -154,7 +154,7 @@ def test_few_owners_tell_whether_counting_is_short(levels):
 @pytest.mark.parametrize("scale", [1.0, 30.0])
 def test_tables_and_sums_over_owners_are_exact(scale):
     rng = np.random.default_rng(1)
-    grid = Grid.up_to(scale, 100.0, 48)
+    grid = OctaveGrid.up_to(scale, 100.0, 48)
     assert grid.top > 100 >= (grid.top - 1) / 4
     x = np.concatenate([[0.0, 1.0, 3.0, 7.0, 1e-12, 100.0], 100 * rng.random(30_000)])
     weights = rng.random(len(x))

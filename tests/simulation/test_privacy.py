@@ -17,7 +17,7 @@ from fedabm.mechanisms import ContributionSubsidy, Mechanism, NoPayments
 from fedabm.simulation.activation import RandomSubset, Sequential, Simultaneous
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import FixedShare, GradientResponse, Liar, Strategy, Wrapper
-from fedabm.testing.models import StandingModels
+from fedabm.testing.models import RepeatedModels
 from fedabm.testing.privacy import leaks
 from fedabm.views import Action, Outcome, OwnerView, Reports, ServerView
 from tests.mechanisms.test_mechanisms import EXAMPLES
@@ -76,7 +76,7 @@ def spied(mechanism: Mechanism, inner: Strategy, accuracy=None, activation=None)
     spies = [Spy(inner, number) for number in range(len(COSTS))]
     profiles = [OwnerProfile(Linear(c), b, spy) for c, b, spy in zip(COSTS, CAPACITIES, spies, strict=True)]
     bugged = Bugged(mechanism)
-    accuracy = accuracy or (PowerLaw() if mechanism.promises else StandingModels(len(COSTS)))
+    accuracy = accuracy or (PowerLaw() if mechanism.promises else RepeatedModels(len(COSTS)))
     model = Federation(Scenario(profiles, accuracy, bugged, activation or Simultaneous(), steps=3), SEED)
     for _ in range(3):
         model.step()

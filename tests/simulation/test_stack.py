@@ -11,7 +11,7 @@ from fedabm.games.accuracy.base import Exposure
 from fedabm.games.costs import Linear, Quadratic
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, ProportionalData, TullockContest
 from fedabm.results.nested import nest, nest_stacked
-from fedabm.simulation.stack import Stack
+from fedabm.simulation.stack import StackedRuns
 from fedabm.simulation.stacking import kind_of, why_alone
 from fedabm.simulation.stopping import Never, Steady
 from fedabm.strategies import EXP3, BestResponse, FictitiousPlay, GradientResponse, Liar, Quitter, RegretMatching
@@ -38,7 +38,7 @@ def draw(seed, rule=RULES["no payments"], strategies=BestResponse(0.4), owners=5
 def same(scenarios, seeds):
     assert {why_alone(one) for one in scenarios} == {None}
     assert len({kind_of(one) for one in scenarios}) == 1
-    together = nest_stacked(Stack(scenarios, seeds).run())
+    together = nest_stacked(StackedRuns(scenarios, seeds).run())
     alone = nest([_tables(Federation(one, seed).run().frames()) for one, seed in zip(scenarios, seeds, strict=True)])
     assert together["stacked"].to_pylist() == [True] * len(seeds)
     assert alone["stacked"].to_pylist() == [False] * len(seeds)

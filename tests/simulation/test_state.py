@@ -9,12 +9,12 @@ import pytest
 from fedabm import Federation
 from fedabm.common.errors import InputError
 from fedabm.common.state import Numbers
-from fedabm.common.table import Table as DataTable
+from fedabm.common.table import FrozenArray as DataTable
 from fedabm.games.accuracy import Phased, PowerLaw
 from fedabm.games.accuracy.joint import JointQuadratic
 from fedabm.games.accuracy.present import PresentWorth
 from fedabm.games.accuracy.training import RoundResult, State, Training
-from fedabm.knowledge import Announced, Knowledge, Nothing, SumsOnly
+from fedabm.knowledge import AnnouncedCurve, Knowledge, Nothing, SumsOnly
 from fedabm.simulation import checkpoint, state
 from fedabm.simulation.population import Population
 from fedabm.simulation.treasury import Treasury
@@ -188,7 +188,7 @@ class Guessing(Knowledge):
         return Known("curve", PowerLaw(scale=1.0 + 0.1 * context.step), since=context.step, evaluations=1)
 
 
-KNOWLEDGE = [None, Announced(PowerLaw(scale=0.5)), Nothing(), SumsOnly(Guessing()), Guessing()]
+KNOWLEDGE = [None, AnnouncedCurve(PowerLaw(scale=0.5)), Nothing(), SumsOnly(Guessing()), Guessing()]
 
 
 @pytest.mark.parametrize("knowledge", KNOWLEDGE)

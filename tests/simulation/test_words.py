@@ -22,7 +22,7 @@ from fedabm.mechanisms import Mechanism, NoPayments
 from fedabm.simulation.activation import Members, RandomSubset, Sequential, Simultaneous
 from fedabm.simulation.stopping import AtRest, Never, Steady
 from fedabm.strategies import BestResponse, Honest, Liar, Quitter, Random, Strategy, Wrapper
-from fedabm.testing.models import StandingModels
+from fedabm.testing.models import RepeatedModels
 from fedabm.views import ServerView
 from tests.conftest import STRATEGIES
 from tests.mechanisms.test_mechanisms import EXAMPLES
@@ -35,7 +35,7 @@ WORDS = {"stopped", "at rest", "converged"}
 def federation(strategies: list[Strategy], mechanism: Mechanism, **changes: Any) -> Scenario:
     """Three owners on a ring, of unequal costs and sizes."""
     owners = population([0.02, 0.03, 0.06], [6.0, 9.0, 12.0], strategies, starts=[0.0, 2.0, 4.0])
-    accuracy = PowerLaw() if mechanism.promises else StandingModels(3)
+    accuracy = PowerLaw() if mechanism.promises else RepeatedModels(3)
     scenario = Scenario(owners, accuracy, mechanism, steps=5, network=nx.cycle_graph(3), record=None)
     return replace(scenario, **changes)
 

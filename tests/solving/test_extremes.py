@@ -9,7 +9,7 @@ from fedabm.games.accuracy import Custom, GroupWeighted, PacBound, PowerLaw, Ran
 from fedabm.games.best import best_response
 from fedabm.games.costs import Linear
 from fedabm.games.individual import individual_optimum
-from fedabm.games.intervals import Limits, _split, prove
+from fedabm.games.intervals import ProofLimits, _split, prove
 from fedabm.mechanisms import (
     BanzhafShare,
     CostSharing,
@@ -43,7 +43,7 @@ def test_capacities_that_nobody_can_reach_change_nothing(mechanism, capacity):
 def test_best_responses_are_as_sharp_in_a_wide_range_as_in_a_narrow_one(scale, capacity):
     accuracy, cost = PowerLaw(scale=scale, offset=scale, ceiling=1.0), Linear(np.array([0.1 / scale]))
     offers = NoPayments().offers(accuracy, Game(accuracy, cost, capacity * scale, NoPayments()).reports(np.zeros(1)))
-    best = best_response(offers, cost, np.array([capacity * scale]), certify=Limits())
+    best = best_response(offers, cost, np.array([capacity * scale]), certify=ProofLimits())
     root = min(10.0**0.5 * scale - scale, capacity * scale)
     assert best.contribution[0] == pytest.approx(root, rel=1e-9)
     assert best.bound[0] - best.utility[0] < 1e-14

@@ -14,7 +14,7 @@ from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, Shap
 from fedabm.solving import many
 from fedabm.solving.jacobian import by_differences
 from fedabm.solving.newton import Ends
-from fedabm.solving.table import Alike
+from fedabm.solving.table import StackedGameTable
 
 RULES = [NoPayments(), ContributionSubsidy(0.002), CostSharing(0.3)]
 
@@ -145,7 +145,7 @@ def test_what_no_method_certifies_together_is_solved_alone(monkeypatch):
 
 def test_exact_jacobians_are_those_by_differences():
     for rule in RULES:
-        table = Alike.of(drawn(1, rule))
+        table = StackedGameTable.of(drawn(1, rule))
         profiles = 0.3 * table.capacities
         differences = by_differences(table.slopes, profiles, table.typical(profiles))
         np.testing.assert_allclose(table.known_jacobians(profiles), differences, rtol=2e-4, atol=1e-8)

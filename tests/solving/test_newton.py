@@ -12,7 +12,7 @@ from fedabm.solving.interior_point import interior_point
 from fedabm.solving.linear_model import Matrices, linearise
 from fedabm.solving.newton import newton
 from fedabm.solving.opening import is_smooth, opening
-from fedabm.solving.table import Alike, OneGame
+from fedabm.solving.table import OneGame, StackedGameTable
 
 
 def drawn(rule, *, games=12, owners=6, exponent=1.5):
@@ -28,7 +28,7 @@ def drawn(rule, *, games=12, owners=6, exponent=1.5):
 @pytest.mark.parametrize("rule", [NoPayments(), ContributionSubsidy(0.002), CostSharing(0.3)])
 def test_a_table_is_its_games_one_by_one(method, exponent, rule):
     games = drawn(rule, exponent=exponent)
-    table = Alike.of(games)
+    table = StackedGameTable.of(games)
     start = opening(table)
     found = method(table, start)
     for row, game in enumerate(games):
@@ -52,7 +52,7 @@ def every_guess(now):
 @pytest.mark.parametrize("systems", [1, 4, 5, 12])
 def test_guesses_that_repeat_end_where_all_guesses_would(systems, monkeypatch):
     """With linear costs of the total, active sets run in circles of three."""
-    table = Alike.of(drawn(NoPayments(), exponent=1.0))
+    table = StackedGameTable.of(drawn(NoPayments(), exponent=1.0))
     asked = []
     pinned = module._pinned_steps
     profiles = opening(table)
@@ -79,7 +79,7 @@ def test_who_is_pinned_does_not_move_in_any_table():
     profiles = np.array([[0.5, 1.0, 2.0], [1.0, 0.2, 0.1]])
     free = np.array([[True, False, True], [False, False, True]])
     weight, pull = np.full((2, 3), 0.1), np.array([[1.0, -2.0, 0.5], [0.3, 0.2, 0.1]])
-    table = Alike.of([game, other])
+    table = StackedGameTable.of([game, other])
     together = linearise(table, profiles, table.slopes(profiles)).solve(free, weight, pull)
     assert not np.any(together[~free])
     for row, one in enumerate((game, other)):

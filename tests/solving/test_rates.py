@@ -13,7 +13,14 @@ from fedabm.games.accuracy import Accuracy
 from fedabm.games.accuracy.training import Stepwise
 from fedabm.games.costs import Quadratic
 from fedabm.simulation.model import Federation
-from fedabm.solving.rates import Side, accuracy_steps, full_contribution_steps, joint_steps, step_bounds, weight_steps
+from fedabm.solving.rates import (
+    DerivativeBounds,
+    accuracy_steps,
+    full_contribution_steps,
+    joint_steps,
+    step_bounds,
+    weight_steps,
+)
 from fedabm.strategies import GradientResponse
 
 fractions = st.floats(0.01, 0.99)
@@ -23,7 +30,7 @@ fractions = st.floats(0.01, 0.99)
 def sides(draw):
     bound = draw(st.floats(0.1, 5.0))
     strength = bound * draw(fractions)
-    return Side(draw(st.integers(1, 20)), strength, bound, strength * draw(st.floats(0.0, 0.99)))
+    return DerivativeBounds(draw(st.integers(1, 20)), strength, bound, strength * draw(st.floats(0.0, 0.99)))
 
 
 @given(sides(), fractions)
@@ -43,16 +50,16 @@ def test_contraction_ends_at_twice_the_last_bound(side):
 def test_bounds_of_the_caption_by_hand():
     assert step_bounds(2, 0.5, 1.0, 0.25) == pytest.approx([1.0, 4.0, 0.25, 0.25 / (4 - 0.0625)])
     assert step_bounds(2, 0.5, 1.0, 0.0)[1] == np.inf
-    assert Side(1, 1.0, 1.0, 0.0).largest_step == 1.0
+    assert DerivativeBounds(1, 1.0, 1.0, 0.0).largest_step == 1.0
 
 
 def test_no_step_without_enough_concavity():
     with pytest.raises(InputError, match="must exceed the mixed derivatives"):
-        Side(2, 0.3, 1.0, 0.3)
+        DerivativeBounds(2, 0.3, 1.0, 0.3)
     with pytest.raises(InputError, match="exceeds the bound"):
-        Side(2, 1.1, 1.0, 0.3)
+        DerivativeBounds(2, 1.1, 1.0, 0.3)
     with pytest.raises(InputError, match="gamma must lie below"):
-        joint_steps(Side(2, 0.5, 1.0, 0.2), Side(2, 1.0, 1.0, 0.2), 0.5, 0.1, 1.0, 1e-3)
+        joint_steps(DerivativeBounds(2, 0.5, 1.0, 0.2), DerivativeBounds(2, 1.0, 1.0, 0.2), 0.5, 0.1, 1.0, 1e-3)
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ class Coupled(Accuracy, Stepwise):
 def test_learning_together_reaches_an_equilibrium_within_the_bound(capacity):
     # G = -I, G~ = -I, H_ik = h and H~_kj = h for all entries: norms h sqrt(n m).
     cross, start, precision = 0.1 * 2, np.array([0.2, 0.6]), 1e-4
-    side = Side(size=2, strength=1.0, bound=1.0, cross=cross)
+    side = DerivativeBounds(size=2, strength=1.0, bound=1.0, cross=cross)
     step = 0.9 * side.largest_step
     people = population([Quadratic(0.5)] * 2, capacity, GradientResponse(step), start)
     model = Federation(Scenario(people, Coupled(rate=step), steps=10_000, tolerance=0.0))

@@ -9,7 +9,7 @@ import pytest
 from fedabm.common.deadline import TimeUp, check_time, deadline
 from fedabm.games.accuracy import Custom, GroupWeighted, PacBound, PowerLaw
 from fedabm.games.best import best_response
-from fedabm.games.intervals import Limits
+from fedabm.games.intervals import ProofLimits
 from fedabm.mechanisms import BanzhafShare, NoPayments, ProportionalShapley, ShapleyShare
 from fedabm.shapley import shapley, shapley_jacobian
 from fedabm.solving import clock, equilibrium, several
@@ -75,10 +75,10 @@ def test_a_proof_that_is_cut_short_tells_the_bound_that_it_has_reached(monkeypat
         return value(self, x)
 
     monkeypatch.setattr(type(offers.payment), "value", late)
-    found = best_response(offers, game.costs, game.capacities, certify=Limits(1e-12, 2**24))
+    found = best_response(offers, game.costs, game.capacities, certify=ProofLimits(1e-12, 2**24))
     monkeypatch.undo()
     assert len(asked) > 30
-    tight = best_response(offers, game.costs, game.capacities, certify=Limits(1e-5, 2**20))
+    tight = best_response(offers, game.costs, game.capacities, certify=ProofLimits(1e-5, 2**20))
     assert np.all(np.isfinite(found.bound))
     assert np.all(found.bound >= tight.utility - 1e-12)
 

@@ -12,7 +12,7 @@ from fedabm.common.errors import InputError
 from fedabm.common.names import snake
 from fedabm.games.accuracy import GroupWeighted, PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, Mechanism, ModelMarket, NoPayments
-from fedabm.mechanisms.market import Euclidean, LogarithmicGain
+from fedabm.mechanisms.market import EuclideanDistance, LogarithmicGain
 from fedabm.solving.equilibrium import solve
 from fedabm.specs.games import read_game
 from fedabm.specs.kinds import kinds
@@ -200,7 +200,7 @@ EXCHANGING = [name for name, rule in kinds(mechanisms, mechanisms.Mechanism).ite
 
 
 def test_rules_that_exchange_models_go_by_the_names_of_their_classes() -> None:
-    expected = "cfl ditto fed_amp fed_avg fed_fomo fed_prox local model_market p_fed_graph"
+    expected = "cfl ditto fed_amp fed_avg_exchange fed_fomo fed_prox_exchange local_only model_market p_fed_graph"
     assert sorted(EXCHANGING) == expected.split()
 
 
@@ -215,6 +215,10 @@ def test_solving_under_a_rule_that_exchanges_models_says_in_one_line_what_to_do(
 
 
 def test_parts_of_the_market_have_names_as_well() -> None:
-    given = {"kind": "model_market", "distance": "euclidean", "gain": {"kind": "logarithmic_gain", "scale": 2.0}}
+    given = {
+        "kind": "model_market",
+        "distance": "euclidean_distance",
+        "gain": {"kind": "logarithmic_gain", "scale": 2.0},
+    }
     made = Reader().read("mechanism", given, Mechanism)
-    assert made == ModelMarket(distance=Euclidean(), gain=LogarithmicGain(2.0))
+    assert made == ModelMarket(distance=EuclideanDistance(), gain=LogarithmicGain(2.0))

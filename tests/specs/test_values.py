@@ -22,7 +22,7 @@ from fedabm.mechanisms import ContributionSubsidy, CostSharing, Mechanism, NoPay
 from fedabm.mechanisms.market import Distance, Gain
 from fedabm.simulation.activation import Activation, RandomSubset
 from fedabm.simulation.stopping import Never, Stopping
-from fedabm.specs.games import Owners, game_of
+from fedabm.specs.games import OwnerNumbers, game_of
 from fedabm.specs.hints import hints_of, parameters_of
 from fedabm.specs.kinds import choices
 from fedabm.specs.values import Reader
@@ -61,7 +61,7 @@ ANNOTATIONS = (
     *(int, float, bool, str, Path, Any, object, Colour, Answering, type, complex, datetime.date, None, int | None),
     *(float | Literal["optimal"], Literal["a", 3, True], tuple[float, ...], tuple[int, str], tuple, list[float]),
     *(Sequence[int], dict[str, float], dict, np.ndarray, Callable[[float], float], tuple[tuple[float, ...], ...]),
-    *(tuple[Mechanism, ...] | Mechanism, Inner, Outer, Owners, Seeds, Span, *FAMILIES),
+    *(tuple[Mechanism, ...] | Mechanism, Inner, Outer, OwnerNumbers, Seeds, Span, *FAMILIES),
 )
 NAMES = sorted({name for base in FAMILIES for name in choices(base)})
 WORDS = st.sampled_from([*NAMES, "none", "json:loads", "a.py:b", "a\nb", "nosuch:x", ":", "kind"]) | st.text(max_size=8)

@@ -20,7 +20,7 @@ from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import IID
 from fedabm.games.messages import Tampering
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.oracles import Curve, Learning, Trained
+from fedabm.learning.oracles import Learning, MeasuredCurve, Trained
 from fedabm.learning.personal.models import Personal
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import one_round
@@ -190,7 +190,7 @@ def engine() -> Engine:
     return Engine("logistic", digits(), device="cpu")
 
 
-CURVE = Curve([0, 20, 40, 80], [0.1, 0.4, 0.6, 0.7])
+CURVE = MeasuredCurve([0, 20, 40, 80], [0.1, 0.4, 0.6, 0.7])
 
 
 def learning(strategies: list[Strategy], **changes) -> Scenario:

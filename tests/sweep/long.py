@@ -14,7 +14,7 @@ from fedabm.games.accuracy import PowerLaw
 from fedabm.games.accuracy.training import Stepwise
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
-from fedabm.learning.oracles import Curve, Learning
+from fedabm.learning.oracles import Learning, MeasuredCurve
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import CostSharing
 from fedabm.simulation.activation import RandomSubset
@@ -57,7 +57,7 @@ def closed(seed: int, steps: int = 40) -> Scenario:
 def trained(seed: int, steps: int = 40) -> Scenario:
     """Digits, federated averaging with momentum, draws of every kind: who acts, how much, batches and noise."""
     engine = Engine("logistic", from_partition(load_dataset("digits"), IID(4), seed=seed, test_share=0.2), device="cpu")
-    curve = Curve([0, 100, 400, 1500], [0.1, 0.6, 0.8, 0.9])
+    curve = MeasuredCurve([0, 100, 400, 1500], [0.1, 0.6, 0.8, 0.9])
     accuracy = NotedLearning(engine, Recipe(steps=2, optimiser=SGD(0.1, momentum=0.5)), announced=curve)
     strategies = [
         Attacker(Random(), "noise", 0.01),

@@ -220,10 +220,10 @@ def test_parts_are_merged_and_nothing_is_lost(tmp_path, small_batches):
 
 def test_parts_are_merged_when_they_are_many_and_large_ones_are_left_alone():
     sizes = [parts.LARGE, *[10] * (parts.MANY - 1)]
-    some = [parts.Part(str(number), size) for number, size in enumerate(sizes)]
+    some = [parts.PartFile(str(number), size) for number, size in enumerate(sizes)]
     assert parts.due(some) == ()
-    assert set(parts.due([*some, parts.Part("last", 1)])) == {"last", *(part.name for part in some[1:])}
-    halves = [parts.Part(str(number), parts.LARGE // 2 + number) for number in range(parts.MANY)]
+    assert set(parts.due([*some, parts.PartFile("last", 1)])) == {"last", *(part.name for part in some[1:])}
+    halves = [parts.PartFile(str(number), parts.LARGE // 2 + number) for number in range(parts.MANY)]
     assert parts.due(halves) == ("0", "1")
 
 

@@ -56,7 +56,7 @@ def test_what_goes_wrong_in_a_stack_is_done_one_by_one(tmp_path, monkeypatch):
 
     sweep = Sweep(small, Grid(mechanism=[NoPayments()]), 12)
     sweep.run(tmp_path / "together", "serial", quiet=True)
-    monkeypatch.setattr(stack.Stack, "run", fails)
+    monkeypatch.setattr(stack.StackedRuns, "run", fails)
     count = sweep.run(tmp_path / "alone", "serial", quiet=True)
     assert count.done == 12
     assert set(count.alone) == {"FloatingPointError: somewhere in all runs; mend what raised it"}
@@ -132,5 +132,5 @@ def load_largest(folder: Path) -> pd.Series:
 
 @pytest.mark.parametrize("limit", [{"time_limit": 60.0}, {"memory_limit": 2**32}])
 def test_a_limit_holds_for_one_run_so_nothing_is_stacked(tmp_path, monkeypatch, limit):
-    monkeypatch.setattr(stack.Stack, "run", lambda self: pytest.fail("stacked"))
+    monkeypatch.setattr(stack.StackedRuns, "run", lambda self: pytest.fail("stacked"))
     assert Sweep(small, Grid(mechanism=[NoPayments()]), 3).run(tmp_path, "serial", quiet=True, **limit).done == 3

@@ -16,18 +16,18 @@ from fedabm.common.state.kinds import (
     NUMBER,
     TEXT,
     WHOLE,
+    Dict,
     Each,
     Kind,
     Many,
     Maybe,
     Numbers,
     Set,
-    Table,
     Thing,
     Tuple,
 )
-from fedabm.common.state.records import Fields, Record, Same, Varied
-from fedabm.common.state.stateful import Part, Stateful
+from fedabm.common.state.records import Fields, FrozenRecord, Same, Varied
+from fedabm.common.state.stateful import Stateful, StatePart
 
 __all__ = ["ANY", "BYTES", "FLAG", "GENERATOR", "NUMBER", "TEXT", "WHOLE", "Each", "Fields", "Kind", "Many", "Maybe"]
-__all__ += ["Numbers", "Part", "Record", "Same", "Set", "Stateful", "Table", "Thing", "Tuple", "Varied"]
+__all__ += ["Dict", "FrozenRecord", "Numbers", "Same", "Set", "StatePart", "Stateful", "Thing", "Tuple", "Varied"]

@@ -23,7 +23,7 @@ __all__ = [
     "Numbers",
     "Set",
 ]
-__all__ += ["Table", "Thing", "Tuple"]
+__all__ += ["Dict", "Thing", "Tuple"]
 
 
 class Kind(Protocol):
@@ -152,7 +152,7 @@ class Tuple:
         return tuple(kind.value(item) for kind, item in zip(self._kinds, Thing(list).value(state), strict=True))
 
 
-class Table:
+class Dict:
     """A dictionary whose keys and values are of two kinds."""
 
     def __init__(self, key: Kind, kind: Kind) -> None:

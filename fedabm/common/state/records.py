@@ -12,14 +12,14 @@ from fedabm.common.archive import Unsaveable, is_foreign, name_of
 from fedabm.common.archive.given import is_ours
 from fedabm.common.digest import Content
 from fedabm.common.state.kinds import Kind
-from fedabm.common.table import Table
+from fedabm.common.table import FrozenArray
 
-__all__ = ["Fields", "Record", "Same", "Varied", "check_names", "values_of"]
+__all__ = ["Fields", "FrozenRecord", "Same", "Varied", "check_names", "values_of"]
 
-_PLAIN = (type(None), bool, int, float, str, bytes, np.bool_, np.number, Table)
+_PLAIN = (type(None), bool, int, float, str, bytes, np.bool_, np.number, FrozenArray)
 
 
-class Record:
+class FrozenRecord:
     """A frozen value: its class, or what else `makes` it, is called with what was saved of its fields."""
 
     def __init__(self, makes: Callable[..., Any], /, **fields: Kind) -> None:

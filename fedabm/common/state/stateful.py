@@ -9,10 +9,10 @@ from fedabm.common.archive import Unsaveable
 from fedabm.common.state.kinds import Kind
 from fedabm.common.state.records import check_names, values_of
 
-__all__ = ["Part", "Stateful"]
+__all__ = ["StatePart", "Stateful"]
 
 
-class Part:
+class StatePart:
     """A part of an object with a state of its own, by its class."""
 
     def __init__(self, of: type[Stateful]) -> None:
@@ -28,7 +28,7 @@ class Stateful:
     """An object that says what changes in it."""
 
     #: what a checkpoint holds, by attribute
-    _changing: ClassVar[Mapping[str, Kind | Part]] = {}
+    _changing: ClassVar[Mapping[str, Kind | StatePart]] = {}
     #: attributes that are the same in a fresh object, or found again
     _remade: ClassVar[frozenset[str]] = frozenset()
 
@@ -46,8 +46,8 @@ class Stateful:
 
     def from_state(self, state: Any) -> Self:
         """This fresh object as it was saved; ValueError if that is not what it declares."""
-        parts = {name: kind for name, kind in self._changing.items() if isinstance(kind, Part)}
-        kinds = {name: kind for name, kind in self._changing.items() if not isinstance(kind, Part)}
+        parts = {name: kind for name, kind in self._changing.items() if isinstance(kind, StatePart)}
+        kinds = {name: kind for name, kind in self._changing.items() if not isinstance(kind, StatePart)}
         check_names(self._changing, state, type(self).__name__)
         found = values_of(kinds, {name: state[name] for name in kinds}, type(self).__name__)
         for name, value in found.items():
@@ -57,5 +57,5 @@ class Stateful:
         return self
 
 
-def _state(kind: Kind | Part, value: Any) -> Any:
-    return value.state() if isinstance(kind, Part) else kind.state(value)
+def _state(kind: Kind | StatePart, value: Any) -> Any:
+    return value.state() if isinstance(kind, StatePart) else kind.state(value)

@@ -6,11 +6,11 @@ Files are looked for in one folder: the environment variable FEDABM_DATA, or `fe
 from fedabm.data.datasets.base import Dataset
 from fedabm.data.datasets.files import data_folder
 from fedabm.data.datasets.hub import from_flower, from_hub, from_table
-from fedabm.data.datasets.registry import Row, download, load_dataset, names, status
+from fedabm.data.datasets.registry import DatasetRow, download, load_dataset, names, status
 
 __all__ = [
     "Dataset",
-    "Row",
+    "DatasetRow",
     "data_folder",
     "download",
     "from_flower",

@@ -15,7 +15,7 @@ from fedabm.data.datasets.base import Dataset
 from fedabm.data.datasets.download import Progress, Remote, fetch, open_url
 from fedabm.data.datasets.files import data_folder, matches
 
-__all__ = ["Row", "download", "load_dataset", "names", "status"]
+__all__ = ["DatasetRow", "download", "load_dataset", "names", "status"]
 
 _QMNIST = "https://raw.githubusercontent.com/facebookresearch/qmnist/master/"
 _MNIST_GZ = {
@@ -170,7 +170,7 @@ _SPECS: dict[str, _Spec] = {
 }
 
 
-class Row(NamedTuple):
+class DatasetRow(NamedTuple):
     """What `fedabm data list` says of one set."""
 
     name: str
@@ -200,7 +200,7 @@ def load_dataset(name: str, folder: str | os.PathLike[str] | None = None, **opti
     return spec.read(place, **options)
 
 
-def status(folder: str | os.PathLike[str] | None = None) -> list[Row]:
+def status(folder: str | os.PathLike[str] | None = None) -> list[DatasetRow]:
     """Which sets are there; files are looked for, not read."""
     return [_row(name, spec, data_folder(folder)) for name, spec in _SPECS.items()]
 
@@ -228,12 +228,12 @@ def _spec(name: str) -> _Spec:
     return _SPECS[name]
 
 
-def _row(name: str, spec: _Spec, folder: Path) -> Row:
+def _row(name: str, spec: _Spec, folder: Path) -> DatasetRow:
     count = f"{spec.samples:,} samples" if spec.samples else ""
     if not spec.layouts:
-        return Row(name, "embedded", count)
+        return DatasetRow(name, "embedded", count)
     files = spec.files(folder)
     if files:
-        return Row(name, "present", count or f"in {files[0].parent}")
+        return DatasetRow(name, "present", count or f"in {files[0].parent}")
     get = f"fedabm data get {name}, or " if spec.remotes else ""
-    return Row(name, "missing", get + spec.remedy(folder))
+    return DatasetRow(name, "missing", get + spec.remedy(folder))

@@ -22,7 +22,7 @@ __all__ = ["Announced"]
 class Announced(Accuracy, Training[State]):
     """The accuracies of a `model`, while owners and mechanism reckon with what is `told`, such as a public curve.
 
-    FedBR of Murhekar et al. 2023, Section 5: `Announced(Trained(engine, rounds=50), Curve.measure(...))`.
+    FedBR of Murhekar et al. 2023, Section 5: `Announced(Trained(engine, rounds=50), MeasuredCurve.measure(...))`.
     Whatever an accuracy can be asked beside that is that of the model.
     """
 

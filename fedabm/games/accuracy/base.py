@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from fedabm.common.errors import check_pairs
 from fedabm.common.leave_one_out import sum_of_others
 from fedabm.common.rowwise import sum_last
-from fedabm.common.table import Table
+from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy.mixture import Groups, Mixture, PowerDensity
-from fedabm.games.curves import Along, AlongEach, Array, Curve, Rows, beside
+from fedabm.games.curves import Along, AlongEach, Array, Curve, Rows, align_rows
 from fedabm.games.traits import Declaring, WorthTraits, forward, record
 
 __all__ = ["Accuracy", "Exposure", "Oracle", "Probed", "Restricted"]
@@ -131,7 +131,7 @@ class Accuracy(Declaring, Oracle, ABC):
 
     def restrict(self, rows: Rows) -> Accuracy:
         """The same accuracies when only the owners in `rows` take part."""
-        return Restricted(self, Table(np.asarray(rows, dtype=np.intp)))
+        return Restricted(self, FrozenArray(np.asarray(rows, dtype=np.intp)))
 
     @property
     def public(self) -> Accuracy:
@@ -294,7 +294,7 @@ class Exposure(Accuracy):
         """The same curve with fewer owners; itself where only the total matters."""
         if not self.of_exposure:
             return super().restrict(rows)
-        return self if self.of_total else RestrictedExposure(self, Table(np.asarray(rows, dtype=np.intp)))
+        return self if self.of_total else RestrictedExposure(self, FrozenArray(np.asarray(rows, dtype=np.intp)))
 
     def _exposed_others(self, profile: Array, weights: Array) -> tuple[Array, Array]:
         """Exposures (n, n - 1) of the others while the own contribution is 0, and what a unit of it adds to them."""
@@ -325,7 +325,7 @@ class Probed(Curve):
         low, high = np.maximum(x - step, 0.0), x + step
         for kink in self.kinks.T:
             # At the kink itself the accuracy may still be that of the piece before.
-            kink = beside(kink, x)
+            kink = align_rows(kink, x)
             low, high = (
                 np.where(kink <= x, np.maximum(low, kink + 1e-3 * step), low),
                 np.where(kink > x, np.minimum(high, kink - 1e-3 * step), high),
@@ -371,7 +371,7 @@ class Restricted(Accuracy):
     """
 
     full: Accuracy
-    rows: Table
+    rows: FrozenArray
     width: int | None = None
     padded = True
     # Whoever is left out stands beside it at 0: what rests on sums over all owners does not carry over.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.errors import InputError
-from fedabm.common.table import Table
+from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy.base import Accuracy, Probed
 from fedabm.games.accuracy.random_discovery import check_width
 from fedabm.games.curves import Array, Curve
@@ -85,7 +85,7 @@ class Sloped(Probed):
 class FixedKinks:
     """Own contributions with a kink, the same for everyone (b,) or per owner (n, b), whatever the others do."""
 
-    points: Table
+    points: FrozenArray
 
     def __call__(self, profile: Array) -> Array:
         points = self.points.array.astype(float)
@@ -104,7 +104,7 @@ def kinks_of(kinks: Any) -> Callable[[Array], Array]:
     """Points of kinks as a function of the profile; a function stays as it is."""
     if callable(kinks):
         return kinks
-    points = Table(kinks, "kinks")
+    points = FrozenArray(kinks, "kinks")
     if points.array.ndim not in (1, 2) or not np.all(points.array >= 0):
         raise InputError(f"kinks must be contributions (b,) or (owners, b), got {kinks!r}; give numbers from 0 on")
     return FixedKinks(points)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.errors import InputError, check_kind, check_positive, check_whole, finite_vector
-from fedabm.common.state import FLAG, WHOLE, Kind, Record
+from fedabm.common.state import FLAG, WHOLE, FrozenRecord, Kind
 from fedabm.games.accuracy.base import Accuracy, Oracle
 from fedabm.games.accuracy.training import RoundResult, State, Training, training_of
 from fedabm.games.curves import Array, Rows
@@ -126,7 +126,7 @@ class Phased(Training[PhasedState]):
 
     def state_kind(self) -> Kind:
         """That of the model, and how long owners have waited."""
-        return Record(PhasedState, model=self._training.state_kind(), waited=WHOLE, begun=FLAG)
+        return FrozenRecord(PhasedState, model=self._training.state_kind(), waited=WHOLE, begun=FLAG)
 
     @property
     def _waits(self) -> bool:

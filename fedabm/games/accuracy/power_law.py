@@ -10,7 +10,7 @@ import numpy as np
 from fedabm.common.errors import MOST, InputError, check_number, check_positive
 from fedabm.common.leave_one_out import sum_of_others
 from fedabm.common.rowwise import product, sum_last
-from fedabm.common.table import Table
+from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy.base import Exposure
 from fedabm.games.accuracy.mixture import Groups, Mixture, PowerDensity
 from fedabm.games.curves import Array, Rows
@@ -129,10 +129,10 @@ class GroupWeighted(PowerLaw):
         offset: float = 1.0,
         ceiling: float = 1.0,
     ) -> None:
-        weights, groups = Table(weights, "group weights"), Table(groups, "groups")
+        weights, groups = FrozenArray(weights, "group weights"), FrozenArray(groups, "groups")
         if groups.array.size and np.array_equal(groups.array, np.round(groups.array)):
-            groups = Table(groups.array.astype(np.intp))
-        weights = Table(np.atleast_2d(weights.array).astype(float))
+            groups = FrozenArray(groups.array.astype(np.intp))
+        weights = FrozenArray(np.atleast_2d(weights.array).astype(float))
         _check_groups(weights.array, groups.array)
         values = (scale, exponent, offset, ceiling, weights, groups)
         for name, value in zip(("scale", "exponent", "offset", "ceiling", "weights", "groups"), values, strict=True):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.common.table import Table
+from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.accuracy.random_discovery import check_width
 from fedabm.games.curves import Array, Line
@@ -18,7 +18,7 @@ __all__ = ["PresentWorth"]
 class PresentWorth(Accuracy):
     """What one model is worth to everybody, (n,), whatever anybody contributes."""
 
-    worth: Table
+    worth: FrozenArray
     concave = True
     monotone = True
     tells = False
@@ -28,7 +28,7 @@ class PresentWorth(Accuracy):
     def renewed(cls, last: Accuracy | None, worth: Array) -> PresentWorth:
         """With these numbers; the last one if they are its own, so that what was made of it can stand."""
         known = isinstance(last, PresentWorth) and np.array_equal(last.worth.array, worth)
-        return last if known else cls(Table(worth))  # type: ignore[return-value]
+        return last if known else cls(FrozenArray(worth))  # type: ignore[return-value]
 
     @property
     def owners(self) -> int:

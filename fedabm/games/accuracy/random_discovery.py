@@ -9,7 +9,7 @@ import numpy as np
 
 from fedabm.common.errors import InputError, check_positive
 from fedabm.common.rowwise import product
-from fedabm.common.table import Table
+from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy.base import Exposure
 from fedabm.games.curves import Array, Rows
 
@@ -80,16 +80,16 @@ class RandomDiscovery(Exposure):
         return RandomDiscovery(self.table[rows])
 
 
-def probabilities(q: Any, most: float = _MOST) -> Table:
+def probabilities(q: Any, most: float = _MOST) -> FrozenArray:
     """A table owners x instances of numbers between 0 and `most`, or an error."""
-    table = q if isinstance(q, Table) else Table(q, "table of sampling probabilities")
+    table = q if isinstance(q, FrozenArray) else FrozenArray(q, "table of sampling probabilities")
     if table.array.ndim != 2 or table.array.size == 0:
         shape = table.array.shape
         raise InputError(f"sampling probabilities must be owners x instances, got shape {shape}; give a row per owner")
     check_positive("sampling probabilities", table.array, zero=True)
     if np.any(table.array > most):
         raise InputError(f"sampling probabilities must be at most {most:g}, got {table.array.max():g}; scale them down")
-    return Table(table.array.astype(float))
+    return FrozenArray(table.array.astype(float))
 
 
 def check_width(profiles: Array, owners: int) -> None:

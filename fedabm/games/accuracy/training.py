@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedabm.common.errors import InputError, check_kind
-from fedabm.common.state import Fields, Kind, Record, Same, Varied
+from fedabm.common.state import Fields, FrozenRecord, Kind, Same, Varied
 from fedabm.games.accuracy.base import Accuracy, Oracle
 from fedabm.games.curves import Array, Flags, Rows
 from fedabm.games.messages import OwnerMessages
@@ -149,7 +149,7 @@ class Fixed(Training[Present]):
 
     def state_kind(self) -> Kind:
         """Nothing is saved: the scenario has the accuracy."""
-        return Record(Present, accuracy=Same(self.accuracy))
+        return FrozenRecord(Present, accuracy=Same(self.accuracy))
 
 
 forward(Fixed, Oracle, "accuracy", None)
@@ -184,7 +184,7 @@ class Stepwise(Training[Present]):
 
     def state_kind(self) -> Kind:
         """The fields that change are saved."""
-        return Record(Present, accuracy=Varied(self, self.changes))
+        return FrozenRecord(Present, accuracy=Varied(self, self.changes))
 
 
 def training_of(source: Oracle) -> Training[Any]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fedabm.common.errors import InputError, check_positive, finite_vector
 from fedabm.games.costs.base import Cost, Flags
-from fedabm.games.curves import Array, Rows, beside
+from fedabm.games.curves import Array, Rows, align_rows
 
 __all__ = ["Piecewise", "PiecewiseCost", "Tabulated"]
 
@@ -45,7 +45,7 @@ class PiecewiseCost(Cost):
 
     def value(self, x: Array) -> Array:
         """c(x); at a jump what is paid before it."""
-        total = np.broadcast_to(beside(self.fixed, x), x.shape).astype(float)
+        total = np.broadcast_to(align_rows(self.fixed, x), x.shape).astype(float)
         for start, bend, jump in self._pieces(x):
             total += bend * np.maximum(x - start, 0.0) + np.where(x > start, jump, 0.0)
         return total
@@ -77,7 +77,7 @@ class PiecewiseCost(Cost):
         """Start, bend and jump of every piece, shaped like x."""
         if self.owners is None:
             return zip(self.starts, self.bends, self.jumps, strict=True)
-        columns = ((beside(column, x) for column in part.T) for part in (self.starts, self.bends, self.jumps))
+        columns = ((align_rows(column, x) for column in part.T) for part in (self.starts, self.bends, self.jumps))
         return zip(*columns, strict=True)
 
     @property

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fedabm.common.errors import InputError, as_numbers, check_positive
 from fedabm.common.rowwise import power
 from fedabm.games.costs.base import Cost, Flags
-from fedabm.games.curves import Array, Rows, beside
+from fedabm.games.curves import Array, Rows, align_rows
 
 __all__ = ["Affine", "Linear", "Power", "PowerCost", "Quadratic"]
 
@@ -66,29 +66,29 @@ class PowerCost(Cost):
     @np.errstate(over="ignore")
     def value(self, x: Array) -> Array:
         """c(x); far above the capacity it may be infinite, and so may its slope."""
-        grown = x if self.linear else power(x, beside(self.exponent, x))
-        return beside(self.fixed, x) + beside(self.rate, x) * grown
+        grown = x if self.linear else power(x, align_rows(self.exponent, x))
+        return align_rows(self.fixed, x) + align_rows(self.rate, x) * grown
 
     @np.errstate(over="ignore")
     def slope(self, x: Array) -> Array:
         """c'(x)."""
         if self.linear:
-            return np.full(x.shape, beside(self.rate, x), dtype=float)
-        exponent = beside(self.exponent, x)
-        return beside(self.rate, x) * exponent * power(x, exponent - 1)
+            return np.full(x.shape, align_rows(self.rate, x), dtype=float)
+        exponent = align_rows(self.exponent, x)
+        return align_rows(self.rate, x) * exponent * power(x, exponent - 1)
 
     def curvature(self, x: Array) -> Array:
         """c''(x); infinite at 0 for exponents between 1 and 2."""
         if self.linear:
             return np.zeros(x.shape)
-        exponent = beside(self.exponent, x)
+        exponent = align_rows(self.exponent, x)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            bend = beside(self.rate, x) * exponent * (exponent - 1) * power(x, exponent - 2)
+            bend = align_rows(self.rate, x) * exponent * (exponent - 1) * power(x, exponent - 2)
         return np.where(np.isnan(bend), 0.0, bend)
 
     def unit(self, x: Array) -> Array:
         """The rate, whatever the exponent."""
-        return np.full(x.shape, beside(self.rate, x), dtype=float)
+        return np.full(x.shape, align_rows(self.rate, x), dtype=float)
 
     def scaled(self, factor: Any) -> PowerCost:
         """The cost multiplied by a factor, as a liar would state it."""

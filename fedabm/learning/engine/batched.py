@@ -161,7 +161,7 @@ def _max_pool(module: nn.MaxPool2d, counters: dict[str, int]) -> batched.Layer |
 
 
 def _mean(module: nn.AdaptiveAvgPool2d, counters: dict[str, int]) -> batched.Layer | None:
-    return batched.Mean() if module.output_size in (1, (1, 1)) else None
+    return batched.MeanPool() if module.output_size in (1, (1, 1)) else None
 
 
 def _residual(module: Residual, counters: dict[str, int]) -> batched.Layer | None:

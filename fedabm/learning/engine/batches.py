@@ -15,13 +15,13 @@ import numpy as np
 from fedabm.common.errors import InputError, check_whole
 from fedabm.learning.engine.augment import CropAndFlip
 
-__all__ = ["Batches", "Plan", "mini_batches"]
+__all__ = ["Batches", "TrainingLength", "mini_batches"]
 
 Generators = Sequence[np.random.Generator]
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingLength:
     """How long to train: a number of epochs, or a number of steps."""
 
     batch: int = 10
@@ -72,7 +72,7 @@ def mini_batches(
     owners: np.ndarray,
     counts: np.ndarray,
     starts: np.ndarray,
-    plan: Plan,
+    plan: TrainingLength,
     rngs: Generators,
     keyed: bool = False,
     augment: CropAndFlip | None = None,

@@ -36,7 +36,7 @@ from fedabm.learning.engine import (
 from fedabm.learning.engine.allocator import keep_freed_memory
 from fedabm.learning.engine.augment import CropAndFlip
 from fedabm.learning.engine.batched import Network, compile_network
-from fedabm.learning.engine.batches import Plan, mini_batches
+from fedabm.learning.engine.batches import TrainingLength, mini_batches
 from fedabm.learning.engine.blocks import SeededDropout
 from fedabm.learning.engine.evaluate import Scores, by_owner, judge
 from fedabm.learning.engine.flat import Layout, initial_row
@@ -57,7 +57,7 @@ from fedabm.learning.engine.sizing import (
     even,
     measure,
 )
-from fedabm.learning.engine.training import Chunk, Proximal, Samples, train_chunk
+from fedabm.learning.engine.training import Chunk, DeviceSamples, Proximal, train_chunk
 
 __all__ = ["Engine"]
 
@@ -123,12 +123,12 @@ class Engine:
         data = self.data
         self._train, self._test = self._samples(data.x_train, data.y_train), self._samples(data.x_test, data.y_test)
 
-    def _samples(self, x: np.ndarray, y: np.ndarray) -> Samples:
+    def _samples(self, x: np.ndarray, y: np.ndarray) -> DeviceSamples:
         inputs = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32 if x.dtype.kind == "f" else None))
         targets = torch.from_numpy(np.ascontiguousarray(y, dtype=np.float32 if y.dtype.kind == "f" else np.int64))
         prepare = getattr(self._network, "prepare", None)  # what a frozen part makes of samples, found once
         seen = inputs if prepare is None else prepare(inputs)
-        return Samples(seen.to(self.device), targets.to(self.device), self._affine(inputs))
+        return DeviceSamples(seen.to(self.device), targets.to(self.device), self._affine(inputs))
 
     def _affine(self, inputs: Tensor) -> tuple[Tensor, Tensor] | None:
         """Factor and offset by channel that give bytes mean 0 and deviation 1, if the data say which those are."""
@@ -203,7 +203,7 @@ class Engine:
             raise InputError(f"{len(rngs)} streams but {len(who)} owners; give one per owner that trains")
         centre = None if proximal is None else self._each(proximal.centre, len(who))
         drifts = None if drift is None else self._each(drift, len(who))
-        plan = Plan(batch, epochs, steps)
+        plan = TrainingLength(batch, epochs, steps)
         if augment is not None and (self._train.x.dtype != torch.uint8 or self._train.x.dim() != 4):
             raise InputError(f"{self.data.name} has no images of bytes to crop and flip; train without augment")
         result = starts.new_empty(len(who), self.size)
@@ -233,7 +233,7 @@ class Engine:
 
     @timed("evaluation")
     @torch.no_grad()
-    def score(self, rows: Tensor, samples: Samples, offsets: Tensor) -> Scores:
+    def score(self, rows: Tensor, samples: DeviceSamples, offsets: Tensor) -> Scores:
         """Scores of models (k, P) on samples that stand group by group, as `part` gives them."""
         loss, hit = (torch.empty(len(rows), len(samples.y), device=self.device) for _ in range(2))
 
@@ -335,7 +335,7 @@ class Engine:
             raise InputError(f"owners must lie in 0 .. {self.data.owners - 1}, got {who.min()} .. {who.max()}")
         return who
 
-    def part(self, part: str, owners: Owners = None, most: int | None = None) -> tuple[Samples, Tensor]:
+    def part(self, part: str, owners: Owners = None, most: int | None = None) -> tuple[DeviceSamples, Tensor]:
         """The test or train samples of some owners, owner by owner, and where each owner's begin (and the end).
 
         With `most` only the first so many of each owner.

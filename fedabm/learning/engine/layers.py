@@ -31,7 +31,7 @@ __all__ = [
     "Layer",
     "Linear",
     "MaxPool",
-    "Mean",
+    "MeanPool",
     "ReLU",
     "ResidualBlock",
 ]
@@ -216,7 +216,7 @@ class MaxPool(Layer):
 
 
 @dataclass(frozen=True)
-class Mean(Layer):
+class MeanPool(Layer):
     """The mean over the whole image, as an image of one pixel."""
 
     def forward(self, run: Pass, x: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fedabm.common.errors import LARGEST_RATE, InputError, check_number, check_positive, check_range, check_whole
 
-__all__ = ["SGD", "Adam", "AdamW", "Cosine", "Optimiser", "State"]
+__all__ = ["SGD", "Adam", "AdamW", "CosineSchedule", "Optimiser", "State"]
 
 Blocks = list[Tensor]
 State = list[list[Tensor]]
@@ -125,7 +125,7 @@ _PLAIN = Adam()
 
 
 @dataclass(frozen=True)
-class Cosine:
+class CosineSchedule:
     """From the optimiser's own rate in round 0 to `least` in round `rounds`, along half a cosine.
 
     rate_t = least + (rate - least) (1 + cos(pi t / rounds)) / 2.  Loshchilov & Hutter 2017, without restarts.
@@ -141,7 +141,7 @@ class Cosine:
     def at(self, optimiser: Optimiser, round: int) -> Optimiser:
         """The optimiser of a round; beyond the last one the rate stays at its least.
 
-        >>> [Cosine(4, 0.5).at(SGD(1.0), t).rate for t in (0, 2, 4, 9)]
+        >>> [CosineSchedule(4, 0.5).at(SGD(1.0), t).rate for t in (0, 2, 4, 9)]
         [1.0, 0.75, 0.5, 0.5]
         """
         share = (1.0 + math.cos(math.pi * min(round, self.rounds) / self.rounds)) / 2.0

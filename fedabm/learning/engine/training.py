@@ -17,7 +17,7 @@ from fedabm.learning.engine.batches import Batches
 from fedabm.learning.engine.flat import Layout
 from fedabm.learning.engine.optimisers import Optimiser
 
-__all__ = ["Chunk", "Proximal", "Samples", "train_chunk"]
+__all__ = ["Chunk", "DeviceSamples", "Proximal", "train_chunk"]
 
 
 class Gradients(Protocol):
@@ -45,7 +45,7 @@ class Proximal:
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class DeviceSamples:
     """Samples and labels on the device; images of bytes become numbers when they are used.
 
     `affine` holds factor and offset by channel, (c, 1, 1) each; without it bytes are scaled to [-1, 1].
@@ -60,7 +60,7 @@ class Samples:
         x = self.x.index_select(0, rows)
         return self.scaled(x if moved is None else moved(x)), self.y.index_select(0, rows)
 
-    def part(self, rows: Tensor) -> Samples:
+    def part(self, rows: Tensor) -> DeviceSamples:
         """Some of the samples as samples of their own."""
         return replace(self, x=self.x.index_select(0, rows), y=self.y.index_select(0, rows))
 
@@ -93,7 +93,7 @@ class Chunk:
 def train_chunk(
     path: Gradients,
     layout: Layout,
-    samples: Samples,
+    samples: DeviceSamples,
     chunk: Chunk,
     optimiser: Optimiser,
     proximal: float = 0.0,

@@ -15,7 +15,7 @@ from fedabm.games.accuracy.base import Accuracy, Oracle
 from fedabm.games.accuracy.training import State, Training, training_of
 from fedabm.games.curves import Array
 from fedabm.knowledge.base import Context, Knowledge
-from fedabm.learning.oracles.curve import Curve
+from fedabm.learning.oracles.curve import MeasuredCurve
 from fedabm.learning.oracles.trained import Trained
 from fedabm.views.known import Kind, Known
 
@@ -24,7 +24,7 @@ __all__ = ["Measured", "band"]
 
 @dataclass(frozen=True)
 class Measured(Knowledge):
-    """A curve of the total, v(sum_j s_j), measured by training on parts of the data at hand (`Curve.measure`).
+    """A curve of the total, v(sum_j s_j), measured by training on parts of the data at hand (`MeasuredCurve.measure`).
 
     rounds   rounds of each training
     points   how many totals are trained on: all data, one half, one quarter, ..., and three quarters
@@ -43,7 +43,7 @@ class Measured(Knowledge):
     repeats: int = 1
     every: int | None = None
     checks: int = 8
-    makes: ClassVar[tuple[type[Accuracy], ...]] = (Curve,)
+    makes: ClassVar[tuple[type[Accuracy], ...]] = (MeasuredCurve,)
 
     def __post_init__(self) -> None:
         check_whole("rounds", self.rounds)
@@ -77,7 +77,7 @@ class Measured(Knowledge):
         training: Training[Any] = training_of(accuracy.inner)
         trained: Trained = training.retrained(self.rounds, seed, state)
         totals = self._totals(trained.engine.data.capacities.sum())
-        curve = Curve.measure(trained, totals, self.repeats, concave=True, track=_quietly)
+        curve = MeasuredCurve.measure(trained, totals, self.repeats, concave=True, track=_quietly)
         error, checked = band(trained, curve, self.checks)
         trainings = len(totals) * self.repeats + checked
         seconds = time.perf_counter() - begun

@@ -10,11 +10,11 @@ from torch import Tensor
 from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
 
-__all__ = ["Answers"]
+__all__ = ["AnswerScores"]
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnswerScores:
     """The share of answers that are right to the letter or, for owners in `likely`, how likely the answers are.
 
     An answer is right if greedy decoding gives it: that is so if every token of it is the likeliest one after those

@@ -16,7 +16,7 @@ from torch import nn
 from fedabm.common.errors import InputError, MissingExtraError
 from fedabm.data.datasets.files import data_folder
 
-__all__ = ["Base", "Kind", "Source", "checksum", "load", "packaged", "transformers"]
+__all__ = ["Base", "Kind", "ModelSource", "checksum", "load", "packaged", "transformers"]
 
 #: "causal": guesses the next token; "encoder": reads a whole text
 Kind = Literal["causal", "encoder"]
@@ -25,7 +25,7 @@ _WEIGHTS = ("*.safetensors", "*.gguf", "*.bin")
 
 
 @dataclass(frozen=True)
-class Source:
+class ModelSource:
     """Where a pretrained model is: a folder, or a name on the hub with its `revision`.
 
     `checksum` is the SHA-256 of its weights (see `checksum`); what does not have it is refused.  A model of the hub
@@ -75,12 +75,12 @@ def transformers() -> Any:
     return found
 
 
-def packaged(name: str, kind: Kind) -> Source:
+def packaged(name: str, kind: Kind) -> ModelSource:
     """A model that `fedabm data get` has put below the data folder."""
     folder = data_folder() / "models" / name
     if not _weights(folder):
         raise InputError(f"the model {name} is not there; run `fedabm data get {name}` (FEDABM_DATA sets the folder)")
-    return Source(str(folder), kind)
+    return ModelSource(str(folder), kind)
 
 
 def _hub(place: str, revision: str) -> str:
@@ -91,7 +91,7 @@ def _hub(place: str, revision: str) -> str:
 
 
 @cache
-def load(source: Source, fetch: Callable[[str, str], str] = _hub) -> Base:
+def load(source: ModelSource, fetch: Callable[[str, str], str] = _hub) -> Base:
     """The model, ready to be read: one for all who ask, so that it is in memory once."""
     folder = Path(source.place).expanduser()
     if not folder.is_dir():

@@ -23,14 +23,14 @@ from typing import Literal
 from fedabm.common.errors import check_positive
 from fedabm.data.instructions import Problem
 
-__all__ = ["Ending", "Limits", "pass_rate", "trial"]
+__all__ = ["Ending", "ProgramLimits", "pass_rate", "trial"]
 
 #: how a trial can end; "stopped" is by a limit of time or memory, or for what is not allowed
 Ending = Literal["passed", "failed", "stopped"]
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProgramLimits:
     """Seconds, and bytes of memory, that a program may take."""
 
     seconds: float = 5.0
@@ -97,13 +97,13 @@ os._exit(3 if stopped else code)
 """
 
 
-def trial(program: str, limits: Limits | None = None) -> Ending:
+def trial(program: str, limits: ProgramLimits | None = None) -> Ending:
     """Run Python code that raises unless it is right.
 
     >>> trial("assert sum([1, 2]) == 3"), trial("assert sum([1, 2]) == 4")
     ('passed', 'failed')
     """
-    most = limits or Limits()
+    most = limits or ProgramLimits()
     word = secrets.token_hex(16)
     given = json.dumps({"program": program, "seconds": most.seconds, "memory": most.memory, "word": word})
     with tempfile.TemporaryDirectory(prefix="trial-") as folder:
@@ -129,7 +129,7 @@ def trial(program: str, limits: Limits | None = None) -> Ending:
     return "failed" if child.returncode in (0, 1) else "stopped"
 
 
-def pass_rate(problems: Sequence[Problem], answers: Sequence[str], limits: Limits | None = None) -> float:
+def pass_rate(problems: Sequence[Problem], answers: Sequence[str], limits: ProgramLimits | None = None) -> float:
     """The share of answers that pass the tests of their problem."""
     ended = [trial(one.program(answer), limits) for one, answer in zip(problems, answers, strict=True)]
     return sum(end == "passed" for end in ended) / len(ended)

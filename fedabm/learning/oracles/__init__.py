@@ -2,7 +2,7 @@
 
 `Trained`       a federation trained afresh for every profile that is asked for, remembered
 `Coalition`     models mixed from the updates of some owners, for Shapley values
-`Curve`         the server's public accuracy curve of the total
+`MeasuredCurve`         the server's public accuracy curve of the total
 `fit_groups`    the group-weighted closed form fitted to trained points
 `Learning`      the one model that is trained while owners decide
 `Rounds`        the same, with what every coalition's model would be worth
@@ -12,7 +12,7 @@ judges coalitions' models, `memory` remembers, `scores` says what a model is wor
 """
 
 from fedabm.learning.oracles.coalition import Coalition
-from fedabm.learning.oracles.curve import Curve
+from fedabm.learning.oracles.curve import MeasuredCurve
 from fedabm.learning.oracles.fitted import Fit, Points, corners, fit_groups, measure_corners, measure_groups
 from fedabm.learning.oracles.learning import Learning
 from fedabm.learning.oracles.rounds import Rounds
@@ -21,10 +21,10 @@ from fedabm.learning.oracles.trained import Trained
 
 __all__ = [
     "Coalition",
-    "Curve",
     "Fit",
     "Learning",
     "Measure",
+    "MeasuredCurve",
     "Points",
     "Rounds",
     "Trained",

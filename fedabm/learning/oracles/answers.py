@@ -2,7 +2,7 @@
 
 A trained oracle holds all owners' samples.  An owner's view holds curves, and curves ask an oracle; if that were the
 trained one, a strategy could walk from its own view to its neighbour's data.  So curves and mechanisms are given
-`Answers` instead, as in life: the server answers questions about accuracies and shows nothing else.  Which oracle
+`ServerAnswers` instead, as in life: the server answers questions about accuracies and shows nothing else.  Which oracle
 answers is looked up by ticket among those that are open in this process.  They are held weakly, so that an oracle lives
 exactly as long as whoever made it keeps it.
 """
@@ -22,13 +22,13 @@ from fedabm.games.accuracy.base import Accuracy, Probed
 from fedabm.games.accuracy.present import PresentWorth
 from fedabm.games.curves import Array, Curve
 
-__all__ = ["Answering", "Answers", "PresentWorth"]
+__all__ = ["Answering", "PresentWorth", "ServerAnswers"]
 
 _OPEN: WeakSet[Answering] = WeakSet()
 
 
 @dataclass(frozen=True)
-class Answers(Accuracy):
+class ServerAnswers(Accuracy):
     """Accuracies by asking the server that holds the oracle with this ticket."""
 
     ticket: str
@@ -61,7 +61,7 @@ class Answers(Accuracy):
 class Answering(Accuracy):
     """An oracle that shows only its answers; it calls `_open` when it is made."""
 
-    _answers: Answers
+    _answers: ServerAnswers
     costly = True
 
     @property
@@ -70,7 +70,7 @@ class Answering(Accuracy):
         """For how many owners this accuracy is defined."""
 
     def _open(self) -> None:
-        object.__setattr__(self, "_answers", Answers(uuid.uuid4().hex, self.owners))
+        object.__setattr__(self, "_answers", ServerAnswers(uuid.uuid4().hex, self.owners))
         _OPEN.add(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:

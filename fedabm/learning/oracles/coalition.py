@@ -19,7 +19,7 @@ from fedabm.games.accuracy.training import Present, Stepwise
 from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
-from fedabm.learning.oracles.answers import Answering, Answers
+from fedabm.learning.oracles.answers import Answering, ServerAnswers
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.oracles.trained import Trained
@@ -29,7 +29,7 @@ from fedabm.learning.rules.rounds import one_round
 __all__ = ["Coalition"]
 
 
-class Learned(NamedTuple):
+class CoalitionModels(NamedTuple):
     """The models of all coalitions, and whose update was ever dropped (n,)."""
 
     coalitions: AveragedModels
@@ -61,7 +61,7 @@ class Coalition(Answering, Stepwise):
     measure: Measure = field(default_factory=Measure)
     start: Tensor | None = None
     folder: str | Path | None = None
-    _answers: Answers = field(init=False)
+    _answers: ServerAnswers = field(init=False)
     #: values are known for parts of one profile only
     announces = "coalitions"
     retrains = True
@@ -94,7 +94,7 @@ class Coalition(Answering, Stepwise):
         return self._learned.coalitions
 
     @cached_property
-    def _learned(self) -> Learned:
+    def _learned(self) -> CoalitionModels:
         """Train along the trajectory of the whole federation."""
         first = self.engine.initial(self.seed) if self.start is None else self.engine.rows(self.start)
         updates, dropped = self._trajectory(first)
@@ -102,7 +102,7 @@ class Coalition(Answering, Stepwise):
         weights = mean.shares(np.where(dropped, 0, self.engine.data.counts(self.profile)))
         models = first + mean.rate * updates
         coalitions = AveragedModels(self.engine, first, models, weights, folder=self.folder, measure=self.measure.kind)
-        return Learned(coalitions, dropped)
+        return CoalitionModels(coalitions, dropped)
 
     def _trajectory(self, model: Tensor) -> tuple[Tensor, NDArray[np.bool_]]:
         """Everybody's updates (n, P), summed over the rounds, and whose were ever broken."""

@@ -10,19 +10,19 @@ import numpy as np
 
 from fedabm.common.errors import InputError, check_whole, finite_vector
 from fedabm.common.progress import track
-from fedabm.common.table import Table
+from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy.base import Exposure
 from fedabm.games.curves import Array
 from fedabm.learning.oracles.trained import Trained
 
-__all__ = ["Curve", "proportional"]
+__all__ = ["MeasuredCurve", "proportional"]
 
 #: goes through pieces of work under a label, and shows how far it has come
 Track = Callable[[list, str], Iterable]
 
 
 @dataclass(frozen=True)
-class Curve(Exposure):
+class MeasuredCurve(Exposure):
     """The same model for everyone: v(sum_j s_j), linear between measured points and flat after the last.
 
     Murhekar et al. 2023, Section 5.1: the server trains models on 0, ds, 2 ds, ... samples and announces their
@@ -30,7 +30,7 @@ class Curve(Exposure):
     least concave non-decreasing curve above the points is taken, for which equilibria exist and can be certified.
     Afterwards `concave` and `monotone` say what the curve is.
 
-    >>> curve = Curve([0, 10, 20, 30], [0.1, 0.5, 0.4, 0.7], concave=True)
+    >>> curve = MeasuredCurve([0, 10, 20, 30], [0.1, 0.5, 0.4, 0.7], concave=True)
     >>> curve.values(np.array([[5.0, 0.0], [10.0, 10.0]])).round(3).tolist(), curve.concave, curve.monotone
     ([[0.3, 0.3], [0.6, 0.6]], True, True)
     """
@@ -46,8 +46,8 @@ class Curve(Exposure):
             totals, heights = _envelope(totals, heights)
         slopes = np.diff(heights) / np.diff(totals)
         bends = bool(np.all(np.diff(slopes) <= 1e-12 * np.max(np.abs(slopes), initial=0.0)))
-        object.__setattr__(self, "totals", Table(totals))
-        object.__setattr__(self, "accuracies", Table(heights))
+        object.__setattr__(self, "totals", FrozenArray(totals))
+        object.__setattr__(self, "accuracies", FrozenArray(heights))
         object.__setattr__(self, "concave", self.concave or (bends and self.monotone))
 
     @property
@@ -76,7 +76,7 @@ class Curve(Exposure):
     @classmethod
     def measure(
         cls, oracle: Trained, totals: Any, repeats: int = 1, concave: bool = False, track: Track = track
-    ) -> Curve:
+    ) -> MeasuredCurve:
         """Train on each of these totals, shared in proportion to capacities; means over owners and `repeats` seeds.
 
         `track` shows how far it has come; within a study it is `study.track`.

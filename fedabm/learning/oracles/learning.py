@@ -13,8 +13,8 @@ from torch import Tensor
 
 from fedabm.common.errors import InputError, check_whole
 from fedabm.common.random import check_seed
-from fedabm.common.state import NUMBER, TEXT, WHOLE, Each, Kind, Maybe, Numbers, Record, Thing
-from fedabm.common.table import Table
+from fedabm.common.state import NUMBER, TEXT, WHOLE, Each, FrozenRecord, Kind, Maybe, Numbers, Thing
+from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy.announced import Announced
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.accuracy.training import RoundResult, State, Training
@@ -33,7 +33,7 @@ from fedabm.learning.oracles.updates import Updates
 from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.base import Memory
 from fedabm.learning.rules.recipe import Recipe
-from fedabm.learning.rules.rounds import Round, one_round
+from fedabm.learning.rules.rounds import RuleRound, one_round
 
 __all__ = ["Learning"]
 
@@ -59,7 +59,7 @@ class LearningState(State):
     memory: Memory | None = None
     late: tuple[Effort, ...] = ()
     path: str = ""
-    worth: Table | None = None
+    worth: FrozenArray | None = None
     progress: Array | None = None
     spent: tuple[float, ...] = ()
     updates: Updates | None = None
@@ -133,9 +133,9 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
         standing = PresentWorth(self._judged(state))
         return standing if self.announced is None else Announced(standing, self.announced)
 
-    def _judged(self, state: LearningState) -> Table:
+    def _judged(self, state: LearningState) -> FrozenArray:
         """What the present model is worth to everybody, (n,)."""
-        return Table(self.measure.of(self.engine, self.weights(state))[0]) if state.worth is None else state.worth
+        return FrozenArray(self.measure.of(self.engine, self.weights(state))[0]) if state.worth is None else state.worth
 
     @property
     def announces(self) -> str:  # type: ignore[override]
@@ -165,7 +165,7 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
             still = state if state.updates is None else replace(state, updates=None)
             return still, replace(RoundResult.of(sending), progress=state.progress)
         effort = Effort(counts.astype(float), np.rint(claimed))
-        done: list[Round] = []
+        done: list[RuleRound] = []
 
         def find(rows: NDArray[Any]) -> Array:
             begun = time.perf_counter()
@@ -183,13 +183,13 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
         kept: dict[str, Any] = {"late": (*state.late, effort)}
         if done:
             kept = {"model": done[0].model, "memory": done[0].memory, "late": ()}
-        kept |= {"worth": Table(worth), "progress": progress if sending.measured else None}
+        kept |= {"worth": FrozenArray(worth), "progress": progress if sending.measured else None}
         kept["updates"] = self._kept(state, done[0], claimed) if sending.keep else None
         spent = (*state.spent, float(seconds[0]))
         after = replace(state, round=state.round + 1, path=path, spent=spent, **kept)
         return after, RoundResult(dropped.astype(bool), after.progress, sending.senders(counts))
 
-    def _kept(self, state: LearningState, done: Round, claimed: Array) -> Updates:
+    def _kept(self, state: LearningState, done: RuleRound, claimed: Array) -> Updates:
         """What this round shows the server of every owner."""
         how = (self.engine, self.recipe, self.measure)
         return Updates(*how, self.weights(state), done.updates, done.sound, claimed, state.seed, state.round)
@@ -223,7 +223,7 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
 
     def state_kind(self) -> Kind:
         """The model between two rounds; data, network and recipe are the scenario's."""
-        return Record(
+        return FrozenRecord(
             LearningState,
             seed=WHOLE,
             round=WHOLE,
@@ -231,7 +231,7 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
             memory=Maybe(Thing(tuple)),
             late=Each(EFFORT),
             path=TEXT,
-            worth=Maybe(Thing(Table)),
+            worth=Maybe(Thing(FrozenArray)),
             progress=Maybe(Numbers()),
             spent=Each(NUMBER),
             updates=Maybe(Updates.kind(self.engine, self.recipe, self.measure)),
@@ -241,7 +241,7 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
         """What is known, or else found; without a path nothing is looked up."""
         return self.known.answers(asked, find, at_once) if self.known is not None and path else find(asked)
 
-    def _shown(self, state: LearningState, before: Tensor, done: Round, wanted: NDArray[np.bool_]) -> Array:
+    def _shown(self, state: LearningState, before: Tensor, done: RuleRound, wanted: NDArray[np.bool_]) -> Array:
         """What a round's model is worth, whose update was dropped, what own training brought these owners; (3, n)."""
         worth = self.measure.of(self.engine, done.model)[0]
         sound = pull(done.sound)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.files import draft
-from fedabm.common.state import BYTES, Numbers, Table
+from fedabm.common.state import BYTES, Dict, Numbers
 from fedabm.games.curves import Array
 
 __all__ = ["MEMORY", "AnswerCache", "digest"]
@@ -72,7 +72,7 @@ class AnswerCache:
 class _MemoryKind:
     """Answers that are in memory only."""
 
-    _known = Table(BYTES, Numbers(None))
+    _known = Dict(BYTES, Numbers(None))
     schema = _known.schema
 
     def state(self, value: AnswerCache) -> Any:

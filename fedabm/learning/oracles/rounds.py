@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fedabm.common.errors import check_whole, finite_vector
 from fedabm.common.random import check_seed
-from fedabm.common.state import WHOLE, Kind, Maybe, Record, Thing
+from fedabm.common.state import WHOLE, FrozenRecord, Kind, Maybe, Thing
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.accuracy.random_discovery import check_width
 from fedabm.games.accuracy.training import Present, RoundResult, Training
@@ -21,7 +21,7 @@ from fedabm.games.curves import Array
 from fedabm.games.messages import EFFORT, TAMPERING, Effort, OwnerMessages, Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
-from fedabm.learning.oracles.answers import Answering, Answers
+from fedabm.learning.oracles.answers import Answering, ServerAnswers
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.engine_facts import EngineFacts
 from fedabm.learning.oracles.memory import MEMORY
@@ -31,12 +31,12 @@ from fedabm.learning.oracles.trained import Trained
 from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.base import Memory
 from fedabm.learning.rules.recipe import Recipe
-from fedabm.learning.rules.rounds import Round, server_part, tamper
+from fedabm.learning.rules.rounds import RuleRound, server_part, tamper
 
 __all__ = ["Rounds"]
 
 
-class Learned(NamedTuple):
+class LearnedRound(NamedTuple):
     """What a round has taught.
 
     coalitions   the models that can be mixed from both trainings of everybody
@@ -49,7 +49,7 @@ class Learned(NamedTuple):
     coalitions: AveragedModels
     claims: Array
     dropped: NDArray[np.bool_]
-    after: Round
+    after: RuleRound
     summed: Tensor
 
 
@@ -129,7 +129,7 @@ class Rounds(EngineFacts, Training[Present]):  # type: ignore[override]
         work: dict[str, Kind] = {"effort": EFFORT, "tampering": TAMPERING, "memory": Maybe(Thing(tuple))}
         found: dict[str, Kind] = {"sent": Thing(Tensor), "judged": MEMORY}
         again = partial(_again, self._how)
-        return Record(Present, accuracy=Record(again, seed=WHOLE, round=WHOLE, **models, **work, **found))
+        return FrozenRecord(Present, accuracy=FrozenRecord(again, seed=WHOLE, round=WHOLE, **models, **work, **found))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,7 +154,7 @@ class RoundModels(Answering):
     model: Tensor | None = None
     memory: Memory | None = None
     past: Tensor | None = None
-    _answers: Answers = field(init=False)
+    _answers: ServerAnswers = field(init=False)
 
     def __post_init__(self) -> None:
         self._open()
@@ -243,7 +243,7 @@ class RoundModels(Answering):
         return Judged()
 
     @cached_property
-    def _learned(self) -> Learned:
+    def _learned(self) -> LearnedRound:
         """Both trainings of everybody, and the models that can be mixed from them."""
         start, memory = self._begun
         effort, trials, updates = self.effort, self._trials, self.sent
@@ -258,7 +258,7 @@ class RoundModels(Answering):
         models = first + mean.rate * (updates + past.repeat(2, 1))
         weights = mean.weigh(counted).ravel()
         received = self.recipe.received(updates[: self.owners], counts, np.rint(effort.claimed))
-        return Learned(
+        return LearnedRound(
             AveragedModels(self.engine, first, models, weights, measure=self.measure.kind, known=self.judged),
             claims,
             ~sound[: self.owners],

@@ -14,15 +14,15 @@ from torch import Tensor
 
 from fedabm.common.errors import InputError, check_whole
 from fedabm.common.random import check_seed
-from fedabm.common.state import Kind, Record
+from fedabm.common.state import FrozenRecord, Kind
 from fedabm.games.accuracy.base import Accuracy, Probed
 from fedabm.games.accuracy.random_discovery import check_width
 from fedabm.games.accuracy.training import Present, RoundResult, Training
-from fedabm.games.curves import Array, Rows, beside
+from fedabm.games.curves import Array, Rows, align_rows
 from fedabm.games.messages import TAMPERING, OwnerMessages, Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
-from fedabm.learning.oracles.answers import Answering, Answers
+from fedabm.learning.oracles.answers import Answering, ServerAnswers
 from fedabm.learning.oracles.handing import by_subset
 from fedabm.learning.oracles.memory import MEMORY, AnswerCache, digest
 from fedabm.learning.oracles.scores import Measure
@@ -57,7 +57,7 @@ class Trained(Answering, Training[Present]):
     step: int = 1
     folder: str | Path | None = None
     start: Tensor | None = None
-    _answers: Answers = field(init=False)
+    _answers: ServerAnswers = field(init=False)
     takes_updates = True
     retrains = True
 
@@ -153,7 +153,7 @@ class Trained(Answering, Training[Present]):
 
     def state_kind(self) -> Kind:
         """Nothing is saved unless somebody tampers."""
-        return Record(Present, accuracy=_Attacks(self))
+        return FrozenRecord(Present, accuracy=_Attacks(self))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -200,7 +200,7 @@ class _Attacks:
 
     def __init__(self, clean: Trained) -> None:
         self._clean = clean
-        self._attacked = Record(partial(Attacked, clean), tampering=TAMPERING, memory=MEMORY)
+        self._attacked = FrozenRecord(partial(Attacked, clean), tampering=TAMPERING, memory=MEMORY)
         self.schema = ["maybe", self._attacked.schema]
 
     def state(self, value: Accuracy) -> Any:
@@ -224,7 +224,7 @@ class Stepped(Probed):
     capacity: Array
 
     def slope(self, x: Array) -> Array:
-        low, high = _ends(x, self.step, beside(self.capacity, x))
+        low, high = _ends(x, self.step, align_rows(self.capacity, x))
         return (self.value(high) - self.value(low)) / (high - low)
 
     def take(self, rows: Rows) -> Stepped:

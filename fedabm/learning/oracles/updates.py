@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedabm.common.state import FLAG, WHOLE, Kind, Numbers, Record, Table, Thing
+from fedabm.common.state import FLAG, WHOLE, Dict, FrozenRecord, Kind, Numbers, Thing
 from fedabm.games.accuracy.random_discovery import check_width
 from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
-from fedabm.learning.oracles.answers import Answering, Answers
+from fedabm.learning.oracles.answers import Answering, ServerAnswers
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.memory import MEMORY, AnswerCache
 from fedabm.learning.oracles.scores import Measure
@@ -66,8 +66,8 @@ class Updates:
     def kind(cls, engine: Engine, recipe: Recipe, measure: Measure) -> Kind:
         """How those of a training are saved."""
         tensors = dict.fromkeys(("start", "sent", "sound"), Thing(Tensor))
-        others: dict[str, Kind] = {"claimed": Numbers(), "seed": WHOLE, "round": WHOLE, "judged": Table(FLAG, MEMORY)}
-        return Record(partial(cls, engine, recipe, measure), **tensors, **others)
+        others: dict[str, Kind] = {"claimed": Numbers(), "seed": WHOLE, "round": WHOLE, "judged": Dict(FLAG, MEMORY)}
+        return FrozenRecord(partial(cls, engine, recipe, measure), **tensors, **others)
 
     def cosines(self, direction: Tensor | None = None) -> Array:
         """The cosine between each update and a direction (P,), by default their mean; 0 for what is not sound, (n,)."""
@@ -100,7 +100,7 @@ class CoalitionsOfUpdates(Answering):
     measure: Measure
     #: judged on data of the server, so that models are worth the same to all
     common: bool = False
-    _answers: Answers = field(init=False)
+    _answers: ServerAnswers = field(init=False)
     costly = False
 
     def __post_init__(self) -> None:

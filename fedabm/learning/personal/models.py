@@ -12,8 +12,8 @@ from torch import Tensor
 
 from fedabm.common.errors import check_kind, check_whole
 from fedabm.common.random import check_seed
-from fedabm.common.state import FLAG, WHOLE, Kind, Maybe, Numbers, Record, Thing
-from fedabm.common.table import Table
+from fedabm.common.state import FLAG, WHOLE, FrozenRecord, Kind, Maybe, Numbers, Thing
+from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy.training import RoundResult, State
 from fedabm.games.curves import Array, Rows
 from fedabm.games.messages import OwnerMessages, Tampering
@@ -25,7 +25,7 @@ from fedabm.learning.oracles.trained import Trained
 from fedabm.learning.personal.own import ClassMix
 from fedabm.learning.personal.remembered import Remembered
 from fedabm.learning.personal.sent import SentModels
-from fedabm.learning.personal.tasks import TRAINING, Training, filled
+from fedabm.learning.personal.tasks import TRAINING, OwnTraining, filled
 from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import tamper
@@ -42,7 +42,7 @@ class OwnMeasure(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
+class ExchangeRound:
     """What happened last: what was sent (n, P), from where, and whose was sound."""
 
     models: Tensor
@@ -69,15 +69,15 @@ class PersonalState(State):
     models: Tensor
     standing: PresentWorth
     round: int = 0
-    task: Training | None = None
-    personal: Training | None = None
-    last: Round | None = None
+    task: OwnTraining | None = None
+    personal: OwnTraining | None = None
+    last: ExchangeRound | None = None
     handed: bool = False
 
     @property
-    def latest(self) -> Round:
+    def latest(self) -> ExchangeRound:
         """The last round; before there was any, everybody stands where it began."""
-        return self.last or Round(self.models, self.models, np.ones(len(self.models), dtype=bool))
+        return self.last or ExchangeRound(self.models, self.models, np.ones(len(self.models), dtype=bool))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,7 +130,7 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
         return PersonalState(seed, initial, models, self._judged(models))
 
     def _judged(self, models: Tensor) -> PresentWorth:
-        return PresentWorth(Table(self.measure.own(self.engine, models)))
+        return PresentWorth(FrozenArray(self.measure.own(self.engine, models)))
 
     def worth(self, state: PersonalState) -> PresentWorth:
         """What the present models are worth; models and data stay here."""
@@ -147,18 +147,18 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
         uploads = sending.senders(self.engine.data.counts(used))
         if not np.any(uploads):
             return state, RoundResult.of(sending)
-        task = state.task or Training.free(state.models)
+        task = state.task or OwnTraining.free(state.models)
         trained = self._run(state, task, used)
         own = trained if state.personal is None else self._run(state, state.personal, used, 1)
         models = _sent(task, trained, sending.tampering)
         sound = pull(screen(models))
-        last, kept = Round(_sane(models, task.start), task.start, sound), _sane(own, state.models)
+        last, kept = ExchangeRound(_sane(models, task.start), task.start, sound), _sane(own, state.models)
         number = state.round + 1
         standing = state.standing if state.handed or number % self.every else self._judged(kept)
         after = replace(state, round=number, models=kept, last=last, standing=standing)
         return after, RoundResult(~sound, uploads=uploads)
 
-    def _run(self, state: PersonalState, training: Training, used: Array, *path: int) -> Tensor:
+    def _run(self, state: PersonalState, training: OwnTraining, used: Array, *path: int) -> Tensor:
         return training.run(self.engine, self.recipe, used, self.known, state.seed, state.round, *path)
 
     def sent(self, state: PersonalState, rows: Rows, reports: Reports, *, with_losses: bool = False) -> SentModels:
@@ -181,8 +181,8 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
     def deliver(self, state: PersonalState, rows: Rows, exchange: Exchange) -> PersonalState:
         """What owners in `rows` are to train on next; the others go on from their own models."""
         known = np.asarray(rows, dtype=np.intp), state.models, state.initial
-        task = Training.of(exchange.task, *known)
-        personal = None if exchange.personal is None else Training.of(exchange.personal, *known)
+        task = OwnTraining.of(exchange.task, *known)
+        personal = None if exchange.personal is None else OwnTraining.of(exchange.personal, *known)
         told = replace(state, task=task, personal=personal, last=state.latest)
         if exchange.kept is None:
             return replace(told, handed=False)  # still the same models
@@ -193,21 +193,21 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
     def state_kind(self) -> Kind:
         """Everybody's models between two rounds."""
         tensor, task = Thing(Tensor), Maybe(TRAINING)
-        return Record(
+        return FrozenRecord(
             PersonalState,
             seed=WHOLE,
             initial=tensor,
             models=tensor,
-            standing=Record(PresentWorth, worth=Thing(Table)),
+            standing=FrozenRecord(PresentWorth, worth=Thing(FrozenArray)),
             round=WHOLE,
             task=task,
             personal=task,
-            last=Maybe(Record(Round, models=tensor, start=tensor, sound=Numbers(1, "b"))),
+            last=Maybe(FrozenRecord(ExchangeRound, models=tensor, start=tensor, sound=Numbers(1, "b"))),
             handed=FLAG,
         )
 
 
-def _sent(task: Training, trained: Tensor, tampering: tuple[Tampering, ...]) -> Tensor:
+def _sent(task: OwnTraining, trained: Tensor, tampering: tuple[Tampering, ...]) -> Tensor:
     """The models (n, P) as sent: those trained, but for owners that tamper with their update or with all of it."""
     models = trained
     for attack in tampering:

@@ -12,7 +12,7 @@ from fedabm.common.errors import InputError
 from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
-from fedabm.learning.engine.training import Samples
+from fedabm.learning.engine.training import DeviceSamples
 from fedabm.learning.oracles.scores import Measure
 
 __all__ = ["ClassMix", "OwnPart"]
@@ -52,7 +52,7 @@ class ClassMix:
         return (mix * accuracy).sum(axis=1) / total
 
 
-def _by_class(engine: Engine) -> tuple[Samples, Tensor, np.ndarray]:
+def _by_class(engine: Engine) -> tuple[DeviceSamples, Tensor, np.ndarray]:
     """All test samples class by class, where each class begins (and the end), and which classes there are."""
     samples, _ = engine.part("test")
     order = torch.argsort(samples.y, stable=True)

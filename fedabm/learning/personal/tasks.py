@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fedabm.common.random import Streams, generator
-from fedabm.common.state import NUMBER, Maybe, Numbers, Record, Thing
+from fedabm.common.state import NUMBER, FrozenRecord, Maybe, Numbers, Thing
 from fedabm.games.curves import Array, Rows
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.training import Proximal
@@ -20,11 +20,11 @@ from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.views import LocalTask
 
-__all__ = ["TRAINING", "Training", "filled"]
+__all__ = ["TRAINING", "OwnTraining", "filled"]
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class OwnTraining:
     """Everybody trains from `start` (n, P); to the loss of those `held` (n,) strength / 2 |w - pull|^2 is added.
 
     What an owner sends is an update of `origin` (n, P): of the start that it got from the server, or where it goes on
@@ -38,12 +38,12 @@ class Training:
     held: NDArray[np.bool_]
 
     @classmethod
-    def free(cls, models: Tensor) -> Training:
+    def free(cls, models: Tensor) -> OwnTraining:
         """From these models, which the server sent, held by nothing."""
         return cls(models, models, None, 0.0, np.zeros(len(models), dtype=bool))
 
     @classmethod
-    def of(cls, task: LocalTask, rows: Rows, own: Tensor, initial: Tensor) -> Training:
+    def of(cls, task: LocalTask, rows: Rows, own: Tensor, initial: Tensor) -> OwnTraining:
         """What a task for the owners in `rows` means for all; the others go on from their own models (n, P).
 
         A row that is no number, for instance after mixing enormous models, leaves its owner with its own model.
@@ -85,8 +85,8 @@ class Training:
 
 
 #: how it is saved
-TRAINING = Record(
-    Training,
+TRAINING = FrozenRecord(
+    OwnTraining,
     start=Thing(Tensor),
     origin=Thing(Tensor),
     pull=Maybe(Thing(Tensor)),

@@ -21,7 +21,7 @@ from torch import Tensor
 from fedabm.games.curves import Array
 from fedabm.learning.engine.training import Proximal
 
-__all__ = ["Local", "Mean", "Memory", "Received", "Robust", "Rule", "Step"]
+__all__ = ["LocalTerms", "Memory", "Received", "Robust", "Rule", "Step", "WeightedMean"]
 
 #: what a rule remembers: tensors in tuples, perhaps in tuples again
 Memory = tuple[Any, ...]
@@ -61,14 +61,14 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Local:
+class LocalTerms:
     """What owners add to their own loss while they train: `proximal`, and <drift_i, w> with `drift` (n, P)."""
 
     proximal: Proximal | None = None
     drift: Tensor | None = None
 
 
-class Mean(Protocol):
+class WeightedMean(Protocol):
     """A weighted mean of updates: rate * sum_i p_i u_i."""
 
     @property
@@ -89,7 +89,7 @@ class Rule(ABC):
     plain_descent: bool = False
 
     @property
-    def mean(self) -> Mean | None:
+    def mean(self) -> WeightedMean | None:
         """The weighted mean of updates that the change is; None if it is none.
 
         Models of coalitions are mixed from their members' updates, which makes sense for such a mean only.
@@ -100,9 +100,9 @@ class Rule(ABC):
         """What it remembers before the first round from the model `start` (P,)."""
         return ()
 
-    def local(self, start: Tensor, memory: Memory) -> Local:
+    def local(self, start: Tensor, memory: Memory) -> LocalTerms:
         """What owners add to their loss when they train from the model `start` (P,)."""
-        return Local()
+        return LocalTerms()
 
     @abstractmethod
     def step(self, received: Received, memory: Memory) -> Step:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedabm.common.errors import LARGEST_RATE, check_kind, check_number
 from fedabm.learning.engine.training import Proximal
-from fedabm.learning.rules.base import Local, Mean, Memory, Received, Rule, Step
+from fedabm.learning.rules.base import LocalTerms, Memory, Received, Rule, Step, WeightedMean
 from fedabm.learning.rules.fed_avg import FedAvg
 
 __all__ = ["FedProx"]
@@ -34,14 +34,14 @@ class FedProx(Rule):
         return self.inner.plain_descent
 
     @property
-    def mean(self) -> Mean | None:
+    def mean(self) -> WeightedMean | None:
         """That of the inner rule."""
         return self.inner.mean
 
     def begin(self, start: Tensor, owners: int) -> Memory:
         return self.inner.begin(start, owners)
 
-    def local(self, start: Tensor, memory: Memory) -> Local:
+    def local(self, start: Tensor, memory: Memory) -> LocalTerms:
         held = Proximal(self.strength, start) if self.strength else None
         return replace(self.inner.local(start, memory), proximal=held)
 

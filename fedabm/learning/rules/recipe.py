@@ -13,11 +13,11 @@ from fedabm.common.errors import InputError, check_kind
 from fedabm.common.timing import timed
 from fedabm.games.curves import Array
 from fedabm.learning.engine.augment import CropAndFlip
-from fedabm.learning.engine.batches import Plan
+from fedabm.learning.engine.batches import TrainingLength
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.engine.optimisers import SGD, Cosine, Optimiser
+from fedabm.learning.engine.optimisers import SGD, CosineSchedule, Optimiser
 from fedabm.learning.rules.aggregate import screen
-from fedabm.learning.rules.base import Mean, Memory, Received, Rule
+from fedabm.learning.rules.base import Memory, Received, Rule, WeightedMean
 from fedabm.learning.rules.fed_avg import FedAvg
 
 __all__ = ["Recipe"]
@@ -39,19 +39,19 @@ class Recipe:
     optimiser: Optimiser = field(default_factory=lambda: SGD(0.1))
     rule: Rule = field(default_factory=FedAvg)
     augment: CropAndFlip | None = None
-    schedule: Cosine | None = None
+    schedule: CosineSchedule | None = None
 
     def __post_init__(self) -> None:
         if self.epochs is None and self.steps is None:
             object.__setattr__(self, "epochs", 1)
-        Plan(self.batch, self.epochs, self.steps)
+        TrainingLength(self.batch, self.epochs, self.steps)
         if not isinstance(self.optimiser, Optimiser):
             raise InputError(f"optimiser must be SGD or Adam, got {self.optimiser!r}; for instance SGD(0.1)")
         check_kind("rule", self.rule, Rule)
         if self.augment is not None:
             check_kind("augment", self.augment, CropAndFlip)
         if self.schedule is not None:
-            check_kind("schedule", self.schedule, Cosine)
+            check_kind("schedule", self.schedule, CosineSchedule)
         if self.rule.plain_descent and self.optimiser.fused_rate is None:
             name = type(self.rule).__name__
             raise InputError(f"{name} needs plain local descent, got {self.optimiser}; use SGD(rate) without momentum")
@@ -60,7 +60,7 @@ class Recipe:
         """What owners train with in a round, counted from 0."""
         return self.optimiser if self.schedule is None else self.schedule.at(self.optimiser, round)
 
-    def mean(self, who: str) -> Mean:
+    def mean(self, who: str) -> WeightedMean:
         """The weighted mean of updates that the rule takes; a rule that takes none is refused in the name of `who`."""
         if self.rule.mean is None:
             means = "FedAvg(), FedProx() or Scaffold()"
@@ -89,5 +89,5 @@ class Recipe:
 
     def received(self, updates: Tensor, counts: Array, claimed: Array) -> Received:
         """What reaches the server when owners trained on `counts` samples, claim others, and send these updates."""
-        steps = Plan(self.batch, self.epochs, self.steps).lengths(np.asarray(counts))
+        steps = TrainingLength(self.batch, self.epochs, self.steps).lengths(np.asarray(counts))
         return Received(updates, screen(updates), claimed, steps, self.optimiser.fused_rate)

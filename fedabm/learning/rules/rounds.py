@@ -24,10 +24,10 @@ from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.base import Memory, Received, Rule
 from fedabm.learning.rules.recipe import Recipe
 
-__all__ = ["Round", "federate", "one_round", "server_part", "tamper"]
+__all__ = ["RuleRound", "federate", "one_round", "server_part", "tamper"]
 
 
-class Round(NamedTuple):
+class RuleRound(NamedTuple):
     """After a round: the model (P,), the updates as sent (n, P), which were sound (n,), what the rule remembers."""
 
     model: Tensor
@@ -46,7 +46,7 @@ def one_round(
     claimed: np.ndarray | None = None,
     tampering: Sequence[Tampering] = (),
     memory: Memory | None = None,
-) -> Round:
+) -> RuleRound:
     """One round from the model `start`; without `claimed` claims are true, without `memory` the rule begins."""
     contributions = np.asarray(contributions, dtype=float)
     known = recipe.rule.begin(start, engine.data.owners) if memory is None else memory
@@ -59,7 +59,7 @@ def one_round(
 
 
 @timed("training")
-def server_part(rule: Rule, start: Tensor, received: Received, memory: Memory) -> Round:
+def server_part(rule: Rule, start: Tensor, received: Received, memory: Memory) -> RuleRound:
     """The server's part of a round; model and memory stay where the rule would leave the range of numbers."""
     step = rule.step(received, memory)
     model = start + step.change
@@ -67,7 +67,7 @@ def server_part(rule: Rule, start: Tensor, received: Received, memory: Memory) -
     for tensor in _tensors(step.memory):
         fine = fine & screen(tensor.reshape(1, -1))
     kept = _either(fine, step.memory, memory)
-    return Round(torch.where(fine, model, start), received.updates, received.sound, kept)
+    return RuleRound(torch.where(fine, model, start), received.updates, received.sound, kept)
 
 
 def federate(

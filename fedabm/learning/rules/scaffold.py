@@ -10,13 +10,13 @@ from torch import Tensor
 
 from fedabm.common.errors import InputError, check_kind
 from fedabm.learning.rules.aggregate import aggregate, screen
-from fedabm.learning.rules.base import Local, Received, Rule, Step
+from fedabm.learning.rules.base import LocalTerms, Received, Rule, Step
 from fedabm.learning.rules.fed_avg import FedAvg
 
-__all__ = ["Controls", "Scaffold"]
+__all__ = ["ControlVariates", "Scaffold"]
 
 
-class Controls(NamedTuple):
+class ControlVariates(NamedTuple):
     """Control variates: c_i (n, P) estimates owner i's gradient, their mean c (P,) that of all."""
 
     own: Tensor
@@ -45,11 +45,11 @@ class Scaffold(Rule):
         """Its averaging."""
         return self.averaging
 
-    def begin(self, start: Tensor, owners: int) -> Controls:
-        return Controls(start.new_zeros(owners, len(start)), torch.zeros_like(start))
+    def begin(self, start: Tensor, owners: int) -> ControlVariates:
+        return ControlVariates(start.new_zeros(owners, len(start)), torch.zeros_like(start))
 
-    def local(self, start: Tensor, memory: Any) -> Local:
-        return Local(drift=memory.mean - memory.own)
+    def local(self, start: Tensor, memory: Any) -> LocalTerms:
+        return LocalTerms(drift=memory.mean - memory.own)
 
     def step(self, received: Received, memory: Any) -> Step:
         if received.rate is None:
@@ -60,4 +60,4 @@ class Scaffold(Rule):
         known = received.sound & screen(fresh) & (path[:, 0] > 0)
         own = torch.where(known.unsqueeze(1), fresh, memory.own)
         shares = torch.from_numpy(self.averaging.shares(received.claimed)).to(own)
-        return Step(change, Controls(own, aggregate(shares.unsqueeze(0), own, received.sound)[0]))
+        return Step(change, ControlVariates(own, aggregate(shares.unsqueeze(0), own, received.sound)[0]))

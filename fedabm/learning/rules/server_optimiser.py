@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from fedabm.common.errors import LARGEST_RATE, InputError, check_kind, check_number, check_positive
-from fedabm.learning.rules.base import Local, Memory, Received, Rule, Step
+from fedabm.learning.rules.base import LocalTerms, Memory, Received, Rule, Step
 from fedabm.learning.rules.fed_avg import FedAvg
 
 __all__ = ["Moments", "ServerOptimiser"]
@@ -57,7 +57,7 @@ class ServerOptimiser(Rule):
     def begin(self, start: Tensor, owners: int) -> Moments:
         return Moments(torch.zeros_like(start), torch.full_like(start, self.floor**2), self.inner.begin(start, owners))
 
-    def local(self, start: Tensor, memory: Any) -> Local:
+    def local(self, start: Tensor, memory: Any) -> LocalTerms:
         return self.inner.local(start, memory.inner)
 
     def step(self, received: Received, memory: Any) -> Step:

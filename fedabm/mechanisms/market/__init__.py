@@ -1,6 +1,6 @@
 """The model-sharing market iPFL, part by part, for given reports and distances; `ModelMarket` is the mechanism."""
 
-from fedabm.mechanisms.market.distances import Cosine, Distance, Euclidean, cluster_distances
+from fedabm.mechanisms.market.distances import CosineDistance, Distance, EuclideanDistance, cluster_distances
 from fedabm.mechanisms.market.fixed_models import GivenModels
 from fedabm.mechanisms.market.gains import Gain, LogarithmicGain, SquareRootGain
 from fedabm.mechanisms.market.optimum import best_graph
@@ -13,9 +13,9 @@ from fedabm.mechanisms.market.welfare import objectives, pooled, social_welfare,
 
 __all__ = [
     "PROHIBITIVE",
-    "Cosine",
+    "CosineDistance",
     "Distance",
-    "Euclidean",
+    "EuclideanDistance",
     "Gain",
     "GivenModels",
     "ImportGain",

@@ -18,7 +18,7 @@ from fedabm.common.errors import check_positive
 from fedabm.games.curves import Array
 from fedabm.views import Flags
 
-__all__ = ["Cosine", "Distance", "Euclidean", "cluster_distances", "import_weights"]
+__all__ = ["CosineDistance", "Distance", "EuclideanDistance", "cluster_distances", "import_weights"]
 
 
 class Distance(ABC):
@@ -37,7 +37,7 @@ class Distance(ABC):
 
 
 @dataclass(frozen=True)
-class Cosine(Distance):
+class CosineDistance(Distance):
     """1 - cosine; a model that has not moved has distance 1 from all others.
 
     -grad_i d_ij = (u_j - cos_ij u_i) / |m_i| with u_i = m_i / |m_i|
@@ -55,7 +55,7 @@ class Cosine(Distance):
 
 
 @dataclass(frozen=True)
-class Euclidean(Distance):
+class EuclideanDistance(Distance):
     """The squared Euclidean distance; -grad_i d_ij = 2 (m_j - m_i)."""
 
     def between(self, products: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.errors import InputError
-from fedabm.common.table import Table
+from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.accuracy.training import RoundResult, State
 from fedabm.games.curves import Array, Rows
@@ -33,7 +33,7 @@ class GivenModels(Exchanging[State]):
         distances = np.asarray(self.distances, dtype=float)
         if distances.ndim != 2 or distances.shape[0] != distances.shape[1]:
             raise InputError(f"distances have shape {distances.shape}; give one row and one column per owner")
-        object.__setattr__(self, "distances", Table(distances))
+        object.__setattr__(self, "distances", FrozenArray(distances))
 
     @property
     def owners(self) -> int:
@@ -52,10 +52,10 @@ class GivenModels(Exchanging[State]):
         """Nothing is known about accuracies."""
         return Unknown(self.owners)
 
-    def sent(self, state: State, rows: Rows, reports: Reports, *, with_losses: bool = False) -> StandingModels:
+    def sent(self, state: State, rows: Rows, reports: Reports, *, with_losses: bool = False) -> SentAtDistances:
         """The same models in every round."""
         apart = self.distances.array[np.ix_(np.asarray(rows), np.asarray(rows))]
-        return StandingModels(reports, np.ones(len(apart), dtype=bool), apart)
+        return SentAtDistances(reports, np.ones(len(apart), dtype=bool), apart)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Unknown(Accuracy):
 
 
 @dataclass(frozen=True, eq=False)
-class StandingModels(Sent):
+class SentAtDistances(Sent):
     """Models at given distances.  Nobody trains, so nothing is really sent back."""
 
     apart: Array

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fedabm.common.errors import check_kind, check_positive
 from fedabm.games.curves import Array
-from fedabm.mechanisms.market.distances import Cosine, Distance, import_weights
+from fedabm.mechanisms.market.distances import CosineDistance, Distance, import_weights
 from fedabm.mechanisms.market.gains import Gain, SquareRootGain
 from fedabm.mechanisms.market.payments import remittances
 from fedabm.mechanisms.market.reports import check_distances
@@ -48,7 +48,7 @@ class ModelMarket(Personalised):
     similarity_weight: float = 1.0
     step: float = 1.0
     gain: Gain = field(default_factory=SquareRootGain)
-    distance: Distance = field(default_factory=Cosine)
+    distance: Distance = field(default_factory=CosineDistance)
     printed: bool = False
     strength: float | None = None
     #: an importer that needs one of two equal models takes the one of the owner with the lower number

@@ -8,11 +8,11 @@ from fedabm.common.errors import LARGEST_RATE, check_number
 from fedabm.mechanisms.personalised.base import Personalised, average
 from fedabm.views import Exchange, LocalTask, Sent
 
-__all__ = ["FedProx"]
+__all__ = ["FedProxExchange"]
 
 
 @dataclass(frozen=True)
-class FedProx(Personalised):
+class FedProxExchange(Personalised):
     """FedAvg with mu / 2 |w_i - w|^2 added to every owner's loss, w being the mean model that it starts from.
 
     Li et al. 2020 (FedProx), eq. (2); iPFL 2025 takes mu from 0.01 to 0.1.  The first round, before the server has said

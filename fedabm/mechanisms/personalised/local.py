@@ -9,11 +9,11 @@ import numpy as np
 from fedabm.mechanisms.personalised.base import Personalised
 from fedabm.views import Exchange, LocalTask, Sent
 
-__all__ = ["Local"]
+__all__ = ["LocalOnly"]
 
 
 @dataclass(frozen=True)
-class Local(Personalised):
+class LocalOnly(Personalised):
     """No exchange: every owner trains on from its own model."""
 
     def exchange(self, sent: Sent) -> Exchange:

@@ -11,16 +11,16 @@ from typing import ClassVar
 import numpy as np
 
 from fedabm.common.state import Thing
-from fedabm.common.table import Table
+from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy import Accuracy
 from fedabm.games.accuracy.training import Stepwise
 from fedabm.games.curves import Array, Line
 
-__all__ = ["Coupled", "draw"]
+__all__ = ["CoupledQuadratic", "draw"]
 
 
 @dataclass(frozen=True)
-class Coupled(Accuracy, Stepwise):
+class CoupledQuadratic(Accuracy, Stepwise):
     """Quadratic accuracies of contributions and weights: an instance of the assumptions of Doshi et al. 2025.
 
         a_i(w, s) = s_i (b_i + sum_j B_ij s_j + M_i . w) - (w - target)' A_i (w - target) / 2
@@ -30,16 +30,16 @@ class Coupled(Accuracy, Stepwise):
     contribute that much (2P-UPBReD).
     """
 
-    linear: Table
-    mutual: Table
-    mixed: Table
-    bend: Table
-    target: Table
-    weights: Table
+    linear: FrozenArray
+    mutual: FrozenArray
+    mixed: FrozenArray
+    bend: FrozenArray
+    target: FrozenArray
+    weights: FrozenArray
     rate: float
     waits_for: tuple[float, ...] | None = None
     concave = True
-    changes: ClassVar = {"weights": Thing(Table)}
+    changes: ClassVar = {"weights": Thing(FrozenArray)}
 
     @property
     def owners(self) -> int:
@@ -79,25 +79,25 @@ class Coupled(Accuracy, Stepwise):
         """Where that is 0."""
         return self.target.array + np.linalg.solve(self.mean_bend, self.mixed.array.T @ profile / self.owners)
 
-    def advance(self, profile: Array) -> Coupled:
+    def advance(self, profile: Array) -> CoupledQuadratic:
         """One step of training."""
         if self.waits_for is not None and np.any(np.asarray(profile) < self.waits_for):
             return self
-        return replace(self, weights=Table(self.weights.array + self.rate * self.gradient(profile)))
+        return replace(self, weights=FrozenArray(self.weights.array + self.rate * self.gradient(profile)))
 
 
-def draw(rng: np.random.Generator, mutual: float, mixed: float) -> Coupled:
+def draw(rng: np.random.Generator, mutual: float, mixed: float) -> CoupledQuadratic:
     """One to three owners and weights, whose couplings have about these sizes; rate and waiting are still to be set."""
     owners, size = int(rng.integers(2, 4)), int(rng.integers(1, 4))
     roots = rng.normal(size=(owners, size, size)) / np.sqrt(size)
     bend = 0.2 * np.einsum("ikm,ilm->ikl", roots, roots) + 0.6 * np.eye(size)
     others = mutual * rng.uniform(-1, 1, (owners, owners)) * (1 - np.eye(owners))
-    return Coupled(
-        Table(rng.uniform(0.5, 1.5, owners)),
-        Table(others),
-        Table(mixed * rng.uniform(-1, 1, (owners, size))),
-        Table(bend),
-        Table(rng.uniform(-1, 1, size)),
-        Table(np.zeros(size)),
+    return CoupledQuadratic(
+        FrozenArray(rng.uniform(0.5, 1.5, owners)),
+        FrozenArray(others),
+        FrozenArray(mixed * rng.uniform(-1, 1, (owners, size))),
+        FrozenArray(bend),
+        FrozenArray(rng.uniform(-1, 1, size)),
+        FrozenArray(np.zeros(size)),
         1.0,
     )

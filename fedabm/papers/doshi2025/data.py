@@ -13,7 +13,7 @@ from typing import Literal
 from fedabm.data.datasets import Dataset, load_dataset
 from fedabm.data.partitions import Natural, Partition
 from fedabm.learning.engine.optimisers import Adam
-from fedabm.papers.doshi2025.settings import PRESETS, Preset
+from fedabm.papers.doshi2025.settings import PRESETS, DoshiPreset
 from fedabm.papers.presets import Size, Sizes, choose
 
 __all__ = ["WRITERS", "Data", "owners_of", "setting"]
@@ -34,7 +34,7 @@ Data = Literal[
 WRITERS = ("femnist", "femnist_digits", "mnist_by_writer")
 
 
-def setting(preset: Sizes, data: Data, note: Callable[[str], None]) -> tuple[Preset, Dataset]:
+def setting(preset: Sizes, data: Data, note: Callable[[str], None]) -> tuple[DoshiPreset, Dataset]:
     """A preset as it is for a set, and the set; "auto" is the preset's own, or says what is taken instead."""
     chosen = PRESETS[preset]
     if data in WRITERS:
@@ -46,7 +46,7 @@ def setting(preset: Sizes, data: Data, note: Callable[[str], None]) -> tuple[Pre
     return chosen, choose(data, note, chosen.data)
 
 
-def _tweets(chosen: Preset, preset: Sizes) -> Preset:
+def _tweets(chosen: DoshiPreset, preset: Sizes) -> DoshiPreset:
     """An LSTM; it takes so long that smaller presets have less data, rounds and seeds."""
     if preset == "paper":
         recipe = replace(chosen.recipe, optimiser=Adam(0.00001))
@@ -57,7 +57,7 @@ def _tweets(chosen: Preset, preset: Sizes) -> Preset:
     return replace(chosen, size=size, rounds=10, seeds=2, recipe=recipe)
 
 
-def _costly(chosen: Preset, rounds: int) -> Preset:
+def _costly(chosen: DoshiPreset, rounds: int) -> DoshiPreset:
     """Networks of six million weights: fewer rounds and seeds, and larger steps in a first phase, whose trials cost.
 
     A pilot run on the digits of FEMNIST is worth 0.4 after the first round and 9.5 of at most 23 after the second.

@@ -13,7 +13,7 @@ import pandas as pd
 from fedabm.papers.doshi2025.order import TOTAL, without_costs
 from fedabm.papers.doshi2025.settings import PRESETS
 from fedabm.papers.ledger.rows import Finding
-from fedabm.papers.ledger.standard import Course, Length, Part, joined, part_of
+from fedabm.papers.ledger.standard import ClaimPart, Course, Length, joined, part_of
 from fedabm.papers.ledger.training import Tables, seeds
 
 __all__ = ["BIT_FOR_BIT", "COSTS", "NAMES", "decided", "gap_course", "length_of", "with_costs"]
@@ -46,10 +46,10 @@ def decided(*found: Tables, data: str, what: str = "time") -> Finding:
     courses[10] = gap_course([many], 10)
     share = length_of(data).share(many)
     parts = [part_of(f"beats UPBReD with {count} owners", course, share) for count, course in courses.items()]
-    parts.append(Part("equals FedAvg", "no evidence", BIT_FOR_BIT))
+    parts.append(ClaimPart("equals FedAvg", "no evidence", BIT_FOR_BIT))
     betas = many["summary"]["subsidy"].nunique() if what == "subsidy" else 3
     if betas < 3:
-        parts.append(Part("a curve against beta", "no evidence", f"{betas} values of beta"))
+        parts.append(ClaimPart("a curve against beta", "no evidence", f"{betas} values of beta"))
     said = "; ".join(filter(None, (_LOOKED.get(data) if few else "", f"{COSTS}; {with_costs(many)}", _times(many))))
     return joined(ours, parts, said, every=True)
 

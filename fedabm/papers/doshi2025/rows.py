@@ -13,14 +13,21 @@ from fedabm.games.accuracy import Custom, JointQuadratic, Phased
 from fedabm.games.costs import Quadratic
 from fedabm.games.curves import Array
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
-from fedabm.papers.doshi2025.coupled import Coupled, draw
+from fedabm.papers.doshi2025.coupled import CoupledQuadratic, draw
 from fedabm.papers.ledger.rows import Budget, Finding, corrected, holds, refuted, row
 from fedabm.papers.ledger.trials import agree, convex, numbers, play, trials
 from fedabm.papers.murhekar2023.rings import ring
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game
 from fedabm.solving.metrics import budget as budget_of
-from fedabm.solving.rates import Side, accuracy_steps, full_contribution_steps, joint_steps, step_bounds, weight_steps
+from fedabm.solving.rates import (
+    DerivativeBounds,
+    accuracy_steps,
+    full_contribution_steps,
+    joint_steps,
+    step_bounds,
+    weight_steps,
+)
 from fedabm.strategies import GradientResponse
 
 _COSTS = (0.04, 0.02)
@@ -58,25 +65,25 @@ def theorem_1(budget: Budget) -> Finding:
     )
 
 
-def _sides(model: Coupled, rates: Array) -> tuple[Side, Side]:
+def _sides(model: CoupledQuadratic, rates: Array) -> tuple[DerivativeBounds, DerivativeBounds]:
     """The constants of Assumption 1 for costs rate * s^2: G has -2 rate on its diagonal and B beside it."""
     cross = float(np.linalg.norm(model.mixed.array, 2))
     return _side(model.mutual.array - np.diag(2 * rates), cross), _side(-model.mean_bend, cross)
 
 
-def _side(second: Array, cross: float) -> Side:
+def _side(second: Array, cross: float) -> DerivativeBounds:
     """The constants of one matrix of second derivatives."""
     strength = -np.linalg.eigvalsh(0.5 * (second + second.T))[-1]
-    return Side(len(second), float(strength), float(np.abs(second).max()), cross)
+    return DerivativeBounds(len(second), float(strength), float(np.abs(second).max()), cross)
 
 
 def _length(vector: Array) -> float:
     return float(np.linalg.norm(vector))
 
 
-def _trained(run: Federation) -> Coupled:
+def _trained(run: Federation) -> CoupledQuadratic:
     """The run's accuracies with the weights it has reached."""
-    return cast(Coupled, run.accuracy)
+    return cast(CoupledQuadratic, run.accuracy)
 
 
 def _pull(run: Federation, gamma: float, rates: Array) -> float:
@@ -158,13 +165,13 @@ def theorem_2(budget: Budget) -> Finding:
     return holds(f"kappa + T_0 suffice: {found}", found.holds and agree(worst, -18.02, 2), note)
 
 
-def _excess(model: Coupled) -> float:
+def _excess(model: CoupledQuadratic) -> float:
     """How much mean accuracy is missing at full data because the weights are not the best ones."""
     lack = model.weights.array - model.best_weights(np.array(model.waits_for))
     return 0.5 * float(lack @ model.mean_bend @ lack)
 
 
-def _distance(model: Coupled) -> float:
+def _distance(model: CoupledQuadratic) -> float:
     """How far the weights are from the best ones at full data."""
     return float(np.linalg.norm(model.weights.array - model.best_weights(np.array(model.waits_for))))
 
@@ -173,7 +180,7 @@ def _phases(
     rng: np.random.Generator,
     rate: Callable[[float, float], float],
     bound: Callable[[float, float, float, float], int],
-    lack: Callable[[Coupled], float],
+    lack: Callable[[CoupledQuadratic], float],
 ) -> tuple[Federation, float, float]:
     """2P-UPBReD on a coupled instance for kappa + T_0 steps; the run, the precision and the largest unbalanced sum."""
     model = draw(rng, 0.3, 0.3)

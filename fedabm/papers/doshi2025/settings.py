@@ -25,11 +25,11 @@ from fedabm.papers.protocols import Protocol, fed_avg
 from fedabm.results.frames import Frames
 from fedabm.simulation.scenario import Scenario
 
-__all__ = ["PRESETS", "Doshi", "Facts", "Preset", "doshi_facts", "last_rows", "over_guessing"]
+__all__ = ["PRESETS", "Doshi", "DoshiPreset", "OwnerFacts", "doshi_facts", "last_rows", "over_guessing"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset(presets.Preset):
+class DoshiPreset(presets.Preset):
     """Also the set, gamma while the model learns and in a first phase, and how many steps that may take at most."""
 
     data: str
@@ -39,7 +39,7 @@ class Preset(presets.Preset):
 
 
 PRESETS = {
-    "quick": Preset(
+    "quick": DoshiPreset(
         data="mnist",
         size=Size(10, 180, 60, "mlp"),
         rounds=24,
@@ -52,7 +52,7 @@ PRESETS = {
     # Ten of the paper's hundred owners with all their data, and its network.  What counts are differences between
     # protocols on the same owners, whose spread over seeds is a few hundredths of an owner's accuracy: four seeds tell
     # gaps of a few tenths in the sum over ten owners, which is what half of the data are worth.
-    "decisive": Preset(
+    "decisive": DoshiPreset(
         data="cifar10",
         size=Size(10, 450, 50, "cifar_cnn"),
         rounds=14,
@@ -62,7 +62,7 @@ PRESETS = {
         gamma_first=50.0,
         first_phase=60,
     ),
-    "paper": Preset(
+    "paper": DoshiPreset(
         data="cifar10",
         size=Size(100, 450, 50, "cifar_cnn"),
         rounds=100,
@@ -79,16 +79,16 @@ PRESETS = {
 class Doshi:
     """One seed's owners: their data, costs and first contributions, the same under every protocol."""
 
-    preset: Preset
+    preset: DoshiPreset
     engine: Engine
-    facts: Facts
+    facts: OwnerFacts
     rounds: int
     known: AnswerCache
 
     @classmethod
     def of(
         cls,
-        preset: Preset,
+        preset: DoshiPreset,
         dataset: Dataset,
         seed: int,
         steps: int | None = None,
@@ -136,19 +136,19 @@ def over_guessing(classes: int | None) -> Measure:
     return Measure("loss", float(np.log(classes or 1)))
 
 
-class Facts(NamedTuple):
+class OwnerFacts(NamedTuple):
     """Private facts: cost per sample and first contribution of every owner."""
 
     costs: Array
     starts: Array
 
 
-def doshi_facts(capacities: Array, seed: int) -> Facts:
+def doshi_facts(capacities: Array, seed: int) -> OwnerFacts:
     """Costs uniform in [0, 1] and whole starts uniform in the middle third.  Doshi et al. 2025, Section 5."""
     rng = generator(seed, "population")
     costs = rng.uniform(0.0, 1.0, len(capacities))
     low, high = np.ceil(capacities / 3), np.floor(2 * capacities / 3)
-    return Facts(costs, np.floor(low + rng.uniform(size=len(capacities)) * (np.maximum(high, low) - low + 1)))
+    return OwnerFacts(costs, np.floor(low + rng.uniform(size=len(capacities)) * (np.maximum(high, low) - low + 1)))
 
 
 def last_rows(frames: Frames) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedabm.games.curves import Array
 from fedabm.papers.ledger.rows import Budget, Finding, row
-from fedabm.papers.ledger.standard import Part, joined
+from fedabm.papers.ledger.standard import ClaimPart, joined
 from fedabm.papers.ledger.trials import numbers
 
 Slope = Callable[[float], float]
@@ -54,8 +54,10 @@ def rates(budget: Budget) -> Finding:
         f"theory); a loss that is not convex: q = {other:.2f} for a gradient of eps"
     )
     parts = (
-        Part("convex: O(1/eps)", "reproduced" if max(convex) <= 1 else "not reproducible", "at most 1, which it nears"),
-        Part(
+        ClaimPart(
+            "convex: O(1/eps)", "reproduced" if max(convex) <= 1 else "not reproducible", "at most 1, which it nears"
+        ),
+        ClaimPart(
             "non-convex: O(1/sqrt eps)",
             "reproduced" if other <= 0.55 else "not reproducible",
             "convex functions are among the smooth ones, which cannot be faster; known is O(1/eps^2) for a gradient of "

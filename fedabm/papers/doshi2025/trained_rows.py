@@ -15,7 +15,7 @@ import pandas as pd
 from fedabm.papers.doshi2025.order import TOTAL, order_verdict, without_costs
 from fedabm.papers.doshi2025.panels import BIT_FOR_BIT, COSTS, NAMES, decided, length_of
 from fedabm.papers.ledger.rows import Finding, Play
-from fedabm.papers.ledger.standard import Part, Proof, joined
+from fedabm.papers.ledger.standard import ClaimPart, Proof, joined
 from fedabm.papers.ledger.training import Tables, judged, paper, seeds, too_small, trained
 from fedabm.papers.presets import more_seeds
 
@@ -143,20 +143,20 @@ def settled(found: Tables, *fresh: Tables) -> Finding:
         f"strategic owners as printed, who give {printed['data used %']:.3g} % of their data, and {_loss(rest)} by "
         f"owners who have settled ({rest['data used %']:.2g} %)"
     )
-    below = Part("full contribution below zeta + tau", "reproduced" if least <= 1 else "not reproducible", _TAU)
-    poor = Part("FedAvg poor in strategic settings", "no evidence", _AFTER)
+    below = ClaimPart("full contribution below zeta + tau", "reproduced" if least <= 1 else "not reproducible", _TAU)
+    poor = ClaimPart("FedAvg poor in strategic settings", "no evidence", _AFTER)
     return joined(ours, (below, _poor(fresh[0]) if fresh else poor), COSTS)
 
 
-def _poor(found: Tables) -> Part:
+def _poor(found: Tables) -> ClaimPart:
     """What FedAvg loses by strategic owners as printed, by the interval over fresh seeds."""
     lost = found["summary"].set_index("protocol").loc["FedAvgStrategic as printed"]
     gap, width, name = -lost["less FedAvg"], lost["gap +-"], "FedAvg poor in strategic settings"
     why = f"fresh seeds: it loses {_loss(lost)} by strategic owners as printed"
     verdict = order_verdict(gap, width)
     if verdict not in _PROOFS:
-        return Part(name, "undecided", why, more_seeds(gap, width, int(found["summary"]["seeds"].max())))
-    return Part(name, _PROOFS[verdict], f"{why}, at this stage", "more rounds, up to the paper's")
+        return ClaimPart(name, "undecided", why, more_seeds(gap, width, int(found["summary"]["seeds"].max())))
+    return ClaimPart(name, _PROOFS[verdict], f"{why}, at this stage", "more rounds, up to the paper's")
 
 
 #: an early stage confirms in part and refutes nothing

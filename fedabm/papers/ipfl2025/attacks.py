@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fedabm.papers.ipfl2025.evidence import COMPARABLE, Evidence
+from fedabm.papers.ipfl2025.evidence import COMPARABLE, RunEvidence
 from fedabm.papers.ledger.rows import Finding
 from fedabm.papers.ledger.training import Tables, seeds
 from fedabm.papers.presets import half_width, more_seeds
@@ -24,7 +24,7 @@ CRITERION = (
 )
 
 
-def attacked(found: Tables, more: Tables | None = None, *, evidence: Evidence, attack: str) -> Finding:
+def attacked(found: Tables, more: Tables | None = None, *, evidence: RunEvidence, attack: str) -> Finding:
     """Figure 4 in one study; rules that were run with `more` seeds are judged by those."""
     table = rules_under(attack, found, more)
     weighed = weigh(table)

@@ -18,14 +18,14 @@ from fedabm.papers.ledger.standard import SETTLED, drift
 from fedabm.papers.ledger.training import on_a_gpu, too_small
 from fedabm.papers.presets import more_seeds, spread
 
-__all__ = ["COMPARABLE", "SETTLED", "Evidence", "highest", "trade_moved", "utilities"]
+__all__ = ["COMPARABLE", "SETTLED", "RunEvidence", "highest", "trade_moved", "utilities"]
 
 #: how many points of accuracy count as comparable
 COMPARABLE = 1.0
 
 
 @dataclass(frozen=True)
-class Evidence:
+class RunEvidence:
     """Which run speaks: on what, what it can do for a claim, the command for the paper's size, and what else to say.
 
     `decisive` says that it is one of the runs at that size; `rounds` is how many it stands for, if more than it has;

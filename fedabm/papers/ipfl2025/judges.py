@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from fedabm.papers.ipfl2025.evidence import COMPARABLE, SETTLED, Evidence, highest, trade_moved
+from fedabm.papers.ipfl2025.evidence import COMPARABLE, SETTLED, RunEvidence, highest, trade_moved
 from fedabm.papers.ledger.rows import Finding
 from fedabm.papers.ledger.training import Tables, seeds
 from fedabm.papers.presets import half_width, more_seeds
@@ -19,7 +19,7 @@ from fedabm.papers.presets import half_width, more_seeds
 __all__ = ["at_length", "best_of_all", "improved", "inclusive", "languages", "lying", "lying_anew", "rational"]
 
 
-def best_of_all(found: Tables, evidence: Evidence, part: str, owners: int) -> Finding:
+def best_of_all(found: Tables, evidence: RunEvidence, part: str, owners: int) -> Finding:
     """Figure 2: the market has the highest utility, and an accuracy that is best or within a point of the best."""
     table = found["summary"]
     rows = table[table["split"] == part.lower()].set_index("label")
@@ -49,7 +49,7 @@ def best_of_all(found: Tables, evidence: Evidence, part: str, owners: int) -> Fi
     return evidence.verdict(ours, claim, criterion, moved=moved, by_accuracy=richest, within=within, accuracy=True)
 
 
-def at_length(found: Tables, longer: Tables | None = None, *, evidence: Evidence, part: str, owners: int) -> Finding:
+def at_length(found: Tables, longer: Tables | None = None, *, evidence: RunEvidence, part: str, owners: int) -> Finding:
     """Figure 2, and beside it the market and training alone with the paper's local steps, for more of its rounds.
 
     It tells whether what accuracies lack after a few short rounds is a matter of their stage; it decides nothing.
@@ -79,7 +79,7 @@ def _spread(row: pd.Series, column: str, factor: float = 1.0) -> str:
     return f"{factor * row[column]:.4g}{f' +- {factor * deviation:.2g}' if np.isfinite(deviation) else ''}"
 
 
-def rational(table: pd.DataFrame, evidence: Evidence) -> Finding:
+def rational(table: pd.DataFrame, evidence: RunEvidence) -> Finding:
     """Figure 3: nobody loses in the market; who loses elsewhere stands beside it."""
     rules = table.set_index("label")
     own, others = rules.loc["iPFL"], rules.drop(["iPFL", "Local"], errors="ignore")
@@ -94,7 +94,7 @@ def rational(table: pd.DataFrame, evidence: Evidence) -> Finding:
     return evidence.verdict(ours, claim, criterion, moved=own.get("moved", 0.0))
 
 
-def lying(found: Tables, evidence: Evidence, lie: str, factors: tuple[float, ...]) -> Finding:
+def lying(found: Tables, evidence: RunEvidence, lie: str, factors: tuple[float, ...]) -> Finding:
     """Table 2: the liar's utility and accuracy, for the printed factors.
 
     "The liar always achieves lower or the same accuracy, and significantly lower utility": one seed in which a lie pays
@@ -121,7 +121,7 @@ def lying(found: Tables, evidence: Evidence, lie: str, factors: tuple[float, ...
     return evidence.verdict(ours, paid.empty and same, criterion, moved=moved, by_accuracy=paid.empty)
 
 
-def lying_anew(earlier: Tables, *fresh: Tables, evidence: Evidence, lie: str, factors: tuple[float, ...]) -> Finding:
+def lying_anew(earlier: Tables, *fresh: Tables, evidence: RunEvidence, lie: str, factors: tuple[float, ...]) -> Finding:
     """Table 2 by seeds that were planned beforehand; what earlier ones had stands beside it and decides nothing."""
     before = lying(earlier, evidence, lie, factors)
     if not fresh:
@@ -139,7 +139,7 @@ def _pays(row: pd.Series) -> str:
     return f"{seeds_paid}, at most {row['best seed']:+.3g} ({share:.2g} % of what honest owners have)"
 
 
-def inclusive(found: Tables, evidence: Evidence) -> Finding:
+def inclusive(found: Tables, evidence: RunEvidence) -> Finding:
     """Figure 5: buyers pay, sellers earn, nobody loses, and nobody buys from the attacker."""
     roles = found["summary"].set_index("role")
     paid, earned = -roles.loc["buyer", "payment"], roles.loc["seller", "payment"]
@@ -158,7 +158,7 @@ def inclusive(found: Tables, evidence: Evidence) -> Finding:
     return evidence.verdict(ours, claim, criterion, moved=trader.get("moved", 0.0))
 
 
-def improved(found: Tables, evidence: Evidence) -> Finding:
+def improved(found: Tables, evidence: RunEvidence) -> Finding:
     """Figure 5: who buys models, as buyer or as trader, gets a better one than by training alone."""
     roles = found["summary"].set_index("role")
     points = {role: _spread(roles.loc[role], "points") for role in ("buyer", "trader", "seller")}
@@ -174,7 +174,7 @@ def improved(found: Tables, evidence: Evidence) -> Finding:
     return evidence.verdict(ours, better, criterion, by_accuracy=True, accuracy=True, within=within)
 
 
-def languages(found: Tables, evidence: Evidence) -> Finding:
+def languages(found: Tables, evidence: RunEvidence) -> Finding:
     """Table 1: the market has the highest utility, and an accuracy that is at least that of training alone."""
     rules = found["summary"].set_index("label")
     own, alone = rules.loc["iPFL"], rules.loc["Local"]

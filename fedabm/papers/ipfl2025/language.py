@@ -31,15 +31,15 @@ from fedabm.data.federated import FederatedData
 from fedabm.data.instructions import Task, deal
 from fedabm.games.costs import Linear
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.engine.optimisers import AdamW, Cosine
+from fedabm.learning.engine.optimisers import AdamW, CosineSchedule
 from fedabm.learning.language.adapters import Adapted, Adapter
-from fedabm.learning.language.answers import Answers
+from fedabm.learning.language.answers import AnswerScores
 from fedabm.learning.language.instructions import ALPACA, PLAIN, classified, instructed
-from fedabm.learning.language.models import Base, Source, load, packaged
+from fedabm.learning.language.models import Base, ModelSource, load, packaged
 from fedabm.learning.language.yardsticks import majority, tf_idf, zero_shot
 from fedabm.learning.personal.models import Personal
 from fedabm.learning.rules.recipe import Recipe
-from fedabm.mechanisms import CFL, FedAMP, FedAvg, FedProx, Local, Mechanism, ModelMarket, PFedGraph
+from fedabm.mechanisms import CFL, FedAMP, FedAvgExchange, FedProxExchange, LocalOnly, Mechanism, ModelMarket, PFedGraph
 from fedabm.mechanisms.market import ImportGain
 from fedabm.mechanisms.market.reports import PROHIBITIVE
 from fedabm.papers.presets import Sizes
@@ -80,7 +80,7 @@ class LanguageSetting:
     """
 
     sets: Sets
-    model: str | Source
+    model: str | ModelSource
     adapter: Adapter
     owned: Owned
     tests: int
@@ -97,7 +97,7 @@ class LanguageSetting:
 
     def base(self) -> Base:
         """The frozen model."""
-        if isinstance(self.model, Source):
+        if isinstance(self.model, ModelSource):
             return load(self.model)
         return load(packaged(self.model, "encoder" if self.model == "minilm" else "causal"))
 
@@ -126,7 +126,7 @@ class LanguageSetting:
     def accuracy(self, data: FederatedData) -> Personal:
         """Everyone's own adapter, in training."""
         engine = Engine(self.network(), data)
-        return Personal(engine, self.recipe, Answers(self.coders), measured=self.measured, every=self.judged_every)
+        return Personal(engine, self.recipe, AnswerScores(self.coders), measured=self.measured, every=self.judged_every)
 
     def yardsticks(self, engine: Engine, seed: int) -> list[dict[str, float | str]]:
         """What owners of moods would have by the commonest answer, by TF-IDF, and from the model without tuning."""
@@ -172,7 +172,7 @@ class LanguageSetting:
 
 
 def _recipe(rounds: int, steps: int, rate: float, least: float) -> Recipe:
-    return Recipe(steps=steps, batch=8, optimiser=AdamW(rate, weight_decay=0.0), schedule=Cosine(rounds, least))
+    return Recipe(steps=steps, batch=8, optimiser=AdamW(rate, weight_decay=0.0), schedule=CosineSchedule(rounds, least))
 
 
 def language_setting(preset: Sizes, sets: Sets, checksum: str | None = None) -> LanguageSetting:
@@ -184,7 +184,7 @@ def language_setting(preset: Sizes, sets: Sets, checksum: str | None = None) -> 
     if preset == "paper":
         return LanguageSetting(
             sets,
-            Source(_LLAMA, "causal", _REVISION, checksum),
+            ModelSource(_LLAMA, "causal", _REVISION, checksum),
             Adapter(rank=32, alpha=64.0, dropout=0.05, last=None),
             _OWNED[sets],
             tests=500,
@@ -237,9 +237,9 @@ _ASKED = ("{instruction}\n", "\nAnswer:")
 def language_rules(setting: LanguageSetting) -> dict[str, Mechanism]:
     """The market and the rivals that it has in Table 1, training alone first."""
     return {
-        "Local": Local(),
-        "FedAvg": FedAvg(),
-        "FedProx": FedProx(),
+        "LocalOnly": LocalOnly(),
+        "FedAvgExchange": FedAvgExchange(),
+        "FedProxExchange": FedProxExchange(),
         "FedAMP": FedAMP(),
         "CFL": CFL(),
         "pFedGraph": PFedGraph(),

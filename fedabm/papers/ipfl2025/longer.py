@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fedabm.papers.ipfl2025.evidence import COMPARABLE, SETTLED, Evidence, trade_moved, utilities
+from fedabm.papers.ipfl2025.evidence import COMPARABLE, SETTLED, RunEvidence, trade_moved, utilities
 from fedabm.papers.ipfl2025.judges import at_length, improved
 from fedabm.papers.ledger.rows import Finding
-from fedabm.papers.ledger.standard import Course, Part, Proof, joined
+from fedabm.papers.ledger.standard import ClaimPart, Course, Proof, joined
 from fedabm.papers.ledger.training import Tables
 from fedabm.papers.presets import more_seeds, spread
 
@@ -20,7 +20,7 @@ __all__ = ["at_full", "at_half"]
 _MORE_ROUNDS = "more rounds, up to the paper's"
 
 
-def at_half(found: Tables, longer: Tables, *fresh: Tables, evidence: Evidence, part: str, owners: int) -> Finding:
+def at_half(found: Tables, longer: Tables, *fresh: Tables, evidence: RunEvidence, part: str, owners: int) -> Finding:
     """Figure 2 with the paper's local steps for half of its rounds, by fresh seeds; earlier records stand beside it."""
     before = at_length(found, longer, evidence=evidence, part=part, owners=owners)
     if not fresh:
@@ -37,7 +37,7 @@ def at_half(found: Tables, longer: Tables, *fresh: Tables, evidence: Evidence, p
     return joined(f"{ours}; earlier: {before.ours}", parts, "planned beforehand", every=True)
 
 
-def _richest(rounds: pd.DataFrame, utility: pd.DataFrame) -> Part:
+def _richest(rounds: pd.DataFrame, utility: pd.DataFrame) -> ClaimPart:
     """Highest utility in every seed, if trade has settled for the market and its best rival.
 
     It must be so in the rounds that were run as well as in all that they stand for.
@@ -48,12 +48,12 @@ def _richest(rounds: pd.DataFrame, utility: pd.DataFrame) -> Part:
     moved = trade_moved(rounds, "iPFL", str(others.mean().idxmax()))
     why = f"highest in {int((lead > 0).sum())} of {len(lead)} seeds, by {gap:+.4g} +- {width:.2g}; moved by {moved:.0%}"
     if moved > SETTLED:
-        return Part("highest utility", "undecided", f"{why} over the last quarter", _MORE_ROUNDS)
+        return ClaimPart("highest utility", "undecided", f"{why} over the last quarter", _MORE_ROUNDS)
     if not ((lead > 0) == (run > 0)).all():
-        return Part("highest utility", "undecided", f"{why}; not in the rounds that were run", _MORE_ROUNDS)
+        return ClaimPart("highest utility", "undecided", f"{why}; not in the rounds that were run", _MORE_ROUNDS)
     if 0 < (lead > 0).sum() < len(lead):
-        return Part("highest utility", "undecided", why, more_seeds(gap, width, len(lead)))
-    return Part("highest utility", "reproduced" if gap > 0 else "not reproducible", why)
+        return ClaimPart("highest utility", "undecided", why, more_seeds(gap, width, len(lead)))
+    return ClaimPart("highest utility", "reproduced" if gap > 0 else "not reproducible", why)
 
 
 def _lead(utility: pd.DataFrame) -> pd.Series:
@@ -61,7 +61,7 @@ def _lead(utility: pd.DataFrame) -> pd.Series:
     return utility["iPFL"] - utility.drop(columns="iPFL").max(axis=1)
 
 
-def _comparable(rounds: pd.DataFrame, accuracy: pd.DataFrame) -> Part:
+def _comparable(rounds: pd.DataFrame, accuracy: pd.DataFrame) -> ClaimPart:
     """Within a point of the best other on average; refuted beyond its interval, if the distance has not shrunk."""
     best = str(accuracy.drop(columns="iPFL").mean().idxmax())
     wide = rounds.pivot(index=["label", "seed"], columns="step", values="accuracy")
@@ -70,13 +70,13 @@ def _comparable(rounds: pd.DataFrame, accuracy: pd.DataFrame) -> Part:
     why = f"{room - COMPARABLE:+.2f} +- {width:.2g} points against {best}, with {COMPARABLE:g} to spare: {course.words}"
     proof: Proof = "reproduced" if room >= 0 else "not reproducible"
     if room < 0 and not -room > width:
-        return Part(name, "undecided", why, more_seeds(room, width, len(course.by_round)))
+        return ClaimPart(name, "undecided", why, more_seeds(room, width, len(course.by_round)))
     if room < 0 and course.closer:
-        return Part(name, "undecided", f"{why}; the distance has shrunk", _MORE_ROUNDS)
-    return Part(name, proof, why)
+        return ClaimPart(name, "undecided", f"{why}; the distance has shrunk", _MORE_ROUNDS)
+    return ClaimPart(name, proof, why)
 
 
-def at_full(found: Tables, *fresh: Tables, evidence: Evidence) -> Finding:
+def at_full(found: Tables, *fresh: Tables, evidence: RunEvidence) -> Finding:
     """Figure 5 at the paper's length: buyers and traders better than alone, each beyond its interval over seeds."""
     before = improved(found, evidence)
     if not fresh:
@@ -88,9 +88,9 @@ def at_full(found: Tables, *fresh: Tables, evidence: Evidence) -> Finding:
     return joined(f"{ours}; earlier, shorter: {before.ours}", parts, "planned beforehand", every=True)
 
 
-def _better(role: str, points: np.ndarray) -> Part:
+def _better(role: str, points: np.ndarray) -> ClaimPart:
     gap, width = spread(points)
     why = f"{gap:+.3g} +- {width:.2g} points"
     if not abs(gap) > width:
-        return Part(f"{role}s", "undecided", why, more_seeds(gap, width, len(points)))
-    return Part(f"{role}s", "reproduced" if gap > 0 else "not reproducible", why)
+        return ClaimPart(f"{role}s", "undecided", why, more_seeds(gap, width, len(points)))
+    return ClaimPart(f"{role}s", "reproduced" if gap > 0 else "not reproducible", why)

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fedabm.papers.ipfl2025.attacks import CRITERION, Weighed, attacked, rules_under, weigh
-from fedabm.papers.ipfl2025.evidence import SETTLED, Evidence
+from fedabm.papers.ipfl2025.evidence import SETTLED, RunEvidence
 from fedabm.papers.ledger.rows import Finding, Verdict, undecided
 from fedabm.papers.ledger.training import Tables
 
-__all__ = ["Plan", "attacked_anew"]
+__all__ = ["PlannedAttack", "attacked_anew"]
 
 _EARLY = " at 3/4"
 
 
 @dataclass(frozen=True)
-class Plan:
+class PlannedAttack:
     """Which attack, from which seed on, and what else to say."""
 
     attack: str
@@ -31,7 +31,7 @@ class Plan:
     note: str = ""
 
 
-def attacked_anew(found: Tables, more: Tables, *fresh: Tables, evidence: Evidence, plan: Plan) -> Finding:
+def attacked_anew(found: Tables, more: Tables, *fresh: Tables, evidence: RunEvidence, plan: PlannedAttack) -> Finding:
     """Figure 4 by fresh seeds; `found` and `more` are the earlier records."""
     if not fresh:
         return attacked(found, more, evidence=evidence, attack=plan.attack)
@@ -54,7 +54,7 @@ def attacked_anew(found: Tables, more: Tables, *fresh: Tables, evidence: Evidenc
     return evidence.verdict(ours, weighed.claim, note, accuracy=True)
 
 
-def _open(table: pd.DataFrame, weighed: Weighed, before: Weighed, evidence: Evidence) -> Iterator[tuple[str, str]]:
+def _open(table: pd.DataFrame, weighed: Weighed, before: Weighed, evidence: RunEvidence) -> Iterator[tuple[str, str]]:
     """What leaves the claim open, each with what would decide."""
     moving = {rule: table.loc[rule, "moved"] for rule in _turns_on(table, weighed)}
     moving = {rule: share for rule, share in moving.items() if share > SETTLED}

@@ -41,10 +41,10 @@ from fedabm.mechanisms import (
     CFL,
     Ditto,
     FedAMP,
-    FedAvg,
+    FedAvgExchange,
     FedFomo,
-    FedProx,
-    Local,
+    FedProxExchange,
+    LocalOnly,
     Mechanism,
     ModelMarket,
     PFedGraph,
@@ -69,9 +69,9 @@ __all__ = [
 
 #: what iPFL 2025 measures the market against, with its parameters; training alone first
 RIVALS: tuple[Personalised, ...] = (
-    Local(),
-    FedAvg(),
-    FedProx(),
+    LocalOnly(),
+    FedAvgExchange(),
+    FedProxExchange(),
     Ditto(),
     FedAMP(),
     CFL(),

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from fedabm.papers.ipfl2025.attacks import attacked
-from fedabm.papers.ipfl2025.evidence import Evidence
+from fedabm.papers.ipfl2025.evidence import RunEvidence
 from fedabm.papers.ipfl2025.judges import (
     at_length,
     best_of_all,
@@ -26,7 +26,7 @@ from fedabm.papers.ipfl2025.judges import (
 )
 from fedabm.papers.ipfl2025.longer import at_full, at_half
 from fedabm.papers.ipfl2025.natural import NATURAL
-from fedabm.papers.ipfl2025.planned import Plan, attacked_anew
+from fedabm.papers.ipfl2025.planned import PlannedAttack, attacked_anew
 from fedabm.papers.ledger.rows import Finding, Play, not_run
 from fedabm.papers.ledger.standard import Length
 from fedabm.papers.ledger.training import Tables, paper, trained
@@ -93,17 +93,17 @@ def _length(owners: int) -> Length:
     return Length(50, (owners, owners), steps=(50, 200))
 
 
-def _recorded(what: str, command: str, note: str = _SHORT, rounds: int = 50) -> Evidence:
+def _recorded(what: str, command: str, note: str = _SHORT, rounds: int = 50) -> RunEvidence:
     """What a run at the size that decides can say: trade has settled, so that it stands for so many rounds."""
-    return Evidence(what, "decide", command, note, decisive=True, rounds=rounds, needs=_MORE_ROUNDS)
+    return RunEvidence(what, "decide", command, note, decisive=True, rounds=rounds, needs=_MORE_ROUNDS)
 
 
 def _row(
     id: str,
     claim: str,
     published: str,
-    quick: tuple[Play, Evidence],
-    recorded: tuple[Play, Evidence],
+    quick: tuple[Play, RunEvidence],
+    recorded: tuple[Play, RunEvidence],
     judge: Callable[..., Finding],
     beside: tuple[Play, ...] = (),
     *,
@@ -134,7 +134,7 @@ def _figure_2() -> None:
     notes = {"cifar10": "", "fashion_mnist": "300 samples per owner, lambda = 2 where the paper has 0.001"}
     for first, (data, note) in zip((8, 11), notes.items(), strict=True):
         command = paper("market_comparison", data=data)
-        small = Evidence(_NAMES[data], "confirm" if note else "nothing", command, note)
+        small = RunEvidence(_NAMES[data], "confirm" if note else "nothing", command, note)
         for place, (part, owners) in enumerate(_PARTS.items()):
             _row(
                 f"P{first + place:02d}",
@@ -158,7 +158,7 @@ def _figure_3() -> None:
     for id, data, part, full in cases:
         name = f"{_NAMES[data]} {part}"
         command = paper("market_rationality", data=data, split=part.lower(), owners=str(_PARTS[part]))
-        small = Evidence(name, "nothing" if data == "cifar10" else "confirm", command)
+        small = RunEvidence(name, "nothing" if data == "cifar10" else "confirm", command)
         _row(
             id,
             f"Fig. 3: utility distributions on {name}",
@@ -170,7 +170,7 @@ def _figure_3() -> None:
         )
 
 
-def _rational(found: Tables, evidence: Evidence, part: str) -> Finding:
+def _rational(found: Tables, evidence: RunEvidence, part: str) -> Finding:
     """By the utilities of owners where nobody attacks, or in a study of several partitions."""
     table = found["honest"] if "honest" in found else found["spread"].query(f"split == '{part.lower()}'")
     return rational(table, evidence)
@@ -179,7 +179,7 @@ def _rational(found: Tables, evidence: Evidence, part: str) -> Finding:
 def _figure_4() -> None:
     names = {"shuffle": "shuffle", "sign_flip": "sign-flip", "constant": "same-value", "gaussian": "Gaussian"}
     command = paper("market_attacks", data="cifar10")
-    small = Evidence(f"{_DIGITS}, 9 owners in 3 groups", "confirm", command)
+    small = RunEvidence(f"{_DIGITS}, 9 owners in 3 groups", "confirm", command)
     earlier = (_deciding("market_attacks"), _deciding("market_attacks", rules=("iPFL", "pFedGraph"), seeds=10))
     for place, (attack, name) in enumerate(names.items()):
         fresh, plan, note = _fresh(attack)
@@ -197,17 +197,17 @@ def _figure_4() -> None:
         )
 
 
-def _fresh(attack: str) -> tuple[tuple[Play, ...], Plan, str]:
+def _fresh(attack: str) -> tuple[tuple[Play, ...], PlannedAttack, str]:
     """The planned runs of an attack, how they decide, and how long they are."""
     if attack in ("shuffle", "sign_flip"):
         chosen: dict[str, Any] = {"attacks": ("sign_flip", "shuffle")}
         long: dict[str, Any] = {"rounds": 24, "seeds": 10, "seed": 10}
         pair = tuple(_deciding("market_attacks", **chosen, rules=(rule,), **long) for rule in ("iPFL", "pFedGraph"))
-        return pair, Plan(attack, 10, _BY_CONSTRUCTION), _LONG
+        return pair, PlannedAttack(attack, 10, _BY_CONSTRUCTION), _LONG
     first = _deciding("market_attacks", attacks=("gaussian", "constant"), rules=("iPFL",), seeds=21, seed=10)
     chosen = {"attacks": ("constant",), "rules": ("iPFL",), "seeds": 36}
     later = (_deciding("market_attacks", **chosen, seed=seed) for seed in (31, 67)) if attack == "constant" else ()
-    return (first, *later), Plan(attack, 11, _SEEN), _SHORT
+    return (first, *later), PlannedAttack(attack, 11, _SEEN), _SHORT
 
 
 def _table_2() -> None:
@@ -218,7 +218,7 @@ def _table_2() -> None:
     )
     play = Play.of("market_liars", factors=(0.1, 0.5, 2.0, 5.0, 10.0), seeds=_SEEDS)
     command = paper("market_liars", data="cifar10")
-    small = Evidence(f"{_DIGITS}, NIID, 10 owners", "confirm", command)
+    small = RunEvidence(f"{_DIGITS}, NIID, 10 owners", "confirm", command)
     for id, lie, name, factors, printed in cases:
         trained(
             id,
@@ -238,7 +238,7 @@ def _table_2() -> None:
 
 def _figure_5() -> None:
     command = paper("inclusive_market", data="cifar10")
-    quick = Play.of("inclusive_market", attack="gaussian", seeds=_SEEDS), Evidence(_DIGITS, "confirm", command)
+    quick = Play.of("inclusive_market", attack="gaussian", seeds=_SEEDS), RunEvidence(_DIGITS, "confirm", command)
     recorded = (
         _deciding("inclusive_market", attack="gaussian"),
         _recorded("CIFAR-10 Cluster", command, _FIGURE_5, rounds=20),
@@ -265,7 +265,7 @@ def _natural() -> None:
         "P15",
         "Fig. 2, FEMNIST: utility and accuracy",
         _HIGHEST,
-        (natural, Evidence("FEMNIST digits", "nothing", writers)),
+        (natural, RunEvidence("FEMNIST digits", "nothing", writers)),
         (
             _deciding("market_comparison", "femnist_digits", splits=("natural",), owners=12, seeds=2),
             replace(_recorded("FEMNIST digits", writers, f"{stand_in}; {_WRITERS}"), can="confirm", needs=_LETTERS),
@@ -294,7 +294,9 @@ def _natural() -> None:
     )
 
 
-def _given(data: str, name: str, owners: int, note: str = "") -> tuple[tuple[Play, Evidence], tuple[Play, Evidence]]:
+def _given(
+    data: str, name: str, owners: int, note: str = ""
+) -> tuple[tuple[Play, RunEvidence], tuple[Play, RunEvidence]]:
     """A quick study of a set with given owners and one with the paper's network, and what they can say."""
     chosen: dict[str, Any] = {"splits": ("natural",), "owners": owners, "seeds": 1}
     command = paper("market_comparison", data=data, splits="natural", owners=str(owners))
@@ -303,8 +305,8 @@ def _given(data: str, name: str, owners: int, note: str = "") -> tuple[tuple[Pla
         "and accuracies are those of an early stage"
     )
     short = "; ".join(filter(None, (note, early)))
-    quick = Play.of("market_comparison", data=data, **chosen), Evidence(name, "nothing", command)
-    full = Evidence(name, "nothing", command, short, decisive=True)
+    quick = Play.of("market_comparison", data=data, **chosen), RunEvidence(name, "nothing", command)
+    full = RunEvidence(name, "nothing", command, short, decisive=True)
     return quick, (_deciding("market_comparison", data, **chosen), full)
 
 
@@ -343,7 +345,7 @@ def _table_1() -> None:
             partial(_no_quick_run, command),
             command,
             decisive=(Play.of("language_market", preset="decisive", sets=sets, seeds=2),),
-            decide=partial(languages, evidence=Evidence("SmolLM2-135M", "confirm", command, small, decisive=True)),
+            decide=partial(languages, evidence=RunEvidence("SmolLM2-135M", "confirm", command, small, decisive=True)),
             length=Length(50, owners, steps=steps),
         )
 

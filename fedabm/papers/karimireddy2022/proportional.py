@@ -14,7 +14,7 @@ from fedabm.games.best import best_response
 from fedabm.games.costs import Linear
 from fedabm.games.curves import Array
 from fedabm.games.individual import individual_optimum
-from fedabm.games.intervals import Limits
+from fedabm.games.intervals import ProofLimits
 from fedabm.games.offers import Offers
 from fedabm.games.roots import falling_root
 from fedabm.mechanisms.proportional import Proportional
@@ -61,7 +61,7 @@ class Market:
     def gain(self, rule: Proportional, each: float, tolerance: float) -> float:
         """A proven bound on what an owner could gain by any other contribution, or by leaving."""
         cost, capacity = Linear(np.array([self.cost])), np.array([self.most])
-        best = best_response(self.offers(rule, each), cost, capacity, certify=Limits(tolerance))
+        best = best_response(self.offers(rule, each), cost, capacity, certify=ProofLimits(tolerance))
         return max(float(best.bound[0]), self.elsewhere) - float(self.utility(np.array(each)))
 
     def rational(self) -> float:

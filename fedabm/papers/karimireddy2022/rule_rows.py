@@ -9,14 +9,14 @@ from fedabm.games.best import best_response
 from fedabm.games.costs import Linear, stack
 from fedabm.games.curves import Array
 from fedabm.games.individual import individual_optimum, viability_cost
-from fedabm.games.intervals import Limits
+from fedabm.games.intervals import ProofLimits
 from fedabm.mechanisms import ProportionalData, ProportionalShapley, ProportionalValue, Screening
 from fedabm.mechanisms.proportional import Proportional
 from fedabm.papers.karimireddy2022.menus import one_owner, over_chances
 from fedabm.papers.karimireddy2022.proportional import Market, largest_symmetric
 from fedabm.papers.karimireddy2022.shaping import shaped_total, value_of_tokens
 from fedabm.papers.ledger.rows import Budget, Finding, corrected, holds, row
-from fedabm.papers.ledger.standard import Part, joined
+from fedabm.papers.ledger.standard import ClaimPart, joined
 from fedabm.papers.ledger.trials import agree, close, numbers, play, trials
 from fedabm.views import Reports
 
@@ -82,7 +82,7 @@ def _gap(rule: Proportional, accuracy: Value, cost: float, n: int, each: float) 
     """The certified largest gain of one of n equal owners that contribute `each`."""
     size = 5 * accuracy.ceiling / cost / n
     offers = rule.offers(accuracy, Reports(np.full(n, each), np.full(n, size))).take([0])
-    best = best_response(offers, stack([Linear(cost)]), np.array([size]), certify=Limits())
+    best = best_response(offers, stack([Linear(cost)]), np.array([size]), certify=ProofLimits())
     here = np.array([each])
     return float((best.bound - offers.received.value(here) + cost * here)[0])
 
@@ -142,8 +142,8 @@ def figure_6(budget: Budget) -> Finding:
 _SHORT = ["PD", "PV", "PS"]
 
 
-def _part(name: str, holds: bool, why: str) -> Part:
-    return Part(name, "reproduced" if holds else "not reproducible", why)
+def _part(name: str, holds: bool, why: str) -> ClaimPart:
+    return ClaimPart(name, "reproduced" if holds else "not reproducible", why)
 
 
 @row(

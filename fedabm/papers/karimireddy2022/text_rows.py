@@ -11,7 +11,7 @@ from fedabm.games.individual import individual_optimum, viability_cost
 from fedabm.mechanisms import Screening, ValueShaping
 from fedabm.mechanisms.value_shaping import shaped_equilibrium
 from fedabm.papers.ledger.rows import Budget, Finding, corrected, holds, row
-from fedabm.papers.ledger.standard import Part, joined
+from fedabm.papers.ledger.standard import ClaimPart, joined
 from fedabm.papers.ledger.trials import close, numbers, trials
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game
@@ -77,12 +77,12 @@ def zero_equilibrium(budget: Budget) -> Finding:
         f"an owner's utility {worth[0]:.3g} and {worth[1]:.3g}"
     )
     parts = (
-        Part(
+        ClaimPart(
             "0 is an equilibrium",
             "reproduced" if max(gaps) < 1e-9 and most.sum() > 0 else "not reproducible",
             "certified",
         ),
-        Part(
+        ClaimPart(
             "its utility is lower",
             "reproduced" if worth[1] > worth[0] + 1e-9 else "not reproducible",
             "by Theorem V (row K12) value shaping leaves every owner what it has alone, which is 0 here, too",

@@ -25,7 +25,7 @@ from typing import Any
 
 from fedabm.common.errors import FedabmError, InputError
 from fedabm.common.files import clear_drafts, new_folder, write
-from fedabm.papers.ledger.records import MANIFEST, ROUNDS, Record, home
+from fedabm.papers.ledger.records import MANIFEST, ROUNDS, RecordedRun, home
 from fedabm.papers.ledger.replays import replay, rounds_of
 from fedabm.results.frames import versions
 from fedabm.study import resume
@@ -52,7 +52,7 @@ def make_record(
     folder: Path | None = None,
     *,
     quiet: bool = False,
-) -> Record:
+) -> RecordedRun:
     """Run, write into a new folder and replay; `short` and `steps` are the settings that make the replay short."""
     script, commit = find(scenario), _commit()
     parameters = script.parameters(settings)
@@ -62,7 +62,7 @@ def make_record(
     command = _command("record", script.name, settings, seed)
     at_work = f"{command} (commit {commit[:7]})"
     if resume.tidied(place, at_work):  # killed when all was there
-        return Record(place)
+        return RecordedRun(place)
     begun_before = resume.left(place) is not None
     if place.exists() and not begun_before and not resume.is_begun(place):
         raise InputError(f"{place} is there already; remove it if it is to be made anew")
@@ -93,7 +93,7 @@ def make_record(
     if trouble is not None:
         study.note(f"Not kept as a record: {trouble}. Its tables stay in {place}, without a manifest.")
         raise trouble
-    return Record(place)
+    return RecordedRun(place)
 
 
 def _keep(place: Path, draft: Path, study: Study, manifest: dict[str, Any]) -> FedabmError | None:
@@ -102,7 +102,7 @@ def _keep(place: Path, draft: Path, study: Study, manifest: dict[str, Any]) -> F
     _write(draft, tables)
     write(draft / MANIFEST, _text(manifest))
     try:
-        manifest["short"] |= {"seconds": round(replay(Record(draft), 1e-6, exact=True).seconds, 1)}
+        manifest["short"] |= {"seconds": round(replay(RecordedRun(draft), 1e-6, exact=True).seconds, 1)}
     except FedabmError as error:
         _write(place, tables)
         return error

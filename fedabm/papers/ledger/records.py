@@ -24,7 +24,7 @@ from fedabm.common.errors import InputError
 from fedabm.common.files import read_json
 from fedabm.papers.ledger.rows import Play
 
-__all__ = ["MANIFEST", "ROUNDS", "Record", "home", "record_of", "records", "records_of"]
+__all__ = ["MANIFEST", "ROUNDS", "RecordedRun", "home", "record_of", "records", "records_of"]
 
 MANIFEST = "manifest.json"
 ROUNDS = "rounds"
@@ -39,7 +39,7 @@ def home() -> Path:
 
 
 @dataclass(frozen=True)
-class Record:
+class RecordedRun:
     """One recorded run of a scenario."""
 
     folder: Path
@@ -95,17 +95,17 @@ class Record:
         return (known["scenario"], self.settings, known["seed"]) == (play.scenario, play.settings, play.seed)
 
 
-def records(folder: Path | None = None) -> list[Record]:
+def records(folder: Path | None = None) -> list[RecordedRun]:
     """All records, in the order of their names."""
-    return [Record(path.parent) for path in sorted((folder or home()).glob(f"*/{MANIFEST}"))]
+    return [RecordedRun(path.parent) for path in sorted((folder or home()).glob(f"*/{MANIFEST}"))]
 
 
-def record_of(play: Play) -> Record | None:
+def record_of(play: Play) -> RecordedRun | None:
     """The record of a play, None if there is none."""
     return next((one for one in records() if one.answers(play)), None)
 
 
-def records_of(plays: Iterable[Play]) -> list[Record]:
+def records_of(plays: Iterable[Play]) -> list[RecordedRun]:
     """The records of all of these plays; none unless each has one."""
     found = [record_of(play) for play in plays]
     known = [one for one in found if one is not None]

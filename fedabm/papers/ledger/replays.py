@@ -16,7 +16,7 @@ import pandas as pd
 
 from fedabm.common.errors import InputError
 from fedabm.learning.engine.flat import nudged
-from fedabm.papers.ledger.records import ROUNDS, Record
+from fedabm.papers.ledger.records import ROUNDS, RecordedRun
 from fedabm.study.library import find
 from fedabm.study.study import Study
 
@@ -37,7 +37,7 @@ class Replay(NamedTuple):
     rounding: float = 0.0
 
 
-def replay(record: Record, tolerance: float = 1e-3, *, exact: bool = False) -> Replay:
+def replay(record: RecordedRun, tolerance: float = 1e-3, *, exact: bool = False) -> Replay:
     """Compare, and raise unless numbers are as recorded up to `tolerance`, relatively, or (not if `exact`) rounding."""
     begun = time.perf_counter()
     again = _short(record)
@@ -74,7 +74,7 @@ def rounds_of(study: Study) -> pd.DataFrame:
     return study.frames.steps.merge(runs, on="run")[[*_KEYS, *_KEPT]]
 
 
-def _short(record: Record) -> pd.DataFrame:
+def _short(record: RecordedRun) -> pd.DataFrame:
     """The rounds of the scenario as its record shortens it."""
     known, script = record.manifest, find(record.manifest["scenario"])
     study = Study(script.name, known["seed"], known["short"]["steps"], quiet=True)
@@ -109,7 +109,7 @@ def _by_step(both: pd.DataFrame, name: str) -> pd.Series:
     return far.groupby(both["step"]).max().fillna(0.0)
 
 
-def _changed(record: Record, both: pd.DataFrame, name: str) -> InputError:
+def _changed(record: RecordedRun, both: pd.DataFrame, name: str) -> InputError:
     far = (both[name].astype(float) - both[f"{name} again"].astype(float)).abs()
     worst = both.iloc[int(np.nanargmax(far.to_numpy()))]
     where = f"{worst['label']}, seed {worst['seed']:g}, step {worst['step']:g}"

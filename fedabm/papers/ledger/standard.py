@@ -29,7 +29,7 @@ import pandas as pd
 from fedabm.papers.ledger.rows import Finding, Verdict, undecided
 from fedabm.papers.presets import more_seeds, spread
 
-__all__ = ["RULES", "SETTLED", "Course", "Length", "Part", "Proof", "drift", "joined", "part_of", "three_quarters"]
+__all__ = ["RULES", "SETTLED", "ClaimPart", "Course", "Length", "Proof", "drift", "joined", "part_of", "three_quarters"]
 
 #: by which share a quantity may move over the last quarter of a run and count as settled
 SETTLED = 0.05
@@ -162,7 +162,7 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Part:
+class ClaimPart:
     """One part of a claim: which, what is shown about it, why, and what would decide it if that is open."""
 
     name: str
@@ -171,26 +171,30 @@ class Part:
     remedy: str = ""
 
 
-def part_of(name: str, course: Course, share: float) -> Part:
+def part_of(name: str, course: Course, share: float) -> ClaimPart:
     """What the standard says about a part of a claim whose quantity took this course in a run of this length."""
     now, before = _sign(course.end), _sign(course.early)
     if now is None:
         seeds = len(course.by_round)
-        return Part(name, "undecided", f"{course.words}; within the spread over seeds", more_seeds(*course.end, seeds))
+        return ClaimPart(
+            name, "undecided", f"{course.words}; within the spread over seeds", more_seeds(*course.end, seeds)
+        )
     decided: Proof = "reproduced" if now else "not reproducible"
     if share >= 1 or course.settled:
-        return Part(name, decided, course.words)
+        return ClaimPart(name, decided, course.words)
     longer = "more rounds, up to the paper's"
     if before is not now:
-        return Part(name, "undecided", f"{course.words}; three quarters of the rounds say otherwise", longer)
+        return ClaimPart(name, "undecided", f"{course.words}; three quarters of the rounds say otherwise", longer)
     if share >= _LONG and not course.closer:
-        return Part(name, decided, f"{course.words}; no closer than before")
+        return ClaimPart(name, decided, f"{course.words}; no closer than before")
     if not now:
-        return Part(name, "undecided", f"{course.words}; an early stage refutes nothing", longer)
+        return ClaimPart(name, "undecided", f"{course.words}; an early stage refutes nothing", longer)
     if course.outlasts:
         stage = f"{course.words}; at this stage, and at this pace for as long again"
-        return Part(name, "reproduced in part", stage, longer)
-    return Part(name, "undecided", f"{course.words}; at this pace it would be gone in as many rounds again", longer)
+        return ClaimPart(name, "reproduced in part", stage, longer)
+    return ClaimPart(
+        name, "undecided", f"{course.words}; at this pace it would be gone in as many rounds again", longer
+    )
 
 
 def _sign(quantity: tuple[float, float]) -> bool | None:
@@ -201,7 +205,7 @@ def _sign(quantity: tuple[float, float]) -> bool | None:
     return bool(mean > 0) if abs(mean) > width else None
 
 
-def joined(ours: str, parts: Sequence[Part], note: str = "", *, every: bool = False) -> Finding:
+def joined(ours: str, parts: Sequence[ClaimPart], note: str = "", *, every: bool = False) -> Finding:
     """The verdict on a claim of several parts, with what is shown about each.
 
     With `every` they are cases of one statement, which one of them refutes.

@@ -33,7 +33,7 @@ import numpy as np
 import pandas as pd
 
 from fedabm.papers.ledger.explain import function_name
-from fedabm.papers.ledger.records import Record, record_of, records_of
+from fedabm.papers.ledger.records import RecordedRun, record_of, records_of
 from fedabm.papers.ledger.rows import Budget, Finding, Play, Row, not_run, row
 from fedabm.papers.ledger.standard import Length, Tables
 from fedabm.papers.ledger.trials import play
@@ -136,7 +136,7 @@ def trained(
     row(id, claim, published=published, preset=preset, kind="t", judged_by=judged_by, **runs)(check)
 
 
-def _with_length(finding: Finding, length: Length | None, runs: Iterable[Record]) -> Finding:
+def _with_length(finding: Finding, length: Length | None, runs: Iterable[RecordedRun]) -> Finding:
     """The same, saying how long its runs are beside the paper's."""
     if length is None:
         return finding
@@ -167,7 +167,7 @@ def _with_need(finding: Finding, decisive: tuple[Play, ...]) -> Finding:
     return replace(finding, reason=f"{finding.reason}; or an hour or two of one core: {commands}")
 
 
-def from_record(finding: Finding, known: Iterable[Record]) -> Finding:
+def from_record(finding: Finding, known: Iterable[RecordedRun]) -> Finding:
     """The same, saying which recorded runs it rests on."""
     return replace(finding, reason="; ".join(filter(None, (finding.reason, *(one.origin for one in known)))))
 

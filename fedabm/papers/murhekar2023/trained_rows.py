@@ -7,7 +7,7 @@ from functools import partial
 import pandas as pd
 
 from fedabm.papers.ledger.rows import Finding, Play
-from fedabm.papers.ledger.standard import Length, Part, joined
+from fedabm.papers.ledger.standard import ClaimPart, Length, joined
 from fedabm.papers.ledger.training import Tables, paper, too_small, trained
 from fedabm.papers.murhekar2023.rows import TABLE_1, impossible_rows
 from fedabm.papers.presets import more_seeds, spread
@@ -51,7 +51,7 @@ def _gains(found: Tables) -> pd.DataFrame:
     return pd.DataFrame({(better, worse): means[better] - means[worse] for better, worse in _NEIGHBOURS})
 
 
-def _pair(pair: tuple[str, str], gains: list[pd.Series]) -> Part:
+def _pair(pair: tuple[str, str], gains: list[pd.Series]) -> ClaimPart:
     """One pair over all seeds; what decides must have the same sign in every record."""
     name = " > ".join(pair)
     every = pd.concat(gains)
@@ -59,11 +59,11 @@ def _pair(pair: tuple[str, str], gains: list[pd.Series]) -> Part:
     each = ", ".join(f"{one.mean():+.3g} +- {spread(one.to_numpy())[1]:.2g}" for one in gains)
     why = f"{gap:+.3g} +- {width:.2g} over {len(every)} seeds" + (f"; by record {each}" if len(gains) > 1 else "")
     if not abs(gap) > width:
-        return Part(name, "undecided", why, more_seeds(gap, width, len(every)))
+        return ClaimPart(name, "undecided", why, more_seeds(gap, width, len(every)))
     if len({one.mean() > 0 for one in gains}) > 1:
         curves = "records with more public curves: these two, one each, disagree in the sign"
-        return Part(name, "undecided", why, curves)
-    return Part(name, "reproduced" if gap > 0 else "not reproducible", why)
+        return ClaimPart(name, "undecided", why, curves)
+    return ClaimPart(name, "reproduced" if gap > 0 else "not reproducible", why)
 
 
 def _compared(found: Tables, data: str) -> tuple[str, dict[str, set[str]]]:

@@ -20,7 +20,7 @@ from fedabm.papers.murhekar2025.settings import (
     TABLES as TABLES,
 )
 from fedabm.papers.murhekar2025.settings import (
-    Groups as Groups,
+    GroupsPreset as GroupsPreset,
 )
 from fedabm.papers.murhekar2025.settings import (
     Units as Units,

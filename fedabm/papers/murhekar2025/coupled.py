@@ -20,7 +20,7 @@ from fedabm.mechanisms import Mechanism
 from fedabm.solving.dynamics import direction, iteration_bound, step_size, stochastic_gradient
 from fedabm.solving.game import Game
 
-__all__ = ["Coupled", "draw", "late", "slopes_of_slopes"]
+__all__ = ["CoupledCosts", "draw", "late", "slopes_of_slopes"]
 
 _CAPACITY = 1.0
 
@@ -37,7 +37,7 @@ class Quadratics:
 
 
 @dataclass(frozen=True, eq=False)
-class Coupled:
+class CoupledCosts:
     """Q_i (n, n, n), b_i (n, n) and r_i (n,)."""
 
     bend: Array
@@ -64,14 +64,14 @@ class Coupled:
         return strength, 2 * owners * float(np.max(np.abs(self.bend))) + 2 * float(self.rates.max())
 
 
-def draw(rng: np.random.Generator) -> Coupled:
+def draw(rng: np.random.Generator) -> CoupledCosts:
     """Two or three owners; drawn again until M^0 is strongly concave, too."""
     while True:
         owners = int(rng.integers(2, 4))
         roots = rng.normal(size=(owners, owners, owners)) / np.sqrt(owners)
         bend = 0.3 * np.einsum("ijk,ilk->ijl", roots, roots) + 0.5 * np.eye(owners)
         linear = _CAPACITY * np.maximum(bend, 0).sum(axis=2) + rng.uniform(0, 0.5, (owners, owners))
-        found = Coupled(bend, linear, rng.uniform(0.2, 0.6, owners))
+        found = CoupledCosts(bend, linear, rng.uniform(0.2, 0.6, owners))
         if found.without_payments()[0] > 0.3:
             return found
 

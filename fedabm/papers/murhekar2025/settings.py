@@ -19,7 +19,7 @@ from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import ShapleyShare
 from fedabm.papers.presets import Preset, Size
 
-__all__ = ["GROUP_PRESETS", "TABLES", "Groups", "Units", "fit_in_batches"]
+__all__ = ["GROUP_PRESETS", "TABLES", "GroupsPreset", "Units", "fit_in_batches"]
 
 #: sets that are tables of numbers, with two owners: 70% and 30% positive samples
 TABLES = ("lumpy_skin", "quadratic")
@@ -48,7 +48,7 @@ class Units:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Groups(Preset):
+class GroupsPreset(Preset):
     """A federation of groups of owners (`size` for pictures, `tables` for tables), its fit, costs and units.
 
     `corner` batches of each group or none make the points that are fitted; `cost` is the highest cost of a batch;
@@ -104,7 +104,7 @@ class Groups(Preset):
 #: `quick` in a minute on a laptop; `decisive` with the paper's networks, batches and corners but fewer owners and
 #: rounds; `paper` as stated there and in the authors' code
 GROUP_PRESETS = {
-    "quick": Groups(
+    "quick": GroupsPreset(
         size=Size(6, 220, 60, "logistic"),
         rounds=35,
         seeds=2,
@@ -114,7 +114,7 @@ GROUP_PRESETS = {
         corner=40,
         cost=0.03,
     ),
-    "decisive": Groups(
+    "decisive": GroupsPreset(
         size=Size(6, 1000, 200, "mnist_cnn"),
         rounds=8,
         seeds=2,
@@ -126,7 +126,7 @@ GROUP_PRESETS = {
         corner=200,
         cost=0.001,
     ),
-    "paper": Groups(
+    "paper": GroupsPreset(
         size=Size(30, 1810, 180, "mnist_cnn"),
         rounds=100,
         seeds=3,

@@ -14,7 +14,7 @@ import pandas as pd
 
 from fedabm.games.accuracy import GroupWeighted
 from fedabm.mechanisms import CostSharing, NoPayments, ShapleyShare
-from fedabm.papers.ledger.records import Record, records_of
+from fedabm.papers.ledger.records import RecordedRun, records_of
 from fedabm.papers.ledger.rows import Budget, Finding, Play, corrected, holds, refuted, row
 from fedabm.papers.ledger.training import from_record, missing, paper, tables
 from fedabm.papers.ledger.trials import close, numbers, play
@@ -141,7 +141,7 @@ def cifar10(budget: Budget) -> Finding:
     return _compare(budget, "cifar10", 100.0, 1.0, active=10)
 
 
-def _recorded(budget: Budget) -> list[Record]:
+def _recorded(budget: Budget) -> list[RecordedRun]:
     """The recorded training on lumpy skin disease."""
     return [] if budget.decisive else records_of((LUMPY_RUN,))
 
@@ -257,7 +257,7 @@ def better_data(budget: Budget) -> Finding:
     return from_record(refuted(said, as_printed, f"{lost}; {note}"), known)
 
 
-def _less_under_shares(known: list[Record]) -> tuple[int, int]:
+def _less_under_shares(known: list[RecordedRun]) -> tuple[int, int]:
     """In how many recorded fits, and of how many, the owner with better data gives less at equal costs."""
     good = 0
     drawn = fitted_weights(known[0].tables, "free")

@@ -8,7 +8,7 @@ from scipy.stats import binom
 from fedabm.games.accuracy import GroupWeighted
 from fedabm.mechanisms import CostSharing, NoPayments, ShapleyShare
 from fedabm.papers.ledger.rows import Budget, Finding, corrected, holds, row
-from fedabm.papers.ledger.standard import Part, Proof, joined
+from fedabm.papers.ledger.standard import ClaimPart, Proof, joined
 from fedabm.papers.ledger.trials import numbers, random_game, trials
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game
@@ -111,6 +111,6 @@ def quality(budget: Budget) -> Finding:
 _MECHANISMS = {"M^0": NoPayments(), "M^BG": CostSharing(), "M^Shap": ShapleyShare()}
 
 
-def _part(name: str, holds: bool) -> Part:
+def _part(name: str, holds: bool) -> ClaimPart:
     proof: Proof = "reproduced" if holds else "not reproducible"
-    return Part(name, proof, "in this game")
+    return ClaimPart(name, proof, "in this game")

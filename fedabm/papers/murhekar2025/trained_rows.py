@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fedabm.papers.ledger.rows import Finding, Play, corrected, refuted
-from fedabm.papers.ledger.standard import SETTLED, Length, Part, joined
+from fedabm.papers.ledger.standard import SETTLED, ClaimPart, Length, joined
 from fedabm.papers.ledger.training import Tables, paper, seeds, too_small, trained
 from fedabm.papers.ledger.trials import numbers
 from fedabm.papers.murhekar2025.printed import PRINTED
@@ -81,8 +81,8 @@ def reciprocal_at_length(found: Tables) -> Finding:
     return joined(ours, parts, note)
 
 
-def _holds(name: str, holds: bool, why: str) -> Part:
-    return Part(name, "reproduced" if holds else "not reproducible", why)
+def _holds(name: str, holds: bool, why: str) -> ClaimPart:
+    return ClaimPart(name, "reproduced" if holds else "not reproducible", why)
 
 
 def fitted(found: Tables, command: str) -> Finding:
@@ -158,14 +158,14 @@ def stages_at_length(found: Tables, *fresh: Tables) -> Finding:
     tables = [one["summary"] for one in studies]
     if not all(table["|sum of payments|"].max() <= 1e-9 for table in (*tables, found["summary"])):
         return Finding(said, "FAILED", "payments of a stage do not sum to zero")
-    balance = Part("payments of each stage sum to zero", "reproduced", "up to 1e-9")
+    balance = ClaimPart("payments of each stage sum to zero", "reproduced", "up to 1e-9")
     return joined(said, (balance, _equilibrium(tables, at_length=bool(fresh))), _NOISE)
 
 
 _NOISE = "a single round's progress on the test samples at hand is noisier than what a batch is worth"
 
 
-def _equilibrium(tables: Sequence[pd.DataFrame], *, at_length: bool) -> Part:
+def _equilibrium(tables: Sequence[pd.DataFrame], *, at_length: bool) -> ClaimPart:
     """Whether an equilibrium is near in every seed, in none although contributions have settled, or neither."""
     name = "an equilibrium is near"
     worth = [float(table["|marginal utility|"].iloc[-1]) for table in tables]
@@ -175,10 +175,10 @@ def _equilibrium(tables: Sequence[pd.DataFrame], *, at_length: bool) -> Part:
         f"contributions moved by {', '.join(f'{one:.0%}' for one in moved)} in the last stage"
     )
     if all(one <= _COST for one in worth):
-        return Part(name, "reproduced", why)
+        return ClaimPart(name, "reproduced", why)
     if at_length and all(one > _COST for one in worth) and max(moved) <= SETTLED:
-        return Part(name, "not reproducible", why)
-    return Part(name, "undecided", why, "the paper's 100 rounds, until contributions have settled")
+        return ClaimPart(name, "not reproducible", why)
+    return ClaimPart(name, "undecided", why, "the paper's 100 rounds, until contributions have settled")
 
 
 def _last_move(batches: pd.Series) -> float:

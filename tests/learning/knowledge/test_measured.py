@@ -8,7 +8,7 @@ import pytest
 from fedabm import Federation, InputError
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.messages import OwnerMessages
-from fedabm.learning import Curve, Learning
+from fedabm.learning import Learning, MeasuredCurve
 from fedabm.learning.knowledge import FromUpdates, Measured
 from fedabm.learning.knowledge.measured import band
 from fedabm.mechanisms import ShapleyShare
@@ -23,7 +23,7 @@ def test_the_curve_is_that_of_training_and_its_cost_is_counted():
     oracle = Learning(engine(), RECIPE).retrained(3, 5)
     most = engine().data.capacities.sum()
     totals = np.rint(most * np.array([0.0, 0.25, 0.5, 0.75, 1.0]))
-    assert known.worth == Curve.measure(oracle, totals, concave=True)
+    assert known.worth == MeasuredCurve.measure(oracle, totals, concave=True)
     assert known.trainings == 5 + 2 * 2
     assert known.seconds > 0
 

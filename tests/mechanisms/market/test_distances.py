@@ -8,7 +8,7 @@ from hypothesis import given
 
 from fedabm.common.errors import InputError
 from fedabm.mechanisms import ModelMarket
-from fedabm.mechanisms.market import Cosine, Euclidean, market_reports
+from fedabm.mechanisms.market import CosineDistance, EuclideanDistance, market_reports
 from fedabm.mechanisms.market.distances import import_weights
 from tests.mechanisms.market.markets import SEEDS, at, centres_of
 
@@ -17,12 +17,12 @@ INITIAL = np.array([1.0, 1.0])
 
 def test_cosine_is_taken_relative_to_the_initial_model():
     models = INITIAL + np.array([[1.0, 0.0], [0.0, 2.0], [-3.0, 0.0], [0.0, 0.0]])
-    found = at(models, INITIAL).distances(Cosine().between)
+    found = at(models, INITIAL).distances(CosineDistance().between)
     assert found == pytest.approx(np.array([[0, 1, 2, 1], [1, 0, 1, 1], [2, 1, 0, 1], [1, 1, 1, 0]]))
 
 
 def test_squared_distance_by_hand():
-    assert at(np.array([[0.0, 0.0], [3.0, 4.0]]), INITIAL).distances(Euclidean().between) == pytest.approx(
+    assert at(np.array([[0.0, 0.0], [3.0, 4.0]]), INITIAL).distances(EuclideanDistance().between) == pytest.approx(
         np.array([[0, 25.0], [25.0, 0]])
     )
 
@@ -32,7 +32,7 @@ def test_the_centre_is_a_gradient_step_on_the_weighted_distances(seed):
     rng = np.random.default_rng(seed)
     models, initial, weights = rng.normal(size=(4, 6)), rng.normal(size=6), rng.uniform(0, 2, (4, 4))
     np.fill_diagonal(weights, 0.0)
-    for distance in (Cosine(), Euclidean()):
+    for distance in (CosineDistance(), EuclideanDistance()):
         centres = centres_of(models, initial, distance, weights, 0.1)
         for i, k in ((0, 2), (3, 5)):
             ends = []
@@ -63,4 +63,4 @@ def test_importing_an_unusable_model_by_hand_is_refused():
     weights = import_weights(np.array([[False, True], [False, False]]), np.array([1.0, 2.0]))
     assert weights[0, 1] == 2.0
     with pytest.raises(InputError, match="not sound"):
-        centres_of(models, INITIAL, Euclidean(), weights, 1.0)
+        centres_of(models, INITIAL, EuclideanDistance(), weights, 1.0)

@@ -11,7 +11,7 @@ import pytest
 from fedabm import InputError, Scenario, load, save
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
-from fedabm.games.valuation import Received
+from fedabm.games.valuation import ReceivedAccuracy
 from fedabm.mechanisms import ModelMarket, NoPayments
 from fedabm.mechanisms.market import GivenModels, ImportGain, cluster_distances, market_reports, utilities
 from fedabm.results.keep import Recording
@@ -139,7 +139,7 @@ def test_the_default_valuation_is_accuracy_received_less_cost():
     frames = run(two_owners()).frames().owners
     np.testing.assert_array_equal(frames["gain"], frames["accuracy"])
     np.testing.assert_array_equal(frames["utility"], frames["gain"] + frames["payment"] - frames["cost"])
-    assert two_owners().valuation == Received()
+    assert two_owners().valuation == ReceivedAccuracy()
 
 
 def test_a_market_without_models_and_gains_without_imports_are_refused():

@@ -22,7 +22,7 @@ from fedabm.mechanisms.market import (
     unit_costs_of,
     utilities,
 )
-from fedabm.mechanisms.market.distances import Cosine, Euclidean
+from fedabm.mechanisms.market.distances import CosineDistance, EuclideanDistance
 from fedabm.results.market_graphs import import_table
 from fedabm.simulation.roles import market_owners
 from fedabm.views import Reports
@@ -131,7 +131,7 @@ def test_the_frame_of_transfers_tells_who_imports_whose_model(seed):
     np.testing.assert_array_equal(import_table(frames.transfers, 8), 2 * import_table(frames.transfers, 8, 1))
 
 
-@pytest.mark.parametrize("distance", [Cosine(), Euclidean()])
+@pytest.mark.parametrize("distance", [CosineDistance(), EuclideanDistance()])
 def test_the_proximal_centre_is_a_gradient_step_by_finite_differences(distance):
     """Eq. (6), with the derivative of d measured, not derived."""
     rng = np.random.default_rng(4)
@@ -142,7 +142,7 @@ def test_the_proximal_centre_is_a_gradient_step_by_finite_differences(distance):
 
     def d(x: np.ndarray, y: np.ndarray) -> float:
         x, y = x - initial, y - initial
-        if isinstance(distance, Euclidean):
+        if isinstance(distance, EuclideanDistance):
             return float(np.sum((x - y) ** 2))
         return 1.0 - float(x @ y) / sqrt(float(x @ x) * float(y @ y))
 
