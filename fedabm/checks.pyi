@@ -1,3 +1,7 @@
+from fedabm.common.bounds import Bounds as Bounds
+from fedabm.common.bounds import bounds_of as bounds_of
+from fedabm.common.bounds import given as given
+from fedabm.common.bounds import within as within
 from fedabm.common.errors import (
     MOST as MOST,
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import check_number
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Line
@@ -24,7 +25,7 @@ class ContributionSubsidy(Mechanism):
     An owner that is alone neither pays nor is paid.
     """
 
-    rate: float
+    rate: float = field(metadata=within(1e-4, 1.0, log=True))
     stacks = True
     separable = True
     needs = "nothing"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import InputError, check_positive, check_range, finite_vector
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost
@@ -57,7 +58,7 @@ class CostSharing(Mechanism):
     the equilibrium (4, 5) with mean utility 8.8704, where 10.4271 can be reached.
     """
 
-    rate: float | Literal["optimal"] = "optimal"
+    rate: float | Literal["optimal"] = field(default="optimal", metadata=within(0.0, 1.0))
     asks_cost = True
     stacks = True
     separable = True

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import check_number
 from fedabm.games.curves import Array
 from fedabm.mechanisms.base import Mechanism
@@ -27,7 +28,7 @@ class Deposit(Supervised):
     """
 
     rule: Mechanism = field(default_factory=NoPayments)
-    amount: float = 0.1
+    amount: float = field(default=0.1, metadata=within(1e-3, 10.0, log=True))
     needs = "nothing"
     reads_updates = True
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import check_number
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Line
@@ -28,7 +29,7 @@ class LeaveOneOut(Mechanism):
     nobody needs to know any cost.  Nobody pays, so that all of it comes from the server's pocket.
     """
 
-    rate: float = 1.0
+    rate: float = field(default=1.0, metadata=within(0.0, 1.0))
     budget_balanced = False
     needs = "coalitions"
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import InputError, check_positive, check_range
 from fedabm.games.curves import Array
 from fedabm.mechanisms.no_payments import NoPayments
@@ -29,9 +30,9 @@ class MultiplicativeWeights(NoPayments):
     step in which weights grow.  It asks nobody for more than it says it has; the others make up for that, by weight.
     """
 
-    goal: float
-    data: float
-    factor: float = 1.1
+    goal: float = field(metadata=within(0.05, 1.0))
+    data: float = field(metadata=within(1.0, 1e6, log=True))
+    factor: float = field(default=1.1, metadata=within(1.01, 2.0))
     stacks = False
     separable = False
 

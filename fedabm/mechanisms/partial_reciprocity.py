@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import check_range
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Line
@@ -28,7 +29,7 @@ class PartialReciprocity(ShapleyBased):
     a_i + p_i = r phi_i + (1 - r) a_i + r a_i(0) >= r phi_i.
     """
 
-    r: float = field(kw_only=False)
+    r: float = field(kw_only=False, metadata=within(0.0, 1.0))
 
     def __post_init__(self) -> None:
         super().__post_init__()

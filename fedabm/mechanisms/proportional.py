@@ -20,11 +20,12 @@ n v'(m*) > c, more data would give everyone more utility, so it is not the one w
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import check_range
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Curve, Flags, Line, Rows, align_rows
@@ -132,7 +133,7 @@ class RationedShare(ModelShare):
 class Proportional(Mechanism):
     """What the three proportional rules share; a subclass says what merit is and where it equals the best rival's."""
 
-    p: float
+    p: float = field(metadata=within(0.0, 1.0))
     ignores_size = True
     needs: ClassVar[Need] = "coalitions"
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from fedabm.common.bounds import given, within
 from fedabm.common.errors import InputError, check_number, check_range
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import PowerCost
@@ -18,6 +19,8 @@ from fedabm.mechanisms.value_shaping import TILT, Lowest, Ramp, bends, last_cros
 from fedabm.views import Reports
 
 __all__ = ["Menu", "Screening"]
+
+_BELIEF = "what the server believes of the owners' costs"
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,11 @@ class Screening(Mechanism):
     the last point that a low-cost owner likes as much as high_most.
     """
 
-    low: float
-    high: float
-    probability_low: float
+    low: float = field(metadata=given(_BELIEF))
+    high: float = field(metadata=given(_BELIEF))
+    probability_low: float = field(metadata=given(_BELIEF))
     printed: bool = False
-    slack: float = 0.0
+    slack: float = field(default=0.0, metadata=within(0.0, 0.1))
 
     def __post_init__(self) -> None:
         check_number("low unit cost", self.low)

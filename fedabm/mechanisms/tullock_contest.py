@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import check_number
 from fedabm.common.leave_one_out import sum_of_others
 from fedabm.common.rowwise import power
@@ -54,8 +55,8 @@ class TullockContest(Mechanism):
     contributes there is nothing to divide, and whoever begins gets all of it.
     """
 
-    prize: float
-    exponent: float = 1.0
+    prize: float = field(metadata=within(1e-3, 10.0, log=True))
+    exponent: float = field(default=1.0, metadata=within(0.25, 4.0, log=True))
     stacks = True
     needs = "nothing"
 

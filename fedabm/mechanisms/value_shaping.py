@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import InputError, check_number, check_positive
 from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.costs import Cost, PowerCost
@@ -132,7 +133,7 @@ class ValueShaping(Mechanism):
     capped there.  Owners whose accuracies differ are treated by their own: v(x) is a_i with the others at zero.
     """
 
-    slack: float = 0.0
+    slack: float = field(default=0.0, metadata=within(0.0, 0.1))
     asks_cost = True
 
     def __post_init__(self) -> None:

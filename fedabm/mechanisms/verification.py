@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fedabm.common.bounds import given, within
 from fedabm.common.errors import check_number
 from fedabm.games.curves import Array
 from fedabm.mechanisms.base import Mechanism
@@ -31,8 +32,8 @@ class Verification(Supervised):
     """
 
     rule: Mechanism = field(default_factory=NoPayments)
-    fine: float = 1.0
-    tolerance: float = 0.0
+    fine: float = field(default=1.0, metadata=within(0.01, 100.0, log=True))
+    tolerance: float = field(default=0.0, metadata=given("what measuring is off by"))
     needs = "coalitions"
     checks_claims = True
 

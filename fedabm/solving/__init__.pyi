@@ -7,6 +7,8 @@ from fedabm.games.welfare import (
 from fedabm.games.welfare import (
     welfare_optimum as welfare_optimum,
 )
+from fedabm.solving.goals import GOALS as GOALS
+from fedabm.solving.goals import EquilibriumGoal as EquilibriumGoal
 from fedabm.solving.metrics import (
     accuracy_gain as accuracy_gain,
 )
@@ -61,4 +63,6 @@ from fedabm.solving.rates import (
 from fedabm.solving.truth import Truth as Truth
 from fedabm.solving.truth import bayesian_truth as bayesian_truth
 from fedabm.solving.truth import truth_ex_post as truth_ex_post
+from fedabm.solving.tuning import Tuned as Tuned
+from fedabm.solving.tuning import tune as tune
 from fedabm.solving.uniqueness import Uniqueness as Uniqueness

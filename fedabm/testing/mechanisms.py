@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from fedabm.common.bounds import bounds_of, written
 from fedabm.common.errors import FedabmError, check_kind
 from fedabm.games.accuracy import Accuracy, PowerLaw
 from fedabm.games.curves import Curve
@@ -258,6 +259,21 @@ def an_offer_tells_no_foreign_secret(mechanism: Mechanism, seed: int) -> None:
         expect(not found, f"{told}; let curves hold sums and what the own row needs, and take rows of all of it")
 
 
+def both_ends_of_the_bounds_are_legal(mechanism: Mechanism, seed: int) -> None:
+    """Whoever tunes a parameter may try the least and the largest value, and what lies between."""
+    for name, bounds in bounds_of(mechanism).items():
+        for part in (0.0, 0.5, 1.0):
+            value = bounds.at(part)
+            try:
+                rule = written(mechanism, {name: value})
+                if rule.promises:
+                    outcome = settle(rule, PowerLaw(exponent=0.7), reports_of(seed, rule))
+                    expect(np.isfinite(outcome.payments), f"{name} = {value:g} gives payments that are not finite")
+            except FedabmError as error:
+                told = f"{name} = {value:g} lies within its bounds and is refused: {error}"
+                raise ContractBroken(f"{told}; state bounds whose ends are legal") from error
+
+
 def runs_repeat_and_can_be_interrupted(mechanism: Mechanism, seed: int) -> None:
     """Equal seeds give equal frames, also after an interruption."""
     scenario = restless(mechanism)
@@ -323,6 +339,7 @@ MECHANISM_CHECKS: tuple[Check, ...] = (
     an_owner_that_is_alone_neither_pays_nor_is_paid,
     nobody_contributing_is_no_problem,
     an_offer_tells_no_foreign_secret,
+    both_ends_of_the_bounds_are_legal,
     runs_repeat_and_can_be_interrupted,
     whoever_sent_nothing_sound_is_left_out,
     says_so_where_all_share_one_model,

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fedabm.mechanisms
+from fedabm.common.bounds import unbounded
 from fedabm.games.accuracy import Accuracy, PowerLaw
 from fedabm.mechanisms import (
     ContributionSubsidy,
@@ -81,6 +82,11 @@ def test_every_mechanism_has_an_example():
 def test_the_contract_holds(mechanism, check):
     for seed in range(1 if check is runs_repeat_and_can_be_interrupted else 3):
         check(mechanism, seed=seed)
+
+
+@pytest.mark.parametrize("kind", [type(one) for one in EXAMPLES.values()], ids=list(EXAMPLES))
+def test_every_number_says_within_which_bounds_it_may_be_tuned_or_why_not(kind):
+    assert unbounded(kind) == []
 
 
 def test_mechanisms_need_neither_torch_nor_mesa():

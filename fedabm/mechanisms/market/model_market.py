@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import check_kind, check_positive
 from fedabm.games.curves import Array
 from fedabm.mechanisms.market.distances import CosineDistance, Distance, import_weights
@@ -45,12 +46,12 @@ class ModelMarket(Personalised):
     (array([1, 1]), array([0., 0.]))
     """
 
-    similarity_weight: float = 1.0
-    step: float = 1.0
+    similarity_weight: float = field(default=1.0, metadata=within(0.0, 10.0))
+    step: float = field(default=1.0, metadata=within(0.01, 10.0, log=True))
     gain: Gain = field(default_factory=SquareRootGain)
     distance: Distance = field(default_factory=CosineDistance)
     printed: bool = False
-    strength: float | None = None
+    strength: float | None = field(default=None, metadata=within(0.0, 10.0))
     #: an importer that needs one of two equal models takes the one of the owner with the lower number
     equal_treatment: ClassVar[bool] = False
     asks_cost: ClassVar[bool] = True

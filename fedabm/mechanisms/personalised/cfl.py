@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage, to_tree
 from scipy.spatial.distance import squareform
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import check_positive, check_whole
 from fedabm.games.curves import Array
 from fedabm.mechanisms.personalised.base import Personalised
@@ -31,8 +32,8 @@ class CFL(Personalised):
     the initial one.  Sattler et al. 2020 (CFL), with the limits of iPFL 2025.
     """
 
-    mean_below: float = 2.0
-    max_above: float = 2.5
+    mean_below: float = field(default=2.0, metadata=within(0.01, 10.0, log=True))
+    max_above: float = field(default=2.5, metadata=within(0.01, 10.0, log=True))
     smallest: int = 2
 
     def __post_init__(self) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import LARGEST_RATE, check_number
 from fedabm.mechanisms.personalised.base import Personalised, average
 from fedabm.views import Exchange, LocalTask, Sent
@@ -20,7 +21,7 @@ class Ditto(Personalised):
     anything, both are one model and held by nothing.
     """
 
-    strength: float = 1.0
+    strength: float = field(default=1.0, metadata=within(1e-3, 10.0, log=True))
 
     def __post_init__(self) -> None:
         check_number("strength", self.strength, zero=True, most=LARGEST_RATE)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import LARGEST_RATE, check_number, check_positive, check_range
 from fedabm.games.curves import Array
 from fedabm.mechanisms.personalised.base import Personalised
@@ -25,9 +26,9 @@ class FedAMP(Personalised):
     self-weight, sharpness and strength are those of iPFL 2025.
     """
 
-    self_weight: float = 0.3
-    sharpness: float = 10.0
-    strength: float = 0.01
+    self_weight: float = field(default=0.3, metadata=within(0.0, 1.0))
+    sharpness: float = field(default=10.0, metadata=within(0.1, 100.0, log=True))
+    strength: float = field(default=0.01, metadata=within(1e-4, 1.0, log=True))
 
     def __post_init__(self) -> None:
         check_range("self_weight", self.self_weight, 0.0, 1.0)

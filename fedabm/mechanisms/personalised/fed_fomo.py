@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import check_whole
 from fedabm.games.curves import Array
 from fedabm.mechanisms.personalised.base import Personalised
@@ -31,7 +32,7 @@ class FedFomo(Personalised):
     that it downloads, whether or not they get a weight, as in the accounts of iPFL 2025.
     """
 
-    models: int = 6
+    models: int = field(default=6, metadata=within(1, 20, whole=True))
     asks_losses: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

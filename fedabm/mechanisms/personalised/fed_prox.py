@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import LARGEST_RATE, check_number
 from fedabm.mechanisms.personalised.base import Personalised, average
 from fedabm.views import Exchange, LocalTask, Sent
@@ -19,7 +20,7 @@ class FedProxExchange(Personalised):
     anything, is held by nothing.  As in FedAvg the mean is what owners have.
     """
 
-    mu: float = 0.01
+    mu: float = field(default=0.01, metadata=within(1e-4, 1.0, log=True))
 
     def __post_init__(self) -> None:
         check_number("mu", self.mu, zero=True, most=LARGEST_RATE)

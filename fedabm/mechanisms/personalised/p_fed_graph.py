@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from fedabm.common.bounds import within
 from fedabm.common.errors import LARGEST_RATE, check_number, check_positive, check_range
 from fedabm.games.curves import Array
 from fedabm.mechanisms.personalised.base import Personalised
@@ -26,9 +27,9 @@ class PFedGraph(Personalised):
     cosine instead of a distance.
     """
 
-    alpha: float = 0.8
-    strength: float = 0.01
-    alike: float = 0.9
+    alpha: float = field(default=0.8, metadata=within(0.01, 10.0, log=True))
+    strength: float = field(default=0.01, metadata=within(1e-4, 1.0, log=True))
+    alike: float = field(default=0.9, metadata=within(0.0, 1.0))
 
     def __post_init__(self) -> None:
         check_positive("alpha", self.alpha)
