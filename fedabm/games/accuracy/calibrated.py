@@ -22,7 +22,7 @@ import numpy as np
 
 from fedabm.common.errors import InputError, check_kind, finite_vector, nearest
 from fedabm.common.sheet import read_sheet
-from fedabm.common.table import Table
+from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Rows
 from fedabm.games.traits import forward
@@ -42,7 +42,7 @@ class Draws(Mapping[str, Array]):
     """
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
-        self._columns = {name: Table(finite_vector(f"draws of {name}", one)) for name, one in columns.items()}
+        self._columns = {name: FrozenArray(finite_vector(f"draws of {name}", one)) for name, one in columns.items()}
         counts = {len(one) for one in self._columns.values()}
         if len(counts) > 1:
             raise InputError(f"draws of {', '.join(columns)} have lengths {sorted(counts)}; give as many of each")
