@@ -88,6 +88,7 @@ def _run(commands: Any) -> None:
     parser.add_argument("--keep-every", type=int, metavar="K", help="of each run, rows of every K-th step and the last")
     parser.add_argument("--keep-owners", type=int, metavar="N", help="rows of a random sample of N owners (0: none)")
     parser.add_argument("--keep-strategies", action="store_true", help="sums by strategy beside, over all owners")
+    parser.add_argument("--save-models", action="store_true", help="write the trained models too, as safetensors")
     _watch(parser)
     _json(parser)
     parser.set_defaults(command="fedabm.cli.run:run_scenario")

@@ -41,6 +41,7 @@ USUAL = {
     "keep_every": None,
     "keep_owners": None,
     "keep_strategies": False,
+    "save_models": False,
 }
 
 #: what a run without values can and cannot tell
@@ -55,6 +56,7 @@ def run_scenario(options: argparse.Namespace) -> None:
     study = Study(script.name, options.seed, options.steps, recorded, quiet=options.quiet or options.json)
     study.question = script.question
     study.keep = _kept(options)
+    study.save_models = options.save_models
     study.formats = tuple(dict.fromkeys(["png", *options.format]))
     command = _command(script, options)
     folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}", command)
@@ -166,6 +168,7 @@ def _command(script: Script, options: argparse.Namespace) -> str:
     words += ["--keep-every", str(options.keep_every)] if options.keep_every is not None else []
     words += ["--keep-owners", str(options.keep_owners)] if options.keep_owners is not None else []
     words += ["--keep-strategies"] if options.keep_strategies else []
+    words += ["--save-models"] if options.save_models else []
     words += [word for setting in options.set for word in ("--set", setting)]
     words += [word for kind in options.format for word in ("--format", kind)]
     return shlex.join(words)

@@ -1,6 +1,8 @@
 from fedabm.learning.engine.adapt import adapt as adapt
 from fedabm.learning.engine.augment import CropAndFlip as CropAndFlip
 from fedabm.learning.engine.engine import Engine as Engine
+from fedabm.learning.engine.exported import load_model as load_model
+from fedabm.learning.engine.exported import save_model as save_model
 from fedabm.learning.engine.networks import NETWORKS as NETWORKS
 from fedabm.learning.engine.optimisers import SGD as SGD
 from fedabm.learning.engine.optimisers import Adam as Adam

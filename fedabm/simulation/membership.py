@@ -95,6 +95,15 @@ class Membership(mesa.Model):
             self._seat(number)
         return self._seated[number]
 
+    def row_of(self, owner: int | str) -> int:
+        """The number of an owner that takes part, given by number or name."""
+        names = list(self.population.names)
+        known = isinstance(owner, str) and owner in names
+        row = names.index(owner) if known else owner
+        if not isinstance(row, int | np.integer) or row not in range(len(names)) or not self.population.stayed[row]:
+            raise InputError(f"there is no owner {shown(owner)}; give the number or the name of one that takes part")
+        return int(row)
+
     def _seat(self, row: int) -> None:
         known = Owners.of(self.scenario.owners).agent
         (known[row] if row < len(known) and known[row] else Owner)(self, row=row)

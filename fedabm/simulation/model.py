@@ -64,6 +64,8 @@ class Federation(MeasuredFederation):
         self.unheeded = False
         #: what these bring every owner
         self._paid = np.zeros(len(self.population))
+        #: what models were worth at most that owners were handed in the last step; infinity: the full one
+        self._promised: Array | None = None
         self._began = time.perf_counter()
         #: when each step was complete, in seconds since the beginning
         self.seconds: list[float] = []
@@ -110,6 +112,40 @@ class Federation(MeasuredFederation):
                 tell(self.recorder.values)
                 advance()
         return self
+
+    def export_model(self, owner: int | str | None = None) -> Any:
+        """The present model as a module of PyTorch, to go on with it elsewhere.
+
+        Parameters
+        ----------
+        owner
+            The number or name of an owner: the model that it holds, worse where the mechanism promised it less.  None:
+            the model that all share.
+
+        Returns
+        -------
+        torch.nn.Module
+            A copy on the CPU, in evaluation mode; `.state_dict()` has its weights.
+        """
+        row = None if owner is None else self.row_of(owner)
+        promised = np.inf if row is None or self._promised is None else float(self._promised[row])
+        given = self.population.effort().padded(self.training.owners or len(self.population)).contribution
+        training, state = self.training.unwrap(self.state)
+        return training.exported(state, given, row, promised)
+
+    @property
+    def makes_models(self) -> str:
+        """Which models there are to export: "none", "shared" by all, or everybody's "own"."""
+        return self.training.unwrap(self.state)[0].models
+
+    @property
+    def own_models(self) -> list[int]:
+        """The owners that hold another model than the one that all share."""
+        people = self.population
+        there = [int(row) for row in np.flatnonzero(people.stayed)]
+        if self.makes_models == "own":
+            return there
+        return [row for row in there if self._promised is not None and self._promised[row] < np.inf]
 
     def __repr__(self) -> str:
         rule, state = brief(self.scenario.mechanism), "running" if self.running else "ended"
@@ -269,6 +305,8 @@ class Federation(MeasuredFederation):
         """What the models are worth that owners are handed: the full one, or one that is as much worse as it says."""
         promised = outcome.access * accuracy
         worse = outcome.access < 1.0
+        self._promised = np.full(len(self.population), np.inf)
+        self._promised[present[worse]] = promised[worse]
         if np.any(worse):
             wanted = present[worse], self.population.contribution, promised[worse]
             promised[worse] = self.training.hand_out(self.state, *wanted)

@@ -61,6 +61,7 @@ _VALUES: dict[str, Kind] = {
     "_attendance": GENERATOR,
     "_learning": FLAG,
     "_paid": Numbers(),
+    "_promised": Maybe(Numbers()),
     "_transfers": TRANSFERS,
     "_links": Maybe(LINKS),
     "_traffic": TRAFFIC,

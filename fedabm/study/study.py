@@ -32,6 +32,7 @@ from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.watching import RunBegun, Watcher, watched
 from fedabm.solving.game import Game
 from fedabm.study.equilibria import equilibrium_frames
+from fedabm.study.models import model_files
 from fedabm.study.tables import shown_table
 
 __all__ = ["ROWS", "Study"]
@@ -73,6 +74,8 @@ class Study:
         self.scratch: Path | None = Path(os.environ["FEDABM_TRAINED"]) if "FEDABM_TRAINED" in os.environ else None
         #: fields of `Recording` that replace those of every scenario: what the frames keep of a run
         self.keep: dict[str, Any] = {}
+        #: whether the trained models of every run are saved, too
+        self.save_models = False
         #: who is told of every step of every run
         self.watchers: list[Watcher] = []
         self._begun = 0
@@ -83,6 +86,7 @@ class Study:
         self._pictures: dict[str, Figure] = {}
         self._graphs: dict[str, nx.DiGraph] = {}
         self._texts: dict[str, str] = {}
+        self._models: dict[str, Callable[[Path], object]] = {}
         #: in which formats pictures are saved
         self.formats: tuple[str, ...] = ("png",)
 
@@ -112,6 +116,9 @@ class Study:
             raise
         if keeper:
             keeper.end(model)
+        if self.save_models:
+            run = sum(len(frames.runs) for frames in self._frames)
+            self._models |= model_files(model, run, label, self.note)
         self.add(model.frames(label, self.parameters))
         return model
 
@@ -219,7 +226,7 @@ class Study:
         }
         texts = {name: partial(_put, text) for name, text in self._texts.items()}
         graphs = {f"{name}.graphml": partial(write_graphml, graph) for name, graph in self._graphs.items()}
-        paths = save(self.frames, folder, manifest, {**tables, **pictures, **graphs, **texts})
+        paths = save(self.frames, folder, manifest, {**tables, **pictures, **graphs, **texts, **self._models})
         self.close()
         return paths
 

@@ -64,6 +64,8 @@ class Training(Oracle, ABC, Generic[S]):
     model_bytes: int = 0
     #: on what it runs (`Engine.machine`); empty where nothing is computed that depends on it
     machine: str = ""
+    #: which models there are to export: "none", "shared" by all, or everybody's "own"
+    models: str = "none"
 
     @abstractmethod
     def begin(self, seed: int) -> S:
@@ -107,6 +109,14 @@ class Training(Oracle, ABC, Generic[S]):
         Models start afresh, with this seed, or from that of a `state`.
         """
         raise InputError(f"{type(self).__name__} has no data to train on again; train by Learning of fedabm.learning")
+
+    def exported(self, state: S, contributions: Array, owner: int | None = None, promised: float = np.inf) -> Any:
+        """The model that all share, as a module of PyTorch, or the one that an owner holds.
+
+        `contributions` are everybody's; `promised` is what an owner's model may be worth (infinity: the full one).
+        """
+        source = self.accuracy if isinstance(self, Fixed) else self
+        raise InputError(f"{type(source).__name__} makes no model to export; train by Learning of fedabm.learning")
 
     def within(self, state: S, inner: Any) -> S:
         """The same state around another state of the inner training."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import json
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -39,6 +40,7 @@ from fedabm.learning.engine.batched import Network, compile_network
 from fedabm.learning.engine.batches import TrainingLength, mini_batches
 from fedabm.learning.engine.blocks import SeededDropout
 from fedabm.learning.engine.evaluate import Scores, by_owner, judge
+from fedabm.learning.engine.exported import as_module
 from fedabm.learning.engine.flat import Layout, initial_row
 from fedabm.learning.engine.general import Alone, Mapped
 from fedabm.learning.engine.host import pull
@@ -57,7 +59,7 @@ from fedabm.learning.engine.sizing import (
     even,
     measure,
 )
-from fedabm.learning.engine.training import Chunk, DeviceSamples, Proximal, train_chunk
+from fedabm.learning.engine.training import Chunk, DeviceSamples, Proximal, affine_of, train_chunk
 
 __all__ = ["Engine"]
 
@@ -91,6 +93,7 @@ class Engine:
     ) -> None:
         self.data, self.device = data, _device(device)
         self.precision = devices.precision() if precision == "auto" else devices.check_precision(precision)
+        self._name = network if isinstance(network, str) else None
         if isinstance(network, str):
             network = build(network, data.shape, data.classes, data.tokens)
         check_kind("network", network, nn.Module)
@@ -132,10 +135,8 @@ class Engine:
 
     def _affine(self, inputs: Tensor) -> tuple[Tensor, Tensor] | None:
         """Factor and offset by channel that give bytes mean 0 and deviation 1, if the data say which those are."""
-        if self.data.scaling is None or inputs.dtype != torch.uint8:
-            return None
-        mean, spread = (torch.tensor(part, dtype=torch.float32)[:, None, None] for part in self.data.scaling)
-        return (1.0 / spread).to(self.device), (-mean / spread).to(self.device)
+        affine = affine_of(self.data.scaling) if inputs.dtype == torch.uint8 else None
+        return None if affine is None else (affine[0].to(self.device), affine[1].to(self.device))
 
     @property
     def machine(self) -> str:
@@ -275,6 +276,14 @@ class Engine:
         space = cache if self.device.type == "cpu" else 0.5 * self.memory_limit
         each = width * self.work.activations if numbers is None else numbers
         return max(1, int(space // (4 * (self.size + 2 * each))))
+
+    def module(self, model: Tensor | np.ndarray) -> nn.Module:
+        """A model (P,) as a module of PyTorch on the CPU, ready to judge samples."""
+        data = self.data
+        named = {} if self._name is None else {"network": self._name}
+        facts = {"shape": data.shape, "classes": data.classes, "tokens": data.tokens, "scaling": data.scaling}
+        written = {name: json.dumps(value) for name, value in facts.items()}
+        return as_module(self._network, self.rows(model), {**named, **written, "data": data.name})
 
     @property
     def compiled(self) -> Network | None:

@@ -17,7 +17,7 @@ from fedabm.learning.engine.batches import Batches
 from fedabm.learning.engine.flat import Layout
 from fedabm.learning.engine.optimisers import Optimiser
 
-__all__ = ["Chunk", "DeviceSamples", "Proximal", "train_chunk"]
+__all__ = ["Chunk", "DeviceSamples", "Proximal", "affine_of", "from_bytes", "train_chunk"]
 
 
 class Gradients(Protocol):
@@ -44,6 +44,25 @@ class Proximal:
         check_number("the proximal weight", self.weight, zero=True, most=LARGEST_RATE)
 
 
+def affine_of(scaling: tuple[tuple[float, ...], tuple[float, ...]] | None) -> tuple[Tensor, Tensor] | None:
+    """Factor and offset by channel that give bytes mean 0 and deviation 1, if a mean and a deviation are given."""
+    if scaling is None:
+        return None
+    mean, spread = (torch.tensor(part, dtype=torch.float32)[:, None, None] for part in scaling)
+    return 1.0 / spread, -mean / spread
+
+
+def from_bytes(x: Tensor, affine: tuple[Tensor, Tensor] | None = None) -> Tensor:
+    """Bytes 0 .. 255 as numbers in [-1, 1], or by a factor and an offset per channel; anything else as it is."""
+    if x.dtype != torch.uint8:
+        return x
+    numbers = x.to(torch.float32)
+    if affine is None:
+        return numbers.mul_(2.0 / 255.0).sub_(1.0)
+    factor, offset = affine
+    return numbers.mul_(factor).add_(offset)
+
+
 @dataclass(frozen=True, eq=False)
 class DeviceSamples:
     """Samples and labels on the device; images of bytes become numbers when they are used.
@@ -66,13 +85,7 @@ class DeviceSamples:
 
     def scaled(self, x: Tensor) -> Tensor:
         """Bytes 0 .. 255 as numbers; anything else as it is."""
-        if x.dtype != torch.uint8:
-            return x
-        numbers = x.to(torch.float32)
-        if self.affine is None:
-            return numbers.mul_(2.0 / 255.0).sub_(1.0)
-        factor, offset = self.affine
-        return numbers.mul_(factor).add_(offset)
+        return from_bytes(x, self.affine)
 
 
 @dataclass(frozen=True, eq=False)

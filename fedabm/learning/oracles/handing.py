@@ -11,6 +11,7 @@ at hand is:
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -21,7 +22,7 @@ from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.oracles.scores import Measure
 
-__all__ = ["LEVELS", "by_noise", "by_subset"]
+__all__ = ["LEVELS", "NoisyModels", "by_noise", "by_subset"]
 
 #: shares of the data on which models are trained to be handed out
 LEVELS = 8
@@ -44,9 +45,16 @@ def by_subset(
     return np.where(np.isfinite(allowed), allowed, worth.min(axis=0))
 
 
+class NoisyModels(NamedTuple):
+    """What the models are worth that some owners are handed, (k,), and the models, (k, P)."""
+
+    worth: Array
+    models: Tensor
+
+
 def by_noise(
     engine: Engine, model: Tensor, rows: NDArray[np.intp], promised: Array, measure: Measure, seed: int
-) -> Array:
+) -> NoisyModels:
     """What owners in `rows` get: the model with the least noise, in a direction of their own, that is allowed.
 
     Bisection of the noise's size, which supposes that more noise is worse.  It need not be: a guess may be worth more
@@ -57,29 +65,33 @@ def by_noise(
     noise = torch.randn(engine.data.owners, model.numel(), generator=generator)[torch.from_numpy(np.asarray(rows))]
     noise = noise.to(model.device) * model.square().mean().sqrt()
 
-    def worth(size: Array, of: NDArray[np.intp]) -> Array:
+    def noisy(size: Array, of: NDArray[np.intp]) -> Tensor:
         scale = torch.as_tensor(size, dtype=model.dtype, device=model.device)
-        return measure.own(engine, model + scale[:, None] * noise[of], rows[of])
+        return model + scale[:, None] * noise[of]
+
+    def worth(size: Array, of: NDArray[np.intp]) -> Array:
+        return measure.own(engine, noisy(size, of), rows[of])
 
     everybody = np.arange(len(rows))
     low, high = np.zeros(len(rows)), np.full(len(rows), _LOUDEST)
-    found = worth(high, everybody)
+    found, size = worth(high, everybody), high
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         there = worth(middle, everybody)
         enough = there <= promised
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        found = np.where(enough, there, found)
+        found, size = np.where(enough, there, found), np.where(enough, middle, size)
     lost = np.flatnonzero(found > promised)
     if len(lost):
-        halved = _LOUDEST * 0.5 ** np.arange(1, _HALVINGS + 1)
-        tried = [found[lost], *(worth(np.full(len(lost), size), lost) for size in halved)]
-        found[lost] = _quietest(np.stack(tried), promised[lost])
-    return found
+        halved = _LOUDEST * 0.5 ** np.arange(_HALVINGS + 1)
+        tried = np.stack([found[lost], *(worth(np.full(len(lost), size), lost) for size in halved[1:])])
+        chosen = _quietest(tried, promised[lost])
+        found[lost], size[lost] = tried[chosen, np.arange(len(lost))], halved[chosen]
+    return NoisyModels(found, noisy(size, everybody))
 
 
-def _quietest(worth: Array, promised: Array) -> Array:
+def _quietest(worth: Array, promised: Array) -> NDArray[np.intp]:
     """Of what owners (columns) would get with less and less noise (rows): the last that is allowed, or the least."""
     allowed = worth <= promised
     last = len(worth) - 1 - allowed[::-1].argmax(axis=0)
-    return np.where(allowed.any(axis=0), worth[last, np.arange(worth.shape[1])], worth.min(axis=0))
+    return np.where(allowed.any(axis=0), last, worth.argmin(axis=0))

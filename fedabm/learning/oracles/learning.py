@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from fedabm.common.errors import InputError, check_whole
 from fedabm.common.random import check_seed
@@ -24,7 +24,7 @@ from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
 from fedabm.learning.oracles.answers import PresentWorth
 from fedabm.learning.oracles.engine_facts import EngineFacts
-from fedabm.learning.oracles.handing import by_noise
+from fedabm.learning.oracles.handing import NoisyModels, by_noise
 from fedabm.learning.oracles.memory import AnswerCache as Remembered
 from fedabm.learning.oracles.memory import digest
 from fedabm.learning.oracles.scores import Measure
@@ -92,6 +92,7 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
     known: Remembered | None = None
     takes_updates = True
     retrains = True
+    models = "shared"
     keeps_updates = True
 
     def __post_init__(self) -> None:
@@ -153,8 +154,18 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
 
     def hand_out(self, state: LearningState, rows: Rows, contributions: Array, promised: Array) -> Array:
         """The present model with as little noise on its weights as the promises allow."""
-        who = np.arange(self.owners)[rows]
+        return self._handed(state, np.arange(self.owners)[rows], promised).worth
+
+    def _handed(self, state: LearningState, who: NDArray[np.intp], promised: Array) -> NoisyModels:
         return by_noise(self.engine, self.weights(state), who, promised, self.measure, state.seed + state.round)
+
+    def exported(
+        self, state: LearningState, contributions: Array, owner: int | None = None, promised: float = np.inf
+    ) -> nn.Module:
+        """The server's present model, or that with as much noise as an owner's was handed with."""
+        if owner is None or promised == np.inf:
+            return self.engine.module(self.weights(state))
+        return self.engine.module(self._handed(state, np.array([owner]), np.array([promised])).models[0])
 
     def round(self, state: LearningState, sending: OwnerMessages) -> tuple[LearningState, RoundResult]:
         """One round; the same state if nobody takes part or the model is final."""

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
-from fedabm.common.errors import check_whole, finite_vector
+from fedabm.common.errors import InputError, check_whole, finite_vector
 from fedabm.common.random import check_seed
 from fedabm.common.state import WHOLE, FrozenRecord, Kind, Maybe, Thing
 from fedabm.games.accuracy.base import Accuracy
@@ -83,6 +83,7 @@ class Rounds(EngineFacts, Training[Present]):  # type: ignore[override]
     whole: bool = False
     takes_updates = True
     retrains = True
+    models = "shared"
     echoes_claims = True
 
     def __post_init__(self) -> None:
@@ -118,6 +119,16 @@ class Rounds(EngineFacts, Training[Present]):  # type: ignore[override]
         """So many rounds with the same recipe on any contributions, afresh or from the model of a state."""
         start = None if state is None else cast(RoundModels, state.accuracy).last
         return Trained(self.engine, rounds, self.recipe, seed, self.measure, start=start)
+
+    def exported(
+        self, state: Present, contributions: Array, owner: int | None = None, promised: float = np.inf
+    ) -> nn.Module:
+        """The model of all owners; that of a coalition is promised and not made."""
+        if owner is not None and promised < np.inf:
+            raise InputError(f"owner {owner} is promised a worse model on paper only; export the shared one")
+        last = cast(RoundModels, state.accuracy).last
+        seed = cast(RoundModels, state.accuracy).seed
+        return self.engine.module(self.engine.initial(seed) if last is None else last)
 
     def worth(self, state: Present) -> Accuracy:
         """What coalitions' models are worth after this round."""

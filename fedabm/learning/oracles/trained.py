@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from fedabm.common.errors import InputError, check_whole
 from fedabm.common.random import check_seed
@@ -60,6 +60,7 @@ class Trained(Answering, Training[Present]):
     _answers: ServerAnswers = field(init=False)
     takes_updates = True
     retrains = True
+    models = "shared"
 
     def __post_init__(self) -> None:
         check_whole("rounds", self.rounds, 0)
@@ -150,6 +151,16 @@ class Trained(Answering, Training[Present]):
     def hand_out(self, state: Present, rows: Rows, contributions: Array, promised: Array) -> Array:
         """Models trained on parts of all contributions."""
         return by_subset(state.accuracy.values, np.arange(self.owners)[rows], contributions, promised)
+
+    def exported(
+        self, state: Present, contributions: Array, owner: int | None = None, promised: float = np.inf
+    ) -> nn.Module:
+        """The model trained on these contributions, by those who tamper in this step as well."""
+        if owner is not None and promised < np.inf:
+            raise InputError(f"owner {owner} got a model of less data, which is not kept; export the shared one")
+        attacks = state.accuracy.tampering if isinstance(state.accuracy, Attacked) else ()
+        how = (self.recipe, self.rounds, self.seed, attacks, self.start)
+        return self.engine.module(federate(self.engine, self.counts(contributions[None])[0], *how)[0])
 
     def state_kind(self) -> Kind:
         """Nothing is saved unless somebody tampers."""

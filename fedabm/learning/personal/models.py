@@ -8,9 +8,9 @@ from typing import Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
-from fedabm.common.errors import check_kind, check_whole
+from fedabm.common.errors import InputError, check_kind, check_whole
 from fedabm.common.random import check_seed
 from fedabm.common.state import FLAG, WHOLE, FrozenRecord, Kind, Maybe, Numbers, Thing
 from fedabm.common.table import FrozenArray
@@ -109,6 +109,7 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
     announces = "none"
     takes_updates = True
     retrains = True
+    models = "own"
 
     def __post_init__(self) -> None:
         check_kind("engine", self.engine, Engine)
@@ -140,6 +141,14 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
         """One model for all, trained with the same recipe, afresh or from the mean of the models that owners keep."""
         start = None if state is None else state.models.mean(dim=0)
         return Trained(self.engine, rounds, self.recipe, seed, start=start)
+
+    def exported(
+        self, state: PersonalState, contributions: Array, owner: int | None = None, promised: float = np.inf
+    ) -> nn.Module:
+        """The model that an owner keeps."""
+        if owner is None:
+            raise InputError("everybody has a model of its own here; say whose, as export_model(0)")
+        return self.engine.module(state.models[owner])
 
     def round(self, state: PersonalState, sending: OwnerMessages) -> tuple[PersonalState, RoundResult]:
         """One round of local training and sending; the same state if nobody takes part."""
