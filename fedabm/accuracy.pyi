@@ -6,6 +6,7 @@ from fedabm.games.accuracy.calibrated import Calibrated as Calibrated
 from fedabm.games.accuracy.calibrated import Draws as Draws
 from fedabm.games.accuracy.custom import Custom as Custom
 from fedabm.games.accuracy.joint import JointQuadratic as JointQuadratic
+from fedabm.games.accuracy.mean_estimation import MeanEstimation as MeanEstimation
 from fedabm.games.accuracy.pac_bound import PacBound as PacBound
 from fedabm.games.accuracy.phased import Phased as Phased
 from fedabm.games.accuracy.phased import Schedule as Schedule

@@ -29,6 +29,7 @@ KNOWN = [
     "JointQuadratic",
     "Learning",
     "MixedCost",
+    "MeanEstimation",
     "PacBound",
     "Personal",
     "Phased",

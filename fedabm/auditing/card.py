@@ -24,6 +24,7 @@ from fedabm.auditing.kinds import Tried, skipped, try_kinds
 from fedabm.auditing.plans import Plans
 from fedabm.auditing.runs import Runs
 from fedabm.auditing.search import SearchEffort, best_lies
+from fedabm.auditing.secession import about_secession
 from fedabm.auditing.stage import Stage
 from fedabm.auditing.trained_card import TrainedAudit
 from fedabm.auditing.truthfulness import about_answers, about_groups, about_kinds, about_lies
@@ -168,6 +169,7 @@ def card_of(stage: Stage, limits: LieLimits, how: Thoroughness) -> Card:
     claims += about_groups(stage, how.sizes, limits, how.effort, found, how.groups)[0]
     claims += about_answers(stage, found[0], how.effort) if how.others_move else []
     claims += [about_rationality(stage, how.profiles, seed), about_budget(stage, how.profiles, seed)]
+    claims += [about_secession(stage, 5 * how.groups, seed)]
     claims += [about_equals(stage, how.profiles, seed), about_reward(stage), existence]
     claims += [*about_sampling(stage), *about_outcome(stage, known), about_harm(stage, tried, limits)]
     claims += [about_information(stage, tried, limits, how.effort)]

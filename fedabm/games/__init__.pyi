@@ -13,3 +13,4 @@ from fedabm.games.individual import (
 from fedabm.games.intervals import ProofLimits as ProofLimits
 from fedabm.games.offers import Offers as Offers
 from fedabm.games.offers import full_access as full_access
+from fedabm.games.rivals import Rivalry as Rivalry

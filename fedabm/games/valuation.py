@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -40,6 +40,9 @@ class Deal(NamedTuple):
 
 class Valuation(ABC):
     """How owners value a settled step; utility = gain + payment - cost."""
+
+    #: whether what an owner gains depends on the models that are handed to others
+    compares: ClassVar[bool] = False
 
     @abstractmethod
     def gain(self, deal: Deal) -> Array:

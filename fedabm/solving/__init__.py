@@ -9,6 +9,7 @@ several        `solve_all` and `equilibria`: is there another one?  `uniqueness`
 dynamics       the papers' best-response dynamics; `rates`: how large their steps may be
 truth          reports of costs as strategies: is truth an equilibrium, ex post or on average?
 metrics        how good and how fair an outcome is
+coalitions     who joins whom: partitions that are stable in the core or one by one
 tuning         `tune`: the parameters of any rule for a goal; `goals`: measures of its equilibria
 """
 

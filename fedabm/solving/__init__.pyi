@@ -7,6 +7,8 @@ from fedabm.games.welfare import (
 from fedabm.games.welfare import (
     welfare_optimum as welfare_optimum,
 )
+from fedabm.solving.coalitions import HedonicGame as HedonicGame
+from fedabm.solving.coalitions import partitions as partitions
 from fedabm.solving.goals import GOALS as GOALS
 from fedabm.solving.goals import EquilibriumGoal as EquilibriumGoal
 from fedabm.solving.metrics import (

@@ -5,6 +5,7 @@ from fedabm.games.accuracy.base import Accuracy, Exposure, Oracle
 from fedabm.games.accuracy.calibrated import Calibrated, Draws
 from fedabm.games.accuracy.custom import Custom
 from fedabm.games.accuracy.joint import JointQuadratic
+from fedabm.games.accuracy.mean_estimation import MeanEstimation, Sharing
 from fedabm.games.accuracy.pac_bound import PacBound
 from fedabm.games.accuracy.phased import Phased, Schedule
 from fedabm.games.accuracy.power_law import GroupWeighted, PowerLaw
@@ -21,6 +22,7 @@ __all__ = [
     "Exposure",
     "GroupWeighted",
     "JointQuadratic",
+    "MeanEstimation",
     "Oracle",
     "PacBound",
     "Phased",
@@ -29,4 +31,5 @@ __all__ = [
     "RandomDiscovery",
     "Schedule",
     "Separable",
+    "Sharing",
 ]

@@ -1,0 +1,90 @@
+"""Can a group do better by leaving together, under the same rule among themselves?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedabm.auditing.claims import Claim, Status, stake
+from fedabm.auditing.stage import Stage, StagePlay
+from fedabm.games.curves import Array
+from fedabm.games.valuation import Deal
+from fedabm.kernel import Receipt, utility
+
+__all__ = ["about_secession", "best_secession", "seceding_groups"]
+
+#: gains below this share of what an owner has count as nothing
+_SMALL = 1e-6
+
+
+def seceding_groups(stage: Stage, most: int, seed: int) -> tuple[list[tuple[int, ...]], bool]:
+    """Groups to look at, and whether these are all: else those who give most, least, and random ones."""
+    owners = stage.owners
+    if owners < 2:
+        return [], True
+    if 2**owners - 2 <= most:
+        bits = range(1, 2**owners - 1)
+        return [tuple(one for one in range(owners) if number >> one & 1) for number in bits], True
+    order, rng = np.argsort(-stage.profile, kind="stable"), np.random.default_rng([seed, 5])
+    sizes = np.unique(np.linspace(1, owners - 1, max(most // 3, 1)).round().astype(int))
+    found = [tuple(sorted(rows[:size].tolist())) for rows in (order, order[::-1]) for size in sizes]
+    while len(found) < most:
+        found.append(tuple(sorted(rng.permutation(owners)[: rng.integers(1, owners)].tolist())))
+    return list(dict.fromkeys(found))[:most], False
+
+
+def best_secession(stage: Stage, groups: list[tuple[int, ...]]) -> tuple[float, tuple[int, ...], Array]:
+    """The group whose least gaining member gains most by leaving, that gain, and the gains of all its members."""
+    best: tuple[float, tuple[int, ...], Array] = (-np.inf, (), np.zeros(0))
+    for members in groups:
+        gains = _alone(stage, members) - stage.settled.utility[list(members)]
+        if gains.min() > best[0]:
+            best = float(gains.min()), members, gains
+    return best
+
+
+def about_secession(stage: Stage, most: int, seed: int) -> Claim:
+    """Whether a group does better by leaving together: the core of Donahue and Kleinberg 2021, for any rule.
+
+    Who has left plays among themselves under the same rule, at an equilibrium of their own; where a rule promises
+    nothing for a contribution they contribute what they did.
+    """
+    name = "secession"
+    groups, every = seceding_groups(stage, most, seed)
+    if not groups:
+        return Claim(name, None, "unknown", np.nan, "there is only one owner")
+    gain, members, gains = best_secession(stage, groups)
+    unit = stake(stage)
+    holds = gain <= _SMALL * unit
+    looked = f"all {len(groups)} groups" if every else f"{len(groups)} of {2**stage.owners - 2:,} groups"
+    proven = every and holds and (stage.solved is None or stage.solved.converged)
+    words = f"no group was found whose members all gain by leaving together ({looked})"
+    if not holds:
+        sizes = f"{gains.min():.4g}" if len(gains) == 1 else f"{gains.min():.4g} to {gains.max():.4g} each"
+        words = f"{stage.who(*members)} had better leave: gain{'s' if len(members) == 1 else ''} {sizes} ({looked})"
+    words += "; groups that leave play an equilibrium of their own" if stage.plays_a_game else ""
+    status: Status = "found"
+    flaw = "" if holds else "loses groups"
+    bound = max(gain, 0.0) if proven else np.inf
+    return Claim(name, holds, status, gain, words, bound, "", flaw, max(gain, 0.0) / unit)
+
+
+def _alone(stage: Stage, members: tuple[int, ...]) -> Array:
+    """What the members have by themselves; rivals who are left behind have what they reach without them."""
+    left = _settled(stage, members)
+    if not stage.valuation.compares:
+        return left.utility
+    rest = tuple(one for one in range(stage.owners) if one not in members)
+    accuracy = np.zeros(stage.owners)
+    accuracy[list(members)] = left.accuracy
+    accuracy[list(rest)] = _settled(stage, rest).accuracy
+    facts = stage.profile, stage.capacities, stage.costs, stage.eagerness, np.arange(stage.owners)
+    gain = stage.valuation.gain(Deal(accuracy, *facts))[list(members)]
+    return utility(gain, left.payment, left.cost)
+
+
+def _settled(stage: Stage, members: tuple[int, ...]) -> Receipt:
+    """What some owners have among themselves."""
+    if stage.plays_a_game:
+        return stage.among(members).settled
+    rows = np.array(members)
+    return stage.settle(StagePlay(rows, stage.profile[rows], stage.truth.reports.take(rows)))
