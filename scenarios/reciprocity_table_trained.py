@@ -118,7 +118,7 @@ _FORMS = ("zero", "free")
 
 def _say(study: Study, name: str, seed: int, fit: Fit) -> None:
     """A bad fit is said aloud."""
-    if not fit.sound(_LEAST):
+    if not fit.usable(_LEAST):
         study.note(
             f"BAD FIT on {name}, seed {seed}: R^2 = {fit.r_squared:.2f}. The accuracy function does not describe what "
             "was trained, so that the equilibria on it say nothing about these owners."
@@ -230,7 +230,7 @@ class _One:
         }
 
     def _quality(self, fit: Fit) -> dict[str, Any]:
-        return {"R^2 of the fit": fit.r_squared, "fit": "good" if fit.sound(_LEAST) else "BAD"}
+        return {"R^2 of the fit": fit.r_squared, "fit": "good" if fit.usable(_LEAST) else "BAD"}
 
 
 def _means(table: pd.DataFrame) -> pd.DataFrame:

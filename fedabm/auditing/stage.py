@@ -109,7 +109,7 @@ class Stage:
         return Game(self.accuracy.public, self.costs, self.capacities, self.mechanism)
 
     @cached_property
-    def desk(self) -> TermsCache:
+    def cache(self) -> TermsCache:
         """Where the rule keeps what it reckons from types only."""
         return TermsCache()
 
@@ -146,7 +146,7 @@ class Stage:
         cost = reports.cost if self.mechanism.asks_cost else None
         eagerness = reports.eagerness if self.mechanism.asks_eagerness else None
         numbers = np.arange(len(reports.size)) if reports.owners is None else reports.owners
-        return replace(reports, cost=cost, eagerness=eagerness, owners=numbers, desk=self.desk)
+        return replace(reports, cost=cost, eagerness=eagerness, owners=numbers, cache=self.cache)
 
     def outcome(self, play: StagePlay, oracle: Accuracy) -> Outcome:
         """What the server decides on what it hears."""

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from fedabm.auditing.card import Card, Thoroughness, audit
 from fedabm.auditing.claims import STATUSES
+from fedabm.auditing.from_text import read_audit
 from fedabm.auditing.page import write_card
 from fedabm.auditing.search import SearchEffort
-from fedabm.auditing.source import read_audit
 from fedabm.common.device import check_written, on_device
 from fedabm.common.files import new_folder
 from fedabm.common.texts import visible

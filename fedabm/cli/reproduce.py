@@ -99,5 +99,5 @@ def _with_progress(rows: list[Row], budget: Budget) -> list[Result]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=len(rows))
         done = partial(bar.update, task, advance=1)
-        told = partial(bar.console.print, highlight=False, markup=False)
-        return reproduce(rows, budget, lambda result: done(description=result.id), _WORKERS, told)
+        say = partial(bar.console.print, highlight=False, markup=False)
+        return reproduce(rows, budget, lambda result: done(description=result.id), _WORKERS, say)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Flags", "Places", "Rows", "distinct", "take_rows"]
+__all__ = ["Array", "Flags", "Places", "Rows", "distinct", "select_rows"]
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -17,7 +17,7 @@ Places = NDArray[np.intp]
 Rows = NDArray[np.intp] | list[int]
 
 
-def take_rows(table: NDArray[Any], rows: Any) -> NDArray[Any]:
+def select_rows(table: NDArray[Any], rows: Any) -> NDArray[Any]:
     """table[rows]; several times faster for many rows of a table, and free where all rows are one number in memory."""
     if not isinstance(rows, np.ndarray) or rows.dtype.kind != "i" or not table.size:
         return table[rows]

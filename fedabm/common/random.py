@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.common.arrays import Array, Flags, take_rows
+from fedabm.common.arrays import Array, Flags, select_rows
 from fedabm.common.errors import InputError
 from fedabm.common.pcg64 import AT_ONCE, Bits, begun, spread, uniform
 
@@ -142,7 +142,9 @@ class _Home:
     def part(self, rows: NDArray[np.intp]) -> _Home:
         """Those in some rows, in arrays of their own."""
         known = enumerate(rows.tolist()) if self.whole else ()
-        some = _Home(take_rows(self.words, rows), {place: self.whole[row] for place, row in known if row in self.whole})
+        some = _Home(
+            select_rows(self.words, rows), {place: self.whole[row] for place, row in known if row in self.whole}
+        )
         some.bits = None if self.bits is None else Bits(*(column[rows] for column in self.bits))
         return some
 

@@ -52,7 +52,7 @@ class FrozenArray:
         return hash((self._array.shape, (self._array.astype(float) + 0.0).tobytes()))
 
     def __repr__(self) -> str:
-        return f"Table({np.array2string(self._array, threshold=20, separator=', ')})"
+        return f"FrozenArray({np.array2string(self._array, threshold=20, separator=', ')})"
 
     def __reduce__(self) -> tuple[type[FrozenArray], tuple[NDArray[Any]]]:
         return FrozenArray, (self._array,)

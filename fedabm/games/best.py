@@ -47,12 +47,13 @@ class Best:
 
 @np.errstate(over="ignore", invalid="ignore")
 def best_response(
-    offers: Offers, cost: Cost, capacity: Array, *, certify: ProofLimits | None = None, beside: Array | None = None
+    offers: Offers, cost: Cost, capacity: Array, *, certify: ProofLimits | None = None, compared: Array | None = None
 ) -> Best:
     """Maximise received + payment - cost over [0, capacity] for every owner at once.
 
     Without limits of a proof, `certify`, the bound of non-concave offers, and of users' own costs and curves, is left
-    infinite, which is much faster.  A proof is no tighter than one percent of the largest gain over utilities `beside`.
+    infinite, which is much faster.  A proof is no tighter than one percent of the largest gain over the
+    utilities `compared`.
     """
     if not len(capacity):
         return Best(np.zeros(0), np.zeros(0), np.zeros(0))
@@ -71,14 +72,14 @@ def best_response(
                 cost.take(rows),
                 capacity[rows],
                 certify=certify,
-                beside=None if beside is None else beside[rows],
+                compared=None if compared is None else compared[rows],
             ),
         )
     best = _choose(*_scan(offers, cost, low, high))
     if offers.shape == "unknown" or certify is None:
         return Best(best.contribution, best.utility, np.full(len(capacity), np.inf))
-    if beside is not None:
-        certify = loosened(certify, best.utility - beside)
+    if compared is not None:
+        certify = loosened(certify, best.utility - compared)
     return proven(offers, cost, capacity, best, certify)
 
 
@@ -99,10 +100,10 @@ def proven(offers: Offers, cost: Cost, capacity: Array, best: Best, certify: Pro
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def best_end(offers: Offers, cost: Cost, capacity: Array, beside: Array) -> Best:
-    """The best among 0, the kinks, the capacity and a contribution `beside` them: where a proof can begin."""
+def best_end(offers: Offers, cost: Cost, capacity: Array, compared: Array) -> Best:
+    """The best among 0, the kinks, the capacity and a `compared` contribution: where a proof can begin."""
     low, high = pieces(all_kinks(offers, cost), capacity)
-    points = np.column_stack([beside, low, high[:, -1]])
+    points = np.column_stack([compared, low, high[:, -1]])
     utility = offers.benefit.value(points) - cost.value(points)
     return _choose(points, utility, np.full_like(utility, np.inf))
 

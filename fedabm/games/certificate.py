@@ -97,7 +97,7 @@ def _by_search(offers: Offers, cost: Cost, capacity: Array, profile: Array, limi
     if limits is not None and offers.shape == "monotone" and offers.refund is None and len(profile) > _LEADERS:
         return _of_many(offers, cost, capacity, profile, limits)
     utility = offers.benefit.value(profile) - cost.value(profile)
-    best = best_response(offers, cost, capacity, certify=limits, beside=utility)
+    best = best_response(offers, cost, capacity, certify=limits, compared=utility)
     return Gains(np.maximum(best.utility - utility, 0.0), np.maximum(best.bound - utility, 0.0))
 
 
@@ -116,7 +116,7 @@ def _of_many(offers: Offers, cost: Cost, capacity: Array, profile: Array, limits
     for rows in blocks:
         some, theirs, most = part(rows)
         utility[rows] = some.benefit.value(profile[rows]) - theirs.value(profile[rows])
-        known = best_end(some, theirs, most, beside=profile[rows])
+        known = best_end(some, theirs, most, compared=profile[rows])
         x[rows], best[rows] = known.contribution, known.utility
     limits = loosened(limits, best - utility)
     for rows in blocks:

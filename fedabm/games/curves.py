@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.arrays import Array, Flags, Rows, distinct, take_rows
+from fedabm.common.arrays import Array, Flags, Rows, distinct, select_rows
 from fedabm.common.rowwise import sum_last
 
 __all__ = ["Along", "AlongEach", "Array", "Cap", "Curve", "Flags", "Line", "Rows", "align_rows", "is_affine", "leaves"]
@@ -88,7 +88,7 @@ class Line(Curve):
         if self.zero:
             none = np.broadcast_to(0.0, len(rows[0] if isinstance(rows, tuple) else rows))
             return Line(none, none)
-        return Line(take_rows(self.intercept, rows), take_rows(self.gradient, rows))
+        return Line(select_rows(self.intercept, rows), select_rows(self.gradient, rows))
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Along(Curve):
         return weight * self.derivative(align_rows(self.base, x) + weight * x)
 
     def take(self, rows: Rows) -> Along:
-        return Along(self.function, self.derivative, take_rows(self.base, rows), take_rows(self.weight, rows))
+        return Along(self.function, self.derivative, select_rows(self.base, rows), select_rows(self.weight, rows))
 
 
 @dataclass(frozen=True)

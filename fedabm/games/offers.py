@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from fedabm.common.arrays import take_rows
+from fedabm.common.arrays import select_rows
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost
@@ -94,7 +94,7 @@ class Offers:
         received = accuracy if self.received is self.accuracy else self.received.take(rows)
         refund = None if self.refund is None else self.refund.take(rows)
         caps = tuple(cap.take(rows) for cap in self.caps)
-        return Offers(accuracy, received, payment, take_rows(self.kinks, rows), self.shape, refund, caps)
+        return Offers(accuracy, received, payment, select_rows(self.kinks, rows), self.shape, refund, caps)
 
 
 def all_kinks(offers: Offers, cost: Cost) -> Array:

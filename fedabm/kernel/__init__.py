@@ -5,13 +5,13 @@ sweep, the audit and the bridge to Flower call the same two functions.
 """
 
 from fedabm.kernel.receiving import Private, Receipt, imported, receive, utility
-from fedabm.kernel.settling import check_balanced, check_sound, counted, settle
+from fedabm.kernel.settling import check_balanced, check_transfers, counted, settle
 
 __all__ = [
     "Private",
     "Receipt",
     "check_balanced",
-    "check_sound",
+    "check_transfers",
     "counted",
     "imported",
     "receive",

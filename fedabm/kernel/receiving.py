@@ -82,6 +82,6 @@ def imported(outcome: Outcome) -> Flags | None:
     if outcome.adjacency is None:
         return None
     linked = np.asarray(outcome.adjacency) != 0
-    if outcome.exchange is not None and outcome.exchange.taken is not None:
-        linked = linked | outcome.exchange.taken
+    if outcome.exchange is not None and outcome.exchange.imported is not None:
+        linked = linked | outcome.exchange.imported
     return linked & ~np.eye(len(linked), dtype=bool)

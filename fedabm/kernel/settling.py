@@ -12,7 +12,7 @@ from fedabm.games.curves import Array
 from fedabm.mechanisms.base import Mechanism
 from fedabm.views import Outcome, ServerView, Transfers
 
-__all__ = ["check_balanced", "check_sound", "counted", "settle"]
+__all__ = ["check_balanced", "check_transfers", "counted", "settle"]
 
 
 def settle(mechanism: Mechanism, view: ServerView, *, held: bool = True) -> Outcome:
@@ -48,7 +48,7 @@ def check_balanced(mechanism: str, payments: Array, oracle: Accuracy) -> None:
         )
 
 
-def check_sound(transfers: Transfers) -> None:
+def check_transfers(transfers: Transfers) -> None:
     """Raise unless every amount is finite and not negative."""
-    if not transfers.sound:
+    if not transfers.valid:
         raise InputError("a transfer must be a finite, non-negative amount; swap payer and payee instead")

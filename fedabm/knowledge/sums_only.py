@@ -16,51 +16,51 @@ __all__ = ["SumsOnly"]
 
 @dataclass(frozen=True)
 class SumsOnly(Knowledge):
-    """The sum of all updates only (Bonawitz et al. 2017), `beside` knowledge that needs no single update.
+    """The sum of all updates only (Bonawitz et al. 2017), `also` knowledge that needs no single update.
 
     Rules that read single updates are refused, and the evidence names nobody whose update was rejected: such an update
     is still dropped, as if owners had proven the form of what they send (Bell et al. 2020).
     """
 
-    beside: Knowledge = field(default_factory=Nothing)
+    also: Knowledge = field(default_factory=Nothing)
     shows_single: ClassVar[bool] = False
     reads_measured: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_kind("knowledge beside sums", self.beside, Knowledge)
-        if self.beside.keeps_updates:
-            who = type(self.beside).__name__
+        check_kind("knowledge beside sums", self.also, Knowledge)
+        if self.also.keeps_updates:
+            who = type(self.also).__name__
             raise InputError(f"{who} reads single updates, which sums only do not show; give Announced or Measured")
 
     def kind(self, accuracy: Oracle) -> Kind:
         """As the knowledge beside it, at least sums."""
-        found = self.beside.kind(accuracy)
+        found = self.also.kind(accuracy)
         return found if enough(found, "scores") else "sums"
 
     def echoes(self, accuracy: Oracle) -> bool:
         """As the knowledge beside it."""
-        return self.beside.echoes(accuracy)
+        return self.also.echoes(accuracy)
 
     def check(self, accuracy: Oracle, owners: int) -> None:
         """As the knowledge beside it."""
-        self.beside.check(accuracy, owners)
+        self.also.check(accuracy, owners)
 
     def before(self, context: Context) -> Known:
         """What the knowledge beside it says."""
-        return self._labelled(self.beside.before(context), context)
+        return self._labelled(self.also.before(context), context)
 
     def after(self, context: Context) -> Known:
         """What the knowledge beside it says."""
-        return self._labelled(self.beside.after(context), context)
+        return self._labelled(self.also.after(context), context)
 
     def found_again(self, context: Context) -> tuple[Accuracy, ...]:
         """As the knowledge beside it."""
-        return self.beside.found_again(context)
+        return self.also.found_again(context)
 
     @property
     def makes(self) -> tuple[type[Accuracy], ...]:  # type: ignore[override]
         """As the knowledge beside it."""
-        return self.beside.makes
+        return self.also.makes
 
     def _labelled(self, known: Known, context: Context) -> Known:
         kind = self.kind(context.accuracy)

@@ -10,8 +10,8 @@ from nicegui import ui
 
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import Oracle
+from fedabm.live.run_choice import RunChoice, accuracy_words, strategy_words
 from fedabm.live.setup import MixturePart, Setup, mixture_of
-from fedabm.live.source import RunChoice, accuracy_words, strategy_words
 from fedabm.live.words import asked_for, joined, parted
 from fedabm.mechanisms import Mechanism
 from fedabm.strategies import Strategy

@@ -24,9 +24,9 @@ from fedabm.live.controls import ControlForm
 from fedabm.live.following import followed
 from fedabm.live.graphs import collaboration, money, network
 from fedabm.live.moments import MEASURES, Moment
+from fedabm.live.run_choice import RunChoice
 from fedabm.live.session import Session, WatchedRun, fresh_folder
 from fedabm.live.setup import Setup, setup_of
-from fedabm.live.source import RunChoice
 
 __all__ = ["Page"]
 
@@ -358,7 +358,7 @@ class _SideView:
                         ui.label(value)
 
     def _show_events(self, step: int) -> None:
-        told = self._side.told(step)[:_MOST_EVENTS]
+        told = self._side.events_at(step)[:_MOST_EVENTS]
         if told == self._shown_events:
             return
         self._shown_events = told

@@ -25,8 +25,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fedabm.common.errors import InputError
 from fedabm.live.page import Page
+from fedabm.live.run_choice import RunChoice, source_of
 from fedabm.live.setup import Setup, read_setup, scenarios
-from fedabm.live.source import RunChoice, source_of
 from fedabm.simulation.scenario import Scenario
 
 __all__ = ["Served", "live"]

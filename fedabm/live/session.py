@@ -12,8 +12,8 @@ from fedabm.common.errors import InputError, check_range
 from fedabm.common.texts import visible
 from fedabm.live.events import Event, events
 from fedabm.live.moments import Moment, WatchedFederation
+from fedabm.live.run_choice import RunChoice
 from fedabm.live.setup import Setup, scenarios
-from fedabm.live.source import RunChoice
 from fedabm.report.page import write_report
 from fedabm.results.frames import Frames, versions
 from fedabm.results.store import save
@@ -67,7 +67,7 @@ class WatchedRun:
         """The moment of a step; of the last one where the run was shorter, None before the first."""
         return self.moments[min(step, len(self.moments)) - 1] if step and self.moments else None
 
-    def told(self, step: int) -> list[Event]:
+    def events_at(self, step: int) -> list[Event]:
         """What has happened up to a step, the latest first."""
         return [event for event in reversed(self.events) if event.step <= step]
 

@@ -14,7 +14,7 @@ from fedabm.common.errors import InputError, check_positive, check_range, check_
 from fedabm.common.random import check_seed
 from fedabm.games.accuracy import Oracle
 from fedabm.games.costs import Linear
-from fedabm.live.source import RunChoice, strategy_word
+from fedabm.live.run_choice import RunChoice, strategy_word
 from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.specs.toml import read_toml, toml_of
 from fedabm.specs.values import Reader

@@ -71,9 +71,9 @@ class Mechanism(Declaring, ABC):
 
     def standing_terms(self, accuracy: Accuracy, reports: Reports) -> Any:
         """The `terms` for the types in these reports."""
-        if reports.desk is None:
+        if reports.cache is None:
             return self.terms(accuracy, reports.types)
-        return reports.desk.terms(self.terms, accuracy, reports)
+        return reports.cache.terms(self.terms, accuracy, reports)
 
     def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
         """d(benefit slope of i) / d(contribution of j), (n, n), where the mechanism knows it; speeds up the solver."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedabm.common.arrays import take_rows
+from fedabm.common.arrays import select_rows
 from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Flags, Rows, align_rows
@@ -108,7 +108,7 @@ class SharedMerits(Merits):
         return found
 
     def take(self, rows: Rows) -> SharedMerits:
-        return SharedMerits(self.own.take(rows), take_rows(self.first, rows), self.best, self.next_best)
+        return SharedMerits(self.own.take(rows), select_rows(self.first, rows), self.best, self.next_best)
 
     def _rivals(self, question: Callable[[Rival, Array, Array], Array], x: Array) -> Array:
         """Ask about the best rival of each owner."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from fedabm.common.files import read_json
-from fedabm.report.source import ResultFolder
+from fedabm.report.folder import ResultFolder
 
 __all__ = ["Link", "audit_command", "cards"]
 

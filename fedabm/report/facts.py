@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from fedabm.report.source import ResultFolder
+from fedabm.report.folder import ResultFolder
 from fedabm.report.tables import text
 from fedabm.specs.toml import toml_key, toml_of
 from fedabm.study import library

@@ -17,8 +17,8 @@ from fedabm.analysis.looks import kind_of
 from fedabm.analysis.rows import UNITS, how_many, last_step
 from fedabm.common.texts import drawable
 from fedabm.mechanisms.personalised.base import MODEL_IMPORT
+from fedabm.report.folder import ResultFolder
 from fedabm.report.images import Inline, from_figure
-from fedabm.report.source import ResultFolder
 from fedabm.report.tables import text
 from fedabm.results.frames import Frames
 from fedabm.results.market_graphs import import_table

@@ -17,9 +17,9 @@ from fedabm.common.texts import visible
 from fedabm.report.cards import audit_command, cards
 from fedabm.report.concerns import concerns
 from fedabm.report.facts import facts, parameters, question, repeat, specification
+from fedabm.report.folder import ResultFolder, read
 from fedabm.report.gallery import gallery
 from fedabm.report.images import Inline, from_bytes
-from fedabm.report.source import ResultFolder, read
 from fedabm.report.tables import Shown, by_strategy, headline, shown
 from fedabm.results.frames import COLUMNS
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from fedabm.analysis.looks import kind_of
 from fedabm.analysis.rows import last_step
-from fedabm.report.source import ResultFolder
+from fedabm.report.folder import ResultFolder
 
 __all__ = ["Shown", "by_strategy", "headline", "shown"]
 

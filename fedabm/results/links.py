@@ -21,7 +21,7 @@ __all__ = ["LINKS", "Links"]
 class Links:
     """`weights[i, j]` is how much of the model of member j goes into that of member i; a model's own part is left out.
 
-    Where `taken` says so, i imports j's model even if it gets no weight.
+    Where `imported` says so, i imports j's model even if it gets no weight.
 
     >>> links = Links(2, 4, np.array([0, 1, 3]), np.array([[0.5, 0.5, 0.0], [0.2, 0.8, 0.0], [0.0, 0.0, 1.0]]))
     >>> links.imports.tolist(), links.isolated.tolist(), links.reciprocity, links.components
@@ -32,7 +32,7 @@ class Links:
     owners: int
     members: NDArray[np.intp]
     weights: Array
-    taken: NDArray[np.bool_] | None = None
+    imported: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         weights = np.array(self.weights, dtype=float)
@@ -42,9 +42,9 @@ class Links:
     @property
     def linked(self) -> NDArray[np.bool_]:
         """Who (row) imports whose model (column)."""
-        if self.taken is None:
+        if self.imported is None:
             return self.weights != 0
-        return (self.weights != 0) | (self.taken & ~np.eye(len(self.weights), dtype=bool))
+        return (self.weights != 0) | (self.imported & ~np.eye(len(self.weights), dtype=bool))
 
     @property
     def imports(self) -> NDArray[np.int64]:
@@ -119,5 +119,5 @@ LINKS = FrozenRecord(
     owners=WHOLE,
     members=Numbers(1, "i"),
     weights=Numbers(2, "f"),
-    taken=Maybe(Numbers(2, "b")),
+    imported=Maybe(Numbers(2, "b")),
 )

@@ -20,7 +20,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy.special import comb
 
-from fedabm.common.arrays import take_rows
+from fedabm.common.arrays import select_rows
 from fedabm.common.rowwise import weighted_sum
 from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.accuracy.mixture import Atoms
@@ -200,7 +200,7 @@ class SharedCurve(Curve):
         return self.shared.slope(x, self.own)
 
     def take(self, rows: Rows) -> SharedCurve:
-        return SharedCurve(self.shared, take_rows(self.own, rows))
+        return SharedCurve(self.shared, select_rows(self.own, rows))
 
 
 @dataclass(frozen=True)

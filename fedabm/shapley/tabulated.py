@@ -105,9 +105,9 @@ class OctaveGrid:
         return np.divide(missed, least, out=np.where(missed > 0, np.inf, 0.0), where=least > 0)
 
 
-def trimmed(table: Array, beside: Array, error: float) -> Array:
-    """A table (6, cells) without the highest powers, if they add no more than such a share of the table `beside` it."""
-    matters = np.any(np.abs(table) > np.outer(error * 2.0 ** np.arange(len(table)), beside[0]), axis=1)
+def trimmed(table: Array, reference: Array, error: float) -> Array:
+    """A table (6, cells) without the highest powers, if they add at most a share `error` of the `reference`."""
+    matters = np.any(np.abs(table) > np.outer(error * 2.0 ** np.arange(len(table)), reference[0]), axis=1)
     return table[: 1 + np.max(np.flatnonzero(matters), initial=0)]
 
 

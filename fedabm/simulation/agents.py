@@ -181,7 +181,7 @@ class Server(_Agent):
         self.mechanism = mechanism
         self.pay_rejected = pay_rejected
         self.memory: Any = None
-        self.desk = TermsCache()
+        self.cache = TermsCache()
         self._standing: tuple[Reports, Accuracy, Offers] | None = None
 
     def announce(self, reports: Reports, oracle: Accuracy) -> Offers:

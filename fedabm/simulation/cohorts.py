@@ -100,21 +100,24 @@ class Turn:
         step: int,
         offers: Offers,
         rng: Streams,
-        lately: tuple[Experience, Experience],
+        recent_experience: tuple[Experience, Experience],
         neighbours: Neighbours | None,
         **public: Any,
     ) -> OwnerView:
-        """What they see; `offers`, `rng` and `lately` (the last step and the one before) hold their rows only."""
+        """What they see.
+
+        `offers`, `rng` and `recent_experience` (the last step and the one before) hold their rows only.
+        """
         facts = self.facts
         return OwnerView(
             step,
             facts.capacity,
             facts.cost,
-            lately[0],
+            recent_experience[0],
             Payoff(offers, facts.cost, facts.capacity),
             rng,
             facts.eagerness,
-            lately[1],
+            recent_experience[1],
             owner=self.members,
             memory=take_rows(self.cohort.memory, self.places),
             neighbours=neighbours,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.arrays import Array, Flags, take_rows
+from fedabm.common.arrays import Array, Flags, select_rows
 from fedabm.common.coded import Coded
 from fedabm.common.state import TEXT, WHOLE, Dict, Many, Numbers, Stateful, Thing
 from fedabm.games.costs import Cost, replaced
@@ -147,7 +147,7 @@ class OwnerColumns(Stateful):
         """Some rows of some columns, which cannot be written to."""
         if len(members) == len(self):
             return self.shared(*names)
-        columns = tuple(take_rows(getattr(self, name), members) for name in names)
+        columns = tuple(select_rows(getattr(self, name), members) for name in names)
         for column in columns:
             column.setflags(write=False)
         return columns

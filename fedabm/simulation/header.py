@@ -51,17 +51,17 @@ class Header:
 
     def sealed(self, body: bytes) -> bytes:
         """The checkpoint with what is saved."""
-        told = asdict(self)
-        return json.dumps({**told, "checksum": checksum(told, body)}).encode() + b"\n" + body
+        header = asdict(self)
+        return json.dumps({**header, "checksum": checksum(header, body)}).encode() + b"\n" + body
 
     def opened(self, content: bytes) -> bytes:
         """What is saved in a checkpoint that says the same; ValueError if it is damaged or says something else."""
         first, _, body = content.partition(b"\n")
         try:
-            told = json.loads(first)
-            seal = told.pop("checksum")
-            found = {name: told.get(name) for name in (*_OTHERS, "version")}
-            whole = seal == checksum(told, body)
+            header = json.loads(first)
+            seal = header.pop("checksum")
+            found = {name: header.get(name) for name in (*_OTHERS, "version")}
+            whole = seal == checksum(header, body)
         except (ValueError, KeyError, TypeError, AttributeError):
             raise ValueError("it does not begin like one") from None
         if found["format"] == FORMAT and not whole:
@@ -79,6 +79,6 @@ class Header:
             raise ValueError(f"{_OTHERS[other]}{written}")
 
 
-def checksum(told: dict[str, Any], body: bytes) -> str:
+def checksum(header: dict[str, Any], body: bytes) -> str:
     """Finds damage, not forgery: it has no key."""
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode() + b"\n" + body).hexdigest()
+    return hashlib.sha256(json.dumps(header, sort_keys=True).encode() + b"\n" + body).hexdigest()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fedabm.common.state import WHOLE, Many, Numbers, Stateful, StatePart, Tuple
 from fedabm.games.curves import Array
-from fedabm.kernel import check_sound
+from fedabm.kernel import check_transfers
 from fedabm.results.streams import ROWS, LongTable, Stream
 from fedabm.simulation.saved import TRANSFERS
 from fedabm.views import SERVER, Transfers
@@ -50,7 +50,7 @@ class Ledger(Stateful):
 
     def record(self, step: int, transfers: Transfers, *, keep: bool = True) -> None:
         """Book the transfers of a step."""
-        check_sound(transfers)
+        check_transfers(transfers)
         self._balances += transfers.balances(len(self._balances) - 1)
         seen = self._seen(transfers) if keep else transfers
         if keep and len(seen):

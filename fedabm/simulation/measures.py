@@ -55,7 +55,7 @@ class MeasuredFederation(Membership):
         """What these owners have reported, as the mechanism asks for it."""
         rule = self.scenario.mechanism
         reports = self.population.reports(present, with_cost=rule.asks_cost, with_eagerness=rule.asks_eagerness)
-        return replace(reports, memory=self.server.memory, desk=self.server.desk)
+        return replace(reports, memory=self.server.memory, cache=self.server.cache)
 
     def know(self, reports: Reports, ask: Callable[[Context], Known]) -> Known:
         """What the server knows now, of all owners."""

@@ -75,7 +75,7 @@ class Federation(MeasuredFederation):
         self.population.arrive(self.steps)
         self.population.begin()
         self.attend()
-        before, stance = self.population.effort(), self.population.stance()
+        before, snapshot = self.population.effort(), self.population.snapshot()
         acted = self.decide()
         self.be_late()
         present = self.population.present
@@ -85,7 +85,7 @@ class Federation(MeasuredFederation):
         worth = self.deliver(present, outcome, worth)
         self.record(present, outcome, made)
         self.receive(present, outcome, worth)
-        self.moved = self.population.moved(stance)
+        self.moved = self.population.moved(snapshot)
         round = self.round()
         self.watch(acted, round)
         self.collect(round)
@@ -195,7 +195,7 @@ class Federation(MeasuredFederation):
             reports, oracle = self.announce(present)
             offers = self.server.announce(reports, oracle)
             public: dict[str, Any] = {
-                "told": oracle.tells,
+                "curve_known": oracle.tells,
                 "frozen": self.training.frozen(self.state),
                 "present": len(present),
             }
@@ -206,8 +206,8 @@ class Federation(MeasuredFederation):
                 mine = offers if rows is present else offers.take(rows)
                 public["quota"] = quotas if quotas is None or rows is present else quotas[rows]
                 seen = None if self.sight is None else self.sight.view(turn.members)
-                rng, lately = self.population.streams(turn), self.population.lately(turn.members)
-                view = turn.view(self.steps, mine, rng, lately, seen, **public)
+                rng, recent_experience = self.population.streams(turn), self.population.recent_experience(turn.members)
+                view = turn.view(self.steps, mine, rng, recent_experience, seen, **public)
                 self.carry_out(turn, view)
             acted.append(batch)
             self.unheeded = quotas is not None and not self.population.as_asked
@@ -236,11 +236,11 @@ class Federation(MeasuredFederation):
         measured = people.measures and not training.frozen(known)
         tampering = people.tampering(self.steps)
         efforts = before.padded(seats), people.effort().padded(seats)
-        sending = OwnerMessages(*efforts, tampering, measured, keep=self.scenario.knows.keeps_updates)
+        messages = OwnerMessages(*efforts, tampering, measured, keep=self.scenario.knows.keeps_updates)
         if tampering and not self.attacked:
             self.attacked = True
             say_unattackable(self.scenario)
-        self.state, made = training.round(known, sending)
+        self.state, made = training.round(known, messages)
         people.tampered(tampering)
         people.dropped = made.dropped[: len(people)]
         seen = made.progress if measured else None
@@ -277,8 +277,8 @@ class Federation(MeasuredFederation):
     def record(self, present: Members, outcome: Outcome, made: RoundResult) -> None:
         """Book the transfers, what was sent, and who imports whose model."""
         table = outcome.adjacency
-        taken = None if outcome.exchange is None else outcome.exchange.taken
-        self._links = None if table is None else Links(self.steps, len(self.population), present, table, taken)
+        imported = None if outcome.exchange is None else outcome.exchange.imported
+        self._links = None if table is None else Links(self.steps, len(self.population), present, table, imported)
         there = np.where(self.population.absent[present], 0.0, outcome.access)
         self._traffic = traffic_of(made.uploads, self.training.model_bytes, there, outcome.exchange)
         owners, owed = len(self.population), outcome.transfers

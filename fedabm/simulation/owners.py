@@ -131,7 +131,7 @@ class Owners(Sequence[OwnerProfile]):
         return made
 
     @classmethod
-    def alike(
+    def uniform(
         cls, cost: PowerCost, capacity: Array, strategy: Coded, start: Array, agent: type | None, name: Coded
     ) -> Owners:
         """Owners who differ in costs, data, strategies, starts and names only."""
@@ -154,7 +154,7 @@ class Owners(Sequence[OwnerProfile]):
         costs = [part.cost for part in parts]
         if not all(cost.power for cost in costs):
             return cls.of([owner for part in parts for owner in part])
-        columns: dict[str, Any] = {"cost": costs[0].together(costs)}
+        columns: dict[str, Any] = {"cost": costs[0].concatenated(costs)}
         for name in (one.name for one in fields(cls) if one.name != "cost"):
             several = [getattr(part, name) for part in parts]
             columns[name] = Coded.joined(several) if isinstance(several[0], Coded) else np.concatenate(several)
@@ -265,7 +265,7 @@ def population(
         check_kind("an owner's name", name, str)
     called = Coded.of(names) if names else Coded.same("", n)
     if not isinstance(made, list):
-        return Owners.alike(made.each(n), size, chosen, start, agent, called)
+        return Owners.uniform(made.each(n), size, chosen, start, agent, called)
     return Owners.of(
         OwnerProfile(cost, float(size[row]), chosen[row], float(start[row]), agent=agent, name=called[row])
         for row, cost in enumerate(made)

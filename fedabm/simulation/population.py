@@ -70,7 +70,7 @@ class Population(OwnerColumns):
         "_cohorts": Many(COHORT),
         "_regroup": FLAG,
         "restless": FLAG,
-        "_lately": Tuple(EXPERIENCE, EXPERIENCE),
+        "_recent": Tuple(EXPERIENCE, EXPERIENCE),
     }
     _remade = frozenset({"seed", "_present"})
 
@@ -87,7 +87,7 @@ class Population(OwnerColumns):
         self.restless = False
         self._present: Members | None = None
         self.arrive(1)
-        self._lately = (self.experience(self.everyone),) * 2
+        self._recent = (self.experience(self.everyone),) * 2
 
     def _facts(self) -> Facts:
         return Facts(self.capacity, self.cost, self.eagerness)
@@ -98,8 +98,8 @@ class Population(OwnerColumns):
         """One more owner, which takes part from the next step on (or from the one in which its profile joins)."""
         row = self._append(profile, joins=max(profile.joins, step + 1))
         self._streams = self._streams.joined_by(owner_streams(self.seed, 1, first=row))
-        first, second = self._lately
-        self._lately = (first.with_newcomer(), second.with_newcomer())
+        first, second = self._recent
+        self._recent = (first.with_newcomer(), second.with_newcomer())
         self._alone |= {row} if alone else set()
         self._regroup = True
         self._present = None
@@ -224,7 +224,7 @@ class Population(OwnerColumns):
         some = copy(self)
         some._keep(rows)
         some._streams = self._streams.lent(rows)
-        some._lately = (self._lately[0].take(rows), self._lately[1].take(rows))
+        some._recent = (self._recent[0].take(rows), self._recent[1].take(rows))
         some._cohorts = [cohort.take(rows) for cohort in self._cohorts]
         some._present = None
         numbers = {row: number for number, row in enumerate(rows.tolist())}
@@ -236,7 +236,7 @@ class Population(OwnerColumns):
 
     def begin(self) -> None:
         """A new step: what was the last one becomes the one before, and nobody has acted yet."""
-        self._lately = (self._lately[1], self.experience(self.present if self._full else self.everyone))
+        self._recent = (self._recent[1], self.experience(self.present if self._full else self.everyone))
         self.information = np.full(len(self), _CODES["repeated"], dtype=np.int8)
         self.restless = False
 
@@ -245,9 +245,9 @@ class Population(OwnerColumns):
         """Whether nobody has left and nobody is awaited."""
         return len(self.present) == len(self)
 
-    def lately(self, members: Members) -> tuple[Experience, Experience]:
+    def recent_experience(self, members: Members) -> tuple[Experience, Experience]:
         """What happened to some owners in the last step and in the one before."""
-        before = self._lately[0]
+        before = self._recent[0]
         return self.experience(members), before if len(members) == len(self) else before.take(members)
 
     def experience(self, members: Members) -> Experience:
@@ -326,23 +326,23 @@ class Population(OwnerColumns):
 
     # What they have done, for the model
 
-    def stance(self) -> ProfileSnapshot:
+    def snapshot(self) -> ProfileSnapshot:
         """What every owner does and says, and whether it stays, to be compared with later."""
         self.shared(*_SAID, "stayed")
-        return self._stance()
+        return self._snapshot()
 
-    def _stance(self) -> ProfileSnapshot:
+    def _snapshot(self) -> ProfileSnapshot:
         said = tuple(getattr(self, name) for name in _SAID)
         units = (self.capacity, self.capacity, self.capacity, self.eagerness)
         return ProfileSnapshot(said, units, self.claimed_cost, self.cost, self.stayed)
 
     def moved(self, since: ProfileSnapshot) -> float:
         """How far owners have moved at most."""
-        return self._stance().moved(since)
+        return self._snapshot().moved(since)
 
     def changes(self, since: ProfileSnapshot) -> Array:
         """How far each owner has moved."""
-        return self._stance().changes(since)
+        return self._snapshot().changes(since)
 
     def effort(self) -> Effort:
         """What everybody contributes and claims, as far as it counts."""

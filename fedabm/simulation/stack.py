@@ -23,7 +23,7 @@ from fedabm.games.costs import Cost, PowerCost
 from fedabm.games.intervals import ProofLimits
 from fedabm.games.offers import Offers
 from fedabm.games.promises import MOST_CHECKED
-from fedabm.kernel import Private, Receipt, check_sound, receive, settle
+from fedabm.kernel import Private, Receipt, check_transfers, receive, settle
 from fedabm.results.columns import COLUMNS, Column, columns_of, filled
 from fedabm.results.frames import run_row
 from fedabm.results.round import NotStackable, Round
@@ -84,11 +84,11 @@ class StackedRuns:
         """One round of every run that goes on, as `Federation.step` has it."""
         self.steps += 1
         self.people.begin()
-        stance = self.people.stance()
+        snapshot = self.people.snapshot()
         restless = self.decide()
         outcome = self.settle()
         self.receive(outcome)
-        self.watch(self._table(self.people.changes(stance)).max(axis=1), restless)
+        self.watch(self._table(self.people.changes(snapshot)).max(axis=1), restless)
 
     # The phases of a round
 
@@ -96,11 +96,11 @@ class StackedRuns:
         """Let all owners act, cohort by cohort, on their own rows; in which runs somebody drew or learned."""
         people, restless = self.people, np.zeros(len(self.people), dtype=bool)
         total = np.repeat(self._table(people.claimed).sum(axis=1), self.owners)
-        public: dict[str, Any] = {"told": self.accuracy.tells, "frozen": False, "present": self.owners}
+        public: dict[str, Any] = {"curve_known": self.accuracy.tells, "frozen": False, "present": self.owners}
         for turn in people.turns(np.arange(len(people))):
             rows = turn.members
             offers = self._offers if len(rows) == len(people) else self._offers.take(rows)
-            rng, seen = people.streams(turn), people.lately(turn.members)
+            rng, seen = people.streams(turn), people.recent_experience(turn.members)
             view = turn.view(self.steps, offers, rng, seen, None, quota=None, total=total[rows], **public)
             action = turn.cohort.strategy.act(replace(view, owner=rows % self.owners))
             known = take_rows(turn.cohort.memory, None)
@@ -125,7 +125,7 @@ class StackedRuns:
         """Owners get their models and money, and bear their true costs; the server's accounts are kept."""
         people, everyone = self.people, np.arange(len(self.people))
         worth = self.accuracy.values(self._table(people.contribution))
-        check_sound(outcome.transfers)
+        check_transfers(outcome.transfers)
         paid = outcome.transfers.balances(len(people))[:-1]
         people.owed = paid
         got = receive(outcome, worth, self.scenario.valuation, self._private(), payment=self._table(paid))

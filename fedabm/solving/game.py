@@ -53,7 +53,7 @@ class Game:
     capacities: Any
     mechanism: Mechanism
     reported: Any = None
-    desk: TermsCache = field(init=False, repr=False)
+    cache: TermsCache = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_kind("accuracy", self.accuracy, Accuracy)
@@ -79,13 +79,13 @@ class Game:
             raise InputError(f"{owners} owners with costs but an accuracy of {known} owners; give one cost per owner")
         check_accuracy_slopes(self.accuracy, capacities)
         if self.reported is not None:
-            told = costs_of(self.reported, owners)
-            if told.owners != owners:
-                raise InputError(f"{told.owners} reported costs but {owners} owners; give one per owner")
-            object.__setattr__(self, "reported", told)
+            stated_costs = costs_of(self.reported, owners)
+            if stated_costs.owners != owners:
+                raise InputError(f"{stated_costs.owners} reported costs but {owners} owners; give one per owner")
+            object.__setattr__(self, "reported", stated_costs)
         object.__setattr__(self, "costs", costs)
         object.__setattr__(self, "capacities", capacities)
-        object.__setattr__(self, "desk", TermsCache())
+        object.__setattr__(self, "cache", TermsCache())
 
     @property
     def owners(self) -> int:
@@ -105,13 +105,15 @@ class Game:
         return np.minimum(vector, self.capacities)
 
     @property
-    def told(self) -> Cost:
+    def stated_costs(self) -> Cost:
         """What owners say their data cost: the truth, but for `reported` costs."""
         return self.costs if self.reported is None else self.reported
 
     def reports(self, contributions: Array) -> Reports:
         """What owners report: the truth, but for `reported` costs."""
-        return Reports(contributions, self.capacities, self.told if self.mechanism.asks_cost else None, desk=self.desk)
+        return Reports(
+            contributions, self.capacities, self.stated_costs if self.mechanism.asks_cost else None, cache=self.cache
+        )
 
     def offers(self, contributions: Any) -> Offers:
         """The curves that owners face."""

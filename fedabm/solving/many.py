@@ -63,7 +63,7 @@ def solve_many(
     kinds: dict[Hashable, list[int]] = {}
     for place, game in enumerate(every):
         if _stackable(game):
-            linear = game.costs.linear and game.told.linear
+            linear = game.costs.linear and game.stated_costs.linear
             kind = game.owners, linear, game.mechanism, game.accuracy, origins[place] is None
             kinds.setdefault(kind, []).append(place)
     for places in kinds.values():
@@ -90,7 +90,7 @@ def _alone(game: Game, start: Any, tolerance: float, time_limit: float | None) -
 def _stackable(game: Game) -> bool:
     """Whether a game can be told in a row of a table; one with more than a few owners is large enough by itself."""
     parts = (game.mechanism, game.accuracy)
-    plain = type(game) is Game and all(costs.traits.power for costs in (game.costs, game.told))
+    plain = type(game) is Game and all(costs.traits.power for costs in (game.costs, game.stated_costs))
     return plain and 0 < game.owners <= FEW and all(part.traits.stacks for part in parts)
 
 

@@ -98,12 +98,12 @@ class OneGame(GameTable):
 class StackedGameTable(GameTable):
     """Games that share mechanism and accuracy, where these take tables (`stacks`), with power costs in tables too.
 
-    `told` is what owners say their data cost: the truth, unless the games say otherwise.
+    `stated` is what owners say their data cost: the truth, unless the games say otherwise.
     """
 
     like: Game
     cost_table: PowerCost
-    told: PowerCost
+    stated: PowerCost
     capacities: Array
 
     @classmethod
@@ -112,8 +112,8 @@ class StackedGameTable(GameTable):
         owners = games[0].owners
         costs = _stacked([game.costs for game in games], owners)
         lies = any(game.reported is not None for game in games)
-        told = _stacked([game.told for game in games], owners) if lies else costs
-        return cls(games[0], costs, told, np.array([game.capacities for game in games]))
+        stated = _stacked([game.stated_costs for game in games], owners) if lies else costs
+        return cls(games[0], costs, stated, np.array([game.capacities for game in games]))
 
     @cached_property
     def costs(self) -> PowerCost:  # type: ignore[override]
@@ -122,13 +122,13 @@ class StackedGameTable(GameTable):
 
     def take(self, games: Places) -> StackedGameTable:
         """Some of the games."""
-        costs, told = (PowerCost(*(part[games] for part in one.columns)) for one in (self.cost_table, self.told))
-        return StackedGameTable(self.like, costs, told, self.capacities[games])
+        costs, stated = (PowerCost(*(part[games] for part in one.columns)) for one in (self.cost_table, self.stated))
+        return StackedGameTable(self.like, costs, stated, self.capacities[games])
 
     def reports(self, profiles: Array) -> Reports:
         """What all owners of all games report."""
         asked = self.like.mechanism.asks_cost
-        return Reports(profiles, self.capacities, self.told if asked else None)
+        return Reports(profiles, self.capacities, self.stated if asked else None)
 
     def offers(self, profiles: Array) -> Offers:
         """The curves that owners face, one game after the other."""

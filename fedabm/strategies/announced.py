@@ -11,7 +11,7 @@ __all__ = ["announced"]
 
 def announced(view: OwnerView) -> Payoff:
     """The payoff by what was announced; that nothing is known of the model is said once."""
-    if not view.told:
+    if not view.curve_known:
         warnings.warn(
             "owners that respond are not told what their data do to the accuracy, and weigh costs against payments; "
             "announce a curve, Learning(..., announced=curve), or take MeasuredResponse",

@@ -41,10 +41,10 @@ class MeasuredResponse(Strategy):
         now = view.last.contribution
         if view.frozen:
             return view.truthful(now)
-        slope = view.payoff.slope(now) + (0.0 if view.told else measured_slope(view))
+        slope = view.payoff.slope(now) + (0.0 if view.curve_known else measured_slope(view))
         least = np.minimum(self.least, view.capacity)
         wanted = np.clip(now + self.step * slope, least, view.capacity)
-        return view.truthful(wanted, used="offer" if view.told else "experience")
+        return view.truthful(wanted, used="offer" if view.curve_known else "experience")
 
 
 def measured_slope(view: OwnerView) -> Array:

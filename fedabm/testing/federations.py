@@ -32,7 +32,7 @@ def everything(seed: int, n: int = OWNERS) -> Reports:
     size = rng.uniform(2.0, 12.0, n)
     claimed = size * rng.choice([0.0, 0.2, 0.7, 1.0], n) * rng.uniform(0.5, 1.0, n)
     cost = PowerCost(rng.uniform(0.01, 0.08, n), np.ones(n), np.zeros(n))
-    return Reports(claimed, size, cost, rng.uniform(1.0, 5.0, n), np.arange(n), desk=TermsCache())
+    return Reports(claimed, size, cost, rng.uniform(1.0, 5.0, n), np.arange(n), cache=TermsCache())
 
 
 def reports_of(seed: int, mechanism: Mechanism, n: int = OWNERS) -> Reports:

@@ -296,7 +296,7 @@ def whoever_sent_nothing_sound_is_left_out(mechanism: Mechanism, seed: int) -> N
     reports = reports_of(seed, mechanism)
     reports = replace(reports, contribution=reports.size)
     sent = plain_models(reports, seed)
-    sent.sound[[1, 3]], sent.models[[1, 3]] = False, np.nan
+    sent.usable[[1, 3]], sent.models[[1, 3]] = False, np.nan
     outcome, others = settle(mechanism, PowerLaw(), reports, sent), ~np.eye(OWNERS, dtype=bool)
     table, exchange = outcome.adjacency, outcome.exchange
     if table is None or exchange is None:
@@ -308,8 +308,8 @@ def whoever_sent_nothing_sound_is_left_out(mechanism: Mechanism, seed: int) -> N
     expect({1, 3}.isdisjoint(paid), "who sent a broken model pays or is paid; leave out who is not sent.sound")
     for task in (exchange.task, exchange.personal):
         for rows in () if task is None else (task.start, task.pull):
-            sound = rows is None or (rows.shape == sent.models.shape and np.isfinite(rows).all())
-            expect(sound, "what is sent back holds a broken model; mix by sent.mix, which leaves them out")
+            usable = rows is None or (rows.shape == sent.models.shape and np.isfinite(rows).all())
+            expect(usable, "what is sent back holds a broken model; mix by sent.mix, which leaves them out")
 
 
 def says_so_where_all_share_one_model(mechanism: Mechanism, seed: int) -> None:

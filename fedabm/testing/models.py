@@ -27,41 +27,41 @@ class PlainModels(Sent):
     best: Array
 
     @property
-    def usable(self) -> Array:
-        return np.where(self.sound[:, None], self.models, self.start)
+    def usable_models(self) -> Array:
+        return np.where(self.usable[:, None], self.models, self.start)
 
     def products(self) -> Array:
-        moves = self.usable - self.initial
+        moves = self.usable_models - self.initial
         return moves @ moves.T
 
     def cosines(self, since: Since) -> Array:
-        moves = self.usable - (self.initial if since == "initial" else self.start)
+        moves = self.usable_models - (self.initial if since == "initial" else self.start)
         lengths = np.linalg.norm(moves, axis=1, keepdims=True)
         units = np.divide(moves, lengths, out=np.zeros_like(moves), where=lengths > 0)
         return np.where(np.eye(len(units), dtype=bool), 1.0, np.clip(units @ units.T, -1.0, 1.0))
 
     def lengths(self, weights: Array | None = None) -> Array:
-        moves = self.usable - self.start
+        moves = self.usable_models - self.start
         return np.linalg.norm(moves if weights is None else weights @ moves, axis=1)
 
     def drifts(self) -> Array:
         return np.linalg.norm(self.start - self.initial, axis=1)
 
     def gaps(self) -> Array:
-        return np.linalg.norm(self.usable - self.start[:, None], axis=2)
+        return np.linalg.norm(self.usable_models - self.start[:, None], axis=2)
 
     def losses(self) -> tuple[Array, Array]:
-        return ((self.usable - self.best[:, None]) ** 2).sum(axis=2), ((self.start - self.best) ** 2).sum(axis=1)
+        return ((self.usable_models - self.best[:, None]) ** 2).sum(axis=2), ((self.start - self.best) ** 2).sum(axis=1)
 
     def mix(self, weights: Array, who: Any = None, instead: Any = None) -> Array:
         owners = np.arange(len(self.models))
-        rows, chosen = weights @ self.usable, owners if who is None else who
+        rows, chosen = weights @ self.usable_models, owners if who is None else who
         kept = self.start[owners if instead is None else instead]
         mixed = np.asarray(weights.any(axis=1))[chosen]
         return np.where(mixed[:, None], rows[chosen], kept)
 
     def moved(self, weights: Array) -> Array:
-        return self.usable + weights @ (self.usable - self.initial)
+        return self.usable_models + weights @ (self.usable_models - self.initial)
 
 
 def plain_models(reports: Reports, seed: int = 0, width: int = 7) -> PlainModels:
@@ -100,8 +100,8 @@ class RepeatedModels(Exchanging[State]):
     def begin(self, seed: int) -> State:
         return State()
 
-    def round(self, state: State, sending: OwnerMessages) -> tuple[State, RoundResult]:
-        return state, RoundResult.of(sending)
+    def round(self, state: State, messages: OwnerMessages) -> tuple[State, RoundResult]:
+        return state, RoundResult.of(messages)
 
     def worth(self, state: State) -> Accuracy:
         return OneHalf(self.owners)
@@ -109,7 +109,7 @@ class RepeatedModels(Exchanging[State]):
     def sent(self, state: State, rows: Rows, reports: Reports, *, with_losses: bool = False) -> PlainModels:
         everyone = plain_models(Reports(np.ones(self.owners), np.ones(self.owners)))
         who = np.asarray(rows)
-        sound = everyone.sound[who]
+        usable = everyone.usable[who]
         models = everyone.models[who]
         start = everyone.start[who]
-        return PlainModels(reports, sound, models, start, everyone.initial, everyone.best[who])
+        return PlainModels(reports, usable, models, start, everyone.initial, everyone.best[who])

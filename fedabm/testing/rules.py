@@ -27,7 +27,7 @@ def sizes_change_nothing_where_ignored(mechanism: Mechanism, seed: int) -> None:
     """Where it says that claimed sizes do not matter."""
     for name, accuracy in ACCURACIES.items() if mechanism.traits.ignores_size else ():
         reports = reports_of(seed, mechanism)
-        other = replace(reports, size=1.5 * reports.size[::-1] + reports.contribution, desk=TermsCache())
+        other = replace(reports, size=1.5 * reports.size[::-1] + reports.contribution, cache=TermsCache())
         same = _same(settle(mechanism, accuracy, reports), settle(mechanism, accuracy, other), 1e-9)
         expect(same, f"claimed sizes change the outcome under {name}; set ignores_size = False")
 
@@ -37,7 +37,7 @@ def eagerness_is_needed_only_where_asked_for(mechanism: Mechanism, seed: int) ->
     if mechanism.traits.asks_eagerness:
         return
     reports = reports_of(seed, mechanism)
-    eager = replace(reports, eagerness=everything(seed).eagerness, desk=TermsCache())
+    eager = replace(reports, eagerness=everything(seed).eagerness, cache=TermsCache())
     same = _same(settle(mechanism, PowerLaw(), reports), settle(mechanism, PowerLaw(), eager), 0.0)
     expect(same, "reported eagerness changes the outcome; set asks_eagerness = True")
 

@@ -60,19 +60,19 @@ class Exchange:
     paid: Array | None = None
     memory: Any = None
     kept: Models | None = None
-    taken: Flags | None = None
+    imported: Flags | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Sent:
     """What reached the server in a round, one row per owner that takes part: reports, and models to ask about.
 
-    `sound` says whose model was usable.  The others' count as what their owners started from, and must not be mixed
+    `usable` says whose model was usable.  The others' count as what their owners started from, and must not be mixed
     into anybody's.  What a kind of models does not know, it says when it is asked.
     """
 
     reports: Reports
-    sound: Flags
+    usable: Flags
 
     @property
     def size(self) -> Array:
@@ -88,7 +88,7 @@ class Sent:
     def distances(self, between: Formula) -> Array:
         """How far apart the models are, by a formula; not a number for models that are not sound."""
         found = between(self.products())
-        found[~self.sound], found[:, ~self.sound] = np.nan, np.nan
+        found[~self.usable], found[:, ~self.usable] = np.nan, np.nan
         return found
 
     def cosines(self, since: Since) -> Array:
@@ -129,7 +129,7 @@ class Sent:
     def pulled(self, pull: Formula) -> Models:
         """theta_i + sum_j c_ij (theta_j - theta^0) with the coefficients c by a formula."""
         weights = pull(self.products())
-        if np.any(weights[:, ~self.sound] * ~np.eye(len(weights), dtype=bool)[:, ~self.sound]):
+        if np.any(weights[:, ~self.usable] * ~np.eye(len(weights), dtype=bool)[:, ~self.usable]):
             raise InputError("a model that is not sound pulls others; give it no weight, it must reach nobody")
         return self.moved(weights)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.common.arrays import take_rows
+from fedabm.common.arrays import select_rows
 from fedabm.common.random import Streams
 from fedabm.games.best import Best, best_response
 from fedabm.games.costs import Cost
@@ -67,8 +67,8 @@ class Experience:
     def take(self, rows: Rows) -> Experience:
         """What some owners remember."""
         columns = (self.contribution, self.accuracy, self.payment, self.utility)
-        progress = None if self.progress is None else take_rows(self.progress, rows)
-        contribution, accuracy, payment, utility = (take_rows(column, rows) for column in columns)
+        progress = None if self.progress is None else select_rows(self.progress, rows)
+        contribution, accuracy, payment, utility = (select_rows(column, rows) for column in columns)
         return Experience(contribution, accuracy, payment, utility, progress)
 
     def with_newcomer(self) -> Experience:
@@ -108,13 +108,13 @@ class Payoff:
 class OwnerView:
     """All that an owner (or a cohort, row by row) knows when it decides.
 
-    `before` is the step before the last (None: nothing is known of it).  `told` says whether the protocol tells owners
-    how the accuracy changes with their own contribution; if not, the payoff knows its present height only.  `total` is
-    what all `present` owners together said they contributed (one number, or one per row where several runs act
-    together).  `frozen`: the protocol asks owners to keep contributing what they do.  `quota` is how much the mechanism
-    asks for (None: that is up to them).  `owner` is the number of each row's owner, `memory` what the strategy chose to
-    remember (`Strategy.begin`), and `neighbours` what those whom the scenario's network links them to did in the last
-    step (None: there is no network).
+    `before` is the step before the last (None: nothing is known of it).  `curve_known` says whether the protocol
+    tells owners how the accuracy changes with their own contribution; if not, the payoff knows its present height
+    only.  `total` is what all `present` owners together said they contributed (one number, or one per row where
+    several runs act together).  `frozen`: the protocol asks owners to keep contributing what they do.  `quota` is
+    how much the mechanism asks for (None: that is up to them).  `owner` is the number of each row's owner, `memory`
+    what the strategy chose to remember (`Strategy.begin`), and `neighbours` what those whom the scenario's network
+    links them to did in the last step (None: there is no network).
     """
 
     step: int
@@ -125,7 +125,7 @@ class OwnerView:
     rng: Streams
     eagerness: Array | None = None
     before: Experience | None = None
-    told: bool = True
+    curve_known: bool = True
     total: Any = 0.0
     present: int = 1
     frozen: bool = False

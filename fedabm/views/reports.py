@@ -41,7 +41,7 @@ class Reports:
 
     `cost` and `eagerness` are None unless the mechanism asks for them.  For a mechanism that remembers, the server adds
     the `owners`' numbers and the `memory` of its last outcome (None in the first round, and wherever a game is solved).
-    `desk` keeps what a mechanism reckons from types only, for whoever asks again and again.
+    `cache` keeps what a mechanism reckons from types only, for whoever asks again and again.
     """
 
     contribution: Array
@@ -50,14 +50,14 @@ class Reports:
     eagerness: Array | None = None
     owners: NDArray[np.intp] | None = None
     memory: Any = None
-    desk: TermsCache | None = field(default=None, compare=False, repr=False)
+    cache: TermsCache | None = field(default=None, compare=False, repr=False)
 
     def take(self, rows: Rows) -> Reports:
         """The reports of some owners."""
         cost = None if self.cost is None else self.cost.take(rows)
         eagerness = None if self.eagerness is None else self.eagerness[rows]
         owners = None if self.owners is None else self.owners[rows]
-        return Reports(self.contribution[rows], self.size[rows], cost, eagerness, owners, self.memory, self.desk)
+        return Reports(self.contribution[rows], self.size[rows], cost, eagerness, owners, self.memory, self.cache)
 
     @property
     def types(self) -> Reports:

@@ -81,7 +81,7 @@ class Transfers:
         return Transfers(book[self.payer], book[self.payee], self.amount, self.reason)
 
     @property
-    def sound(self) -> bool:
+    def valid(self) -> bool:
         """Whether all amounts are finite and none is negative."""
         return bool(np.all(self.amount >= 0) and np.all(np.isfinite(self.amount)))
 
@@ -135,7 +135,7 @@ class Central(Transfers):
         return Central(self.payments, self.reason, rows if self.accounts is None else rows[self.accounts])
 
     @property
-    def sound(self) -> bool:
+    def valid(self) -> bool:
         return bool(np.all(np.isfinite(self.payments)))
 
     def balances(self, owners: int) -> Array:

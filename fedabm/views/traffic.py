@@ -47,8 +47,8 @@ def traffic_of(sent: NDArray[np.int64] | None, model_bytes: int, access: Array, 
 
 def _handed(exchange: Exchange, there: Flags) -> int:
     """How many models the owners that are there get in an exchange."""
-    if exchange.taken is not None:
-        others = exchange.taken & ~np.eye(len(exchange.taken), dtype=bool)
+    if exchange.imported is not None:
+        others = exchange.imported & ~np.eye(len(exchange.imported), dtype=bool)
         return int(np.count_nonzero(others[there]))
     tasks = [exchange.task] if exchange.personal is None else [exchange.task, exchange.personal]
     given = [part for task in tasks for part in (task.start, task.pull)] + [exchange.kept]

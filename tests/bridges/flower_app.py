@@ -81,16 +81,16 @@ def share_right(network: nn.Module, x, y) -> float:
 class PayingFedAvg(FedAvg):
     """Federated averaging that announces the last claims and pays by a mechanism."""
 
-    def __init__(self, desk: PaymentServer) -> None:
+    def __init__(self, payment_server: PaymentServer) -> None:
         everybody = len(STRATEGIES)
         super().__init__(fraction_evaluate=0.0, min_train_nodes=everybody, min_available_nodes=everybody)
-        self.desk = desk
+        self.payment_server = payment_server
         self.history: list[dict] = []
 
     def configure_train(self, server_round, arrays, config, grid):
         """The messages of FedAvg, which waits for its nodes; then the announcement to those that get one."""
         messages = list(super().configure_train(server_round, arrays, config, grid))
-        public = self.desk.announcement([one.metadata.dst_node_id for one in messages])
+        public = self.payment_server.announcement([one.metadata.dst_node_id for one in messages])
         for one in messages:
             one.content["config"].update(public)
         return messages
@@ -99,7 +99,7 @@ class PayingFedAvg(FedAvg):
         """Pay for the claims, and average as Flower does; the model stays if nobody claims to have used any data."""
         replies = list(replies)
         said = {one.metadata.src_node_id: dict(one.content["said"]) for one in replies}
-        paid = self.desk.settle(server_round, {node: one["num-examples"] for node, one in said.items()})
+        paid = self.payment_server.settle(server_round, {node: one["num-examples"] for node, one in said.items()})
         self.history += [{"round": server_round, **one, "paid": paid[node]} for node, one in said.items()]
         if not any(one["num-examples"] for one in said.values()):
             return None, None

@@ -25,13 +25,13 @@ def test_claims_and_payments_are_those_of_a_simulated_federation(rule):
     steps = 4
     owners = population([0.01] * 3, 100.0, STRATEGIES)
     frame = Federation(Scenario(owners, CURVE, rule, steps=steps)).run().frames().owners
-    desk = PaymentServer(rule, CURVE)
+    payment_server = PaymentServer(rule, CURVE)
     clients = [Client(one, 0.01, 100.0, rule, CURVE, number) for number, one in enumerate(STRATEGIES)]
     last: list = [None] * 3
     for step in range(1, frame["step"].max() + 1):
-        announced = desk.announcement([10, 20, 30])
+        announced = payment_server.announcement([10, 20, 30])
         decided = [one.decide(step, 10 * (k + 1), announced, last[k]) for k, one in enumerate(clients)]
-        paid = desk.settle(step, {10 * (k + 1): one.claim for k, one in enumerate(decided)})
+        paid = payment_server.settle(step, {10 * (k + 1): one.claim for k, one in enumerate(decided)})
         rows = frame[frame["step"] == step]
         np.testing.assert_allclose([one.contribution for one in decided], rows["contribution"])
         np.testing.assert_allclose([one.claim for one in decided], rows["reported_contribution"])

@@ -124,7 +124,7 @@ def test_a_verdict_is_explained_by_its_function_and_files(few, capsys) -> None:
     assert "recorded: " not in told
     assert told.endswith("  verdict  undecided\n")
     assert reproduce_command("R02", "--explain") == 0
-    assert "  computed by  fedabm.papers.murhekar2025.rows.example_3" in capsys.readouterr().out
+    assert "  computed by  fedabm.papers.murhekar2025.theory.example_3" in capsys.readouterr().out
 
 
 def test_the_list_says_what_every_row_rests_on(few, capsys) -> None:

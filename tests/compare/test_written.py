@@ -227,7 +227,7 @@ strategy = "honest"
         ('"none"', "curve"),
         ('"nothing"', "none"),
         ('{ kind = "announced_curve", curve = { kind = "power_law", exponent = 0.5 } }', "curve"),
-        ('{ kind = "sums_only", beside = { kind = "announced_curve", curve = "power_law" } }', "curve"),
+        ('{ kind = "sums_only", also = { kind = "announced_curve", curve = "power_law" } }', "curve"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")

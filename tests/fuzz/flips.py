@@ -28,7 +28,7 @@ import pandas as pd
 
 from fedabm.cli import main as fedabm
 from fedabm.common.errors import InputError
-from fedabm.report.source import ResultFolder, read
+from fedabm.report.folder import ResultFolder, read
 from fedabm.sweep import Grid, Sweep
 from tests.sweep.targets import build
 

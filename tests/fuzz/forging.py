@@ -280,7 +280,7 @@ def _kinds() -> Iterator[tuple[str, Forgery]]:
             yield f"{what} as {name}", put(make, "values", name)
         for name in _PARTS:
             yield f"{what} as the {name}", put(make, "parts", name)
-        for name in ("contribution", "cost", "strategies", "_cohorts", "_streams", "_lately", "restless", "names"):
+        for name in ("contribution", "cost", "strategies", "_cohorts", "_streams", "_recent", "restless", "names"):
             yield f"{what} as people's {name}", put(make, "parts", "population", name)
         for name in ("_kept", "_last", "_stream", "_written"):
             yield f"{what} as records' {name}", put(make, "parts", "recorder", name)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedabm.common.arrays import take_rows
+from fedabm.common.arrays import select_rows
 from fedabm.common.random import generator
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.certificate import weigh
@@ -57,5 +57,5 @@ def test_crossings_are_those_of_a_search():
 def test_rows_are_taken_as_by_brackets():
     table, one = np.arange(12.0).reshape(4, 3), np.broadcast_to(2.0, 4)
     for rows in (np.array([2, 0]), [1], [], np.array([True, False, True, True]), slice(1, 3)):
-        np.testing.assert_array_equal(take_rows(table, rows), table[rows])
-        np.testing.assert_array_equal(take_rows(one, rows), one[rows])
+        np.testing.assert_array_equal(select_rows(table, rows), table[rows])
+        np.testing.assert_array_equal(select_rows(one, rows), one[rows])

@@ -33,13 +33,13 @@ def sent_of(
     start = initial.repeat(owners, 1) if same_start else initial + 0.1 * draw(owners, width)
     models, targets = start + length * draw(owners, width), initial + draw(owners, width)
     start = start - behind
-    size, sound = rng.uniform(10, 90, owners), np.ones(owners, dtype=bool)
-    return SentModels(claims(size), sound, models, start, initial, judged(targets, models, start))
+    size, usable = rng.uniform(10, 90, owners), np.ones(owners, dtype=bool)
+    return SentModels(claims(size), usable, models, start, initial, judged(targets, models, start))
 
 
 def permuted(sent: SentModels, order: np.ndarray) -> SentModels:
     """The same owners in another order."""
-    rows = {name: getattr(sent, name)[order] for name in ("models", "sound", "start")}
+    rows = {name: getattr(sent, name)[order] for name in ("models", "usable", "start")}
     losses, before = sent.losses()
     return replace(
         sent, reports=sent.reports.take(order), measured=(losses[np.ix_(order, order)], before[order]), **rows
@@ -48,14 +48,14 @@ def permuted(sent: SentModels, order: np.ndarray) -> SentModels:
 
 def broken(sent: SentModels, *who: int, value: float = float("nan")) -> SentModels:
     """Some models are no numbers."""
-    models, sound = sent.models.clone(), sent.sound.copy()
-    models[list(who)], sound[list(who)] = value, False
-    return replace(sent, models=models, sound=sound)
+    models, usable = sent.models.clone(), sent.usable.copy()
+    models[list(who)], usable[list(who)] = value, False
+    return replace(sent, models=models, usable=usable)
 
 
 def next_start(done: Exchange, sent: SentModels) -> Tensor:
     """Where owners go on: from what they are sent, or from what they have."""
-    return sent.usable if done.task.start is None else done.task.start
+    return sent.usable_models if done.task.start is None else done.task.start
 
 
 def parts(done: Exchange) -> list[Tensor]:

@@ -99,7 +99,7 @@ def test_a_first_convolution_in_groups_is_everybodys_own() -> None:
 
 
 def grouped(first: FirstLayer, mixing: torch.Tensor, members: Members, rest: list[torch.Tensor]) -> torch.Tensor:
-    return first.together(first.mixed(mixing, members), rest)
+    return first.forward_all(first.mixed(mixing, members), rest)
 
 
 def test_a_broken_model_counts_as_the_start_and_judges_can_be_chosen() -> None:

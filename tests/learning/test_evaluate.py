@@ -56,12 +56,12 @@ def test_training_parts_can_be_judged_too() -> None:
 def test_one_owners_broken_sample_is_its_own_affair() -> None:
     data = random_data((6,), sizes=(2, 2, 2), tests=(4, 3, 5))
     engine = Engine("logistic", data, device="cpu")
-    sound = engine.evaluate(engine.initial(0)).numpy()
+    usable = engine.evaluate(engine.initial(0)).numpy()
     x = data.x_test.copy()
     x[5] = np.inf
     loss, accuracy = Engine("logistic", replace(data, x_test=x), device="cpu").evaluate(engine.initial(0)).numpy()
     assert not np.isfinite(loss[0, 1])
-    for found, before in zip((loss, accuracy), sound, strict=True):
+    for found, before in zip((loss, accuracy), usable, strict=True):
         np.testing.assert_array_equal(found[:, [0, 2]], before[:, [0, 2]])
 
 

@@ -87,9 +87,9 @@ def test_small_convolutions_are_judged_together_as_one_by_one():
     data = random_data((3, 32, 32), classes=10, bytes_=True)
     engine = Engine("simple_cnn", data, device="cpu")
     models = torch.stack([engine.initial(seed) for seed in range(4)])
-    assert engine.together(8) > 1
-    together = engine.evaluate(models)
+    assert engine.models_at_once(8) > 1
+    models_at_once = engine.evaluate(models)
     for place in range(4):
         alone = engine.evaluate(models[place])
-        torch.testing.assert_close(together.loss[place], alone.loss[0], rtol=1e-5, atol=1e-6)
-        assert torch.equal(together.accuracy[place], alone.accuracy[0])
+        torch.testing.assert_close(models_at_once.loss[place], alone.loss[0], rtol=1e-5, atol=1e-6)
+        assert torch.equal(models_at_once.accuracy[place], alone.accuracy[0])

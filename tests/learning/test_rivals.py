@@ -221,7 +221,7 @@ def test_personal_models_go_on_from_where_they_were():
         lambda: CFL(smallest=0),
         lambda: FedFomo(0),
         lambda: PFedGraph(alpha=0),
-        lambda: PFedGraph(alike=2),
+        lambda: PFedGraph(threshold=2),
     ],
 )
 def test_bad_parameters_are_refused(make):

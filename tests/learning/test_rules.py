@@ -484,8 +484,8 @@ class Largest(Rule):
     """The longest update alone: a rule of a user's own."""
 
     def step(self, received: Received, memory: Memory) -> Step:
-        rows, sound = received.members()
-        lengths = torch.where(sound, rows.norm(dim=1), -1.0)
+        rows, usable = received.members()
+        lengths = torch.where(usable, rows.norm(dim=1), -1.0)
         return Step(rows[lengths.argmax()])
 
 

@@ -20,7 +20,7 @@ from tests.mechanisms.market.markets import federation, truth
 def plain(sent: SentModels) -> PlainModels:
     """The same by plain formulas; losses are not compared."""
     models, start, initial = (part.double().numpy() for part in (sent.models, sent.start, sent.initial))
-    return PlainModels(sent.reports, sent.sound, models, start, initial, start)
+    return PlainModels(sent.reports, sent.usable, models, start, initial, start)
 
 
 CASES = [sent_of(5), sent_of(1), broken(sent_of(6, seed=2, length=3.0), 1, 4), sent_of(4, same_start=True)]
@@ -29,7 +29,7 @@ CASES = [sent_of(5), sent_of(1), broken(sent_of(6, seed=2, length=3.0), 1, 4), s
 @pytest.mark.parametrize("sent", CASES)
 def test_tables_are_those_of_the_formulas(sent):
     other = plain(sent)
-    weights = np.random.default_rng(0).uniform(size=(3, len(sent.sound)))
+    weights = np.random.default_rng(0).uniform(size=(3, len(sent.usable)))
     for since in ("initial", "start"):
         assert_close(sent.cosines(since), other.cosines(since))
     for distance in (CosineDistance(), EuclideanDistance()):
@@ -44,21 +44,21 @@ def test_tables_are_those_of_the_formulas(sent):
 
 @pytest.mark.parametrize("sent", CASES)
 def test_models_sent_back_are_those_of_the_formulas(sent):
-    other, owners = plain(sent), len(sent.sound)
+    other, owners = plain(sent), len(sent.usable)
     rng = np.random.default_rng(1)
     groups, elder = rng.integers(0, 2, owners), rng.permutation(owners)
     weights = rng.uniform(size=(2, owners))
     weights[1] = 0.0  # nothing to mix
     assert_close(sent.mix(weights, groups, elder), other.mix(weights, groups, elder))
     assert_close(
-        sent.mix(weights[:1], np.zeros(owners, dtype=np.intp)), np.tile(weights[0] @ other.usable, (owners, 1))
+        sent.mix(weights[:1], np.zeros(owners, dtype=np.intp)), np.tile(weights[0] @ other.usable_models, (owners, 1))
     )
-    pulls = rng.uniform(size=(owners, owners)) * sent.sound
+    pulls = rng.uniform(size=(owners, owners)) * sent.usable
     assert_close(sent.pulled(lambda _: pulls), other.pulled(lambda _: pulls))
 
 
 def test_losses_are_there_only_for_those_who_ask():
-    sent = SentModels(*(getattr(CASES[0], name) for name in ("reports", "sound", "models", "start", "initial")))
+    sent = SentModels(*(getattr(CASES[0], name) for name in ("reports", "usable", "models", "start", "initial")))
     with pytest.raises(InputError, match="set asks_losses = True"):
         FedFomo().exchange(sent)
 

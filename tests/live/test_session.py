@@ -18,9 +18,9 @@ from fedabm.live.charts import _ticks, decision, looks_of, over_time
 from fedabm.live.following import followed
 from fedabm.live.graphs import collaboration, money, network
 from fedabm.live.moments import MEASURES
+from fedabm.live.run_choice import source_of
 from fedabm.live.session import Session, fresh_folder
 from fedabm.live.setup import MixturePart, Setup, counts, mixture_of, read_setup, scenarios, setup_of, spread
-from fedabm.live.source import source_of
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.simulation.activation import Sequential
 from fedabm.strategies import BestResponse, FreeRider, Keep, Liar, Quitter, Random
@@ -176,7 +176,7 @@ def test_events_tell_what_is_new_and_nothing_twice():
     assert sorted(told) == [(1, "lied", "B"), (1, "rejected", "E"), (2, "left", "C"), (3, "joined", "D")]
     lie = next(event.words for event in seen.sides[0].events if event.kind == "lied")
     assert lie == "B lied: said it has 20, has 10"
-    assert [event.step for event in seen.sides[0].told(2)] == [2, 1, 1]
+    assert [event.step for event in seen.sides[0].events_at(2)] == [2, 1, 1]
     assert seen.sides[0].events[-1].kind == "ended"
 
 

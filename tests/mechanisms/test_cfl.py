@@ -28,7 +28,7 @@ def two_camps(owners: int = 6, length: float = 3.0) -> SentModels:
 def next_round(sent: SentModels, done: Exchange, owners: list[int], start: Tensor, step: float) -> SentModels:
     """Everybody moves by the same step from where it starts; the mechanism is reminded of what it wanted."""
     reports = replace(claims(np.ones(len(owners))), owners=np.array(owners), memory=done.memory)
-    return replace(sent, reports=reports, start=start, models=start + step, sound=np.ones(len(owners), dtype=bool))
+    return replace(sent, reports=reports, start=start, models=start + step, usable=np.ones(len(owners), dtype=bool))
 
 
 def group_mean(sent: SentModels, who: list[int]) -> Tensor:

@@ -35,7 +35,7 @@ def test_the_mean_is_that_of_a_round_of_averaging():
         once = server_part(FedAvgRule(), case.initial, received, ()).model
         done = FedAvgExchange().exchange(case)
         torch.testing.assert_close(done.task.start, once.expand(6, -1))
-        share = np.where(case.sound, case.size, 0) / case.size[case.sound].sum()
+        share = np.where(case.usable, case.size, 0) / case.size[case.usable].sum()
         assert_close(done.imports, np.tile(share, (6, 1)))
 
 
@@ -128,11 +128,11 @@ def test_all_downloads_are_imports_whatever_they_weigh():
     sent = sent_of(6, seed=1)
     done = FedFomo(4).exchange(sent)
     assert (done.imports > 0).sum() < 6 * 5
-    assert done.taken.sum(axis=1).tolist() == [5] * 6
-    assert np.all(done.taken | (done.imports == 0))
+    assert done.imported.sum(axis=1).tolist() == [5] * 6
+    assert np.all(done.imported | (done.imports == 0))
     silent = FedFomo(4).exchange(broken(sent, 2, 3))
-    assert not silent.taken[np.ix_([0, 1, 4, 5], [2, 3])].any()
-    assert silent.taken.sum(axis=1).tolist() == [4, 4, 5, 5, 4, 4]
+    assert not silent.imported[np.ix_([0, 1, 4, 5], [2, 3])].any()
+    assert silent.imported.sum(axis=1).tolist() == [4, 4, 5, 5, 4, 4]
 
 
 def test_losses_that_are_no_numbers_help_nobody():
@@ -176,7 +176,7 @@ def test_the_graph_minimises_its_objective():
     moved = (sent.models - sent.initial).double().numpy()
     share = sent.size / sent.size.sum()
     for alpha in (0.1, 0.8):
-        done = PFedGraph(alpha, alike=0.3).exchange(sent)
+        done = PFedGraph(alpha, threshold=0.3).exchange(sent)
         for i in range(6):
             near = np.array([cosine(moved[i], moved[j]) for j in range(6)])
             near[near > 0.3] = 1.0

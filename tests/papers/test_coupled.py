@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedabm.mechanisms import NoPayments, ShapleyShare
-from fedabm.papers.murhekar2023 import rows as murhekar2023
+from fedabm.papers.murhekar2023 import theory as murhekar2023
 from fedabm.papers.murhekar2025 import coupled
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.several import solve_all

@@ -10,9 +10,8 @@ import pytest
 from fedabm import Federation, Scenario, population
 from fedabm.common.table import FrozenArray
 from fedabm.games.costs import Quadratic
-from fedabm.papers.doshi2025 import rows
 from fedabm.papers.doshi2025.coupled import CoupledQuadratic, draw
-from fedabm.papers.doshi2025.rows import _sides
+from fedabm.papers.doshi2025.theory import _sides
 from fedabm.solving.rates import joint_steps
 from fedabm.strategies import GradientResponse
 from tests.papers.rows import run
@@ -80,6 +79,6 @@ def test_d01_d04_and_d05_hold_on_coupled_games() -> None:
 @pytest.mark.parametrize(("id", "bound"), [("D01", "joint_steps"), ("D04", "accuracy_steps"), ("D05", "weight_steps")])
 def test_bounds_of_one_step_turn_the_theorems_red(monkeypatch, id: str, bound: str) -> None:
     """Both phases: what phase 1 does not need of its bound is left for phase 2."""
-    monkeypatch.setattr(rows, bound, lambda *words: 1)
-    monkeypatch.setattr(rows, "full_contribution_steps", lambda *words: 1)
+    monkeypatch.setattr(theory, bound, lambda *words: 1)
+    monkeypatch.setattr(theory, "full_contribution_steps", lambda *words: 1)
     assert run(id)[id].verdict == "FAILED"

@@ -132,7 +132,7 @@ def test_the_measured_slope_is_the_difference_quotient_and_nothing_before_it_is_
         model.step()
     people = model.population
     people.begin()
-    last, before = people.lately(np.arange(2))
+    last, before = people.recent_experience(np.arange(2))
     frames = model.frames().owners
     for step, memory in ((3, last), (2, before)):
         rows = frames[frames["step"] == step]

@@ -110,7 +110,7 @@ def test_weights_are_those_of_a_batch_and_chance_is_free_or_zero():
     free = fit_in_batches(Points(10 * batches, accuracies), 10, [0, 1], chance=True)
     np.testing.assert_allclose(free.accuracy.table, weights, rtol=1e-6)
     assert free.chance == pytest.approx(0.2)
-    assert free.sound()
+    assert free.usable()
     fixed = fit_in_batches(Points(10 * batches, accuracies), 10, [0, 1], chance=False)
     assert fixed.chance == 0
     assert fixed.r_squared < free.r_squared
@@ -122,7 +122,7 @@ def test_a_bad_fit_is_refused_or_said_aloud(capsys):
     falling = np.array([[0.9, 0.9], [0.9, 0.9], [0.5, 0.5], [0.2, 0.2]])
     bad = fit_groups(totals, falling, [0, 1])
     assert bad.r_squared < 0
-    assert not bad.sound()
+    assert not bad.usable()
     with pytest.raises(InputError, match=r"the fit has an R\^2 of -.*describes nothing"):
         fit_groups(totals, falling, [0, 1], least=0.5)
     study = Study("reciprocity_table_trained")

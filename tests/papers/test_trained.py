@@ -98,7 +98,7 @@ def test_a_play_is_trained_in_another_process_and_judged(monkeypatch) -> None:
     evidence = RunEvidence("Some set", "confirm", "fedabm run x")
     told: list[str] = []
     row_ = Row("X1", "t", "", "", "", lambda budget: inclusive(tables(small), evidence), (small,))
-    (found,) = reproduce([row_], Budget("quick", 4), workers=1, told=told.append)
+    (found,) = reproduce([row_], Budget("quick", 4), workers=1, say=told.append)
     assert (found.verdict, "12 owners" in found.ours) == ("reproduced", True), found
     assert told == ["trained: fedabm run inclusive_market --set attack=gaussian --set seeds=1"]
 

@@ -10,7 +10,7 @@ from fedabm import Frames, Scenario, population, save
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, Mechanism
 from fedabm.report.concerns import concerns
-from fedabm.report.source import read
+from fedabm.report.folder import read
 from fedabm.simulation.activation import Sequential
 from fedabm.strategies import BestResponse
 from tests.conftest import run

@@ -15,9 +15,9 @@ import pytest
 import fedabm
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.report.facts import facts, specification
+from fedabm.report.folder import ResultFolder, read
 from fedabm.report.gallery import _by_role, _maps, _money, _parameters
 from fedabm.report.page import page
-from fedabm.report.source import ResultFolder, read
 from fedabm.report.tables import _rounded
 from fedabm.results.frames import COLUMNS, Frames
 from fedabm.strategies import BestResponse, Liar

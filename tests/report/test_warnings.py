@@ -11,8 +11,8 @@ import numpy as np
 import fedabm
 from fedabm.mechanisms import ContributionSubsidy
 from fedabm.report.concerns import concerns
+from fedabm.report.folder import read
 from fedabm.report.page import page
-from fedabm.report.source import read
 from fedabm.strategies import FreeRider, Honest, Quitter
 from tests.conftest import Says
 from tests.report.folders import saved, small, warned

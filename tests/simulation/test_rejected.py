@@ -95,8 +95,8 @@ def test_nothing_changes_where_nothing_is_rejected():
 
 
 def test_flower_settles_dropped_nodes_in_the_same_way():
-    desk = PaymentServer(ShapleyShare(), PowerLaw(exponent=0.5))
-    paid = desk.settle(1, dict(enumerate(GIVEN.tolist())), rejected={SENDER})
+    payment_server = PaymentServer(ShapleyShare(), PowerLaw(exponent=0.5))
+    paid = payment_server.settle(1, dict(enumerate(GIVEN.tolist())), rejected={SENDER})
     np.testing.assert_allclose(list(paid.values()), payments(ShapleyShare(), [3.0, 4.0, 5.0, 0.0]), atol=1e-12)
-    assert desk.claims[SENDER] == GIVEN[SENDER]
+    assert payment_server.claims[SENDER] == GIVEN[SENDER]
     assert PaymentServer(NoPayments(), PowerLaw()).settle(1, {0: 2.0}, rejected=[0]) == {0: 0.0}

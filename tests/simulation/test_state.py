@@ -138,10 +138,10 @@ class Growing(Training):
     def begin(self, seed):
         return Mine(Inner(), np.full(2, 0.1), more=self.more)
 
-    def round(self, state, sending):
-        total = float(sending.now.contribution.sum())
+    def round(self, state, messages):
+        total = float(messages.now.contribution.sum())
         after = Mine(Inner(state.inner.times + 1), state.weights + 0.001 * total, "on", (*state.past, total), self.more)
-        return after, RoundResult.of(sending)
+        return after, RoundResult.of(messages)
 
     def worth(self, state):
         return PresentWorth(DataTable(state.weights))

@@ -44,9 +44,9 @@ class Noted(PowerLaw, Stepwise):
 class NotedLearning(Learning):
     """Training that notes its steps."""
 
-    def round(self, state, sending):
+    def round(self, state, messages):
         note()
-        return super().round(state, sending)
+        return super().round(state, messages)
 
 
 def closed(seed: int, steps: int = 40) -> Scenario:

@@ -41,13 +41,13 @@ class _Reader:
         self._given = given
         self._made: dict[int, Any] = {}
 
-    def value(self, told: Any, *, code: bool = False) -> Any:
+    def value(self, saved: Any, *, code: bool = False) -> Any:
         """What something stands for: a JSON value for itself, a list for a node; `code` only where that may be."""
-        if not isinstance(told, list):
-            if isinstance(told, dict):
+        if not isinstance(saved, list):
+            if isinstance(saved, dict):
                 raise ValueError("a mapping that is no node")
-            return told
-        (number,) = told
+            return saved
+        (number,) = saved
         if number not in self._made:
             what, *parts = self._nodes[number]
             if what in ("list", "dict", "object"):
@@ -58,8 +58,8 @@ class _Reader:
             raise ValueError("a function in place of data")
         return self._made[number]
 
-    def _values(self, told: list[Any], *, code: bool = False) -> list[Any]:
-        return [self.value(item, code=code) for item in told]
+    def _values(self, saved: list[Any], *, code: bool = False) -> list[Any]:
+        return [self.value(item, code=code) for item in saved]
 
     def _fill(self, number: int, what: str, content: Any, *further: Any, code: bool) -> None:
         """Objects that may hold themselves: they are there before their content is."""
@@ -76,7 +76,7 @@ class _Reader:
             fill(made, self._attributes(kind, *further))
 
     def _attributes(self, kind: type, state: dict[str, Any]) -> dict[str, Any]:
-        return {name: self.value(told, code=may_be_code(kind, name)) for name, told in state.items()}
+        return {name: self.value(saved, code=may_be_code(kind, name)) for name, saved in state.items()}
 
     def _read_given(self, place: list[Any]) -> Any:
         return self._given.at(tuple(place))
@@ -108,8 +108,8 @@ class _Reader:
         array.setflags(write=not fixed)
         return array
 
-    def _read_scalar(self, *told: Any) -> Any:
-        return self._read_array(*told)[()]
+    def _read_scalar(self, *saved: Any) -> Any:
+        return self._read_array(*saved)[()]
 
     def _read_objects(self, shape: list[int], items: list[Any]) -> Any:
         made = np.empty(len(items), dtype=object)

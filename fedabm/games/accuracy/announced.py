@@ -20,20 +20,20 @@ __all__ = ["Announced"]
 
 @dataclass(frozen=True)
 class Announced(Accuracy, Training[State]):
-    """The accuracies of a `model`, while owners and mechanism reckon with what is `told`, such as a public curve.
+    """The accuracies of a `model`, while owners and mechanism reckon with what is `curve`, such as a public curve.
 
     FedBR of Murhekar et al. 2023, Section 5: `Announced(Trained(engine, rounds=50), MeasuredCurve.measure(...))`.
     Whatever an accuracy can be asked beside that is that of the model.
     """
 
     model: Accuracy
-    told: Accuracy
+    curve: Accuracy
     # What is told is not what is true.
     stacks = False
 
     def __post_init__(self) -> None:
         check_kind("the model", self.model, Accuracy)
-        check_kind("what is told", self.told, Accuracy)
+        check_kind("what is told", self.curve, Accuracy)
 
     @property
     def owners(self) -> int | None:
@@ -43,12 +43,12 @@ class Announced(Accuracy, Training[State]):
     @property
     def public(self) -> Accuracy:
         """What is told."""
-        return self.told.public
+        return self.curve.public
 
     @property
     def announces(self) -> str:  # type: ignore[override]
         """The kind of what is told."""
-        return self.told.announces
+        return self.curve.announces
 
     def values(self, profiles: Array) -> Array:
         """The model's accuracies."""
@@ -56,7 +56,7 @@ class Announced(Accuracy, Training[State]):
 
     def restrict(self, rows: Rows) -> Announced:
         """Both with fewer owners."""
-        return Announced(self.model.restrict(rows), self.told.restrict(rows))
+        return Announced(self.model.restrict(rows), self.curve.restrict(rows))
 
     # As a training: that of the model
 
@@ -73,13 +73,13 @@ class Announced(Accuracy, Training[State]):
         """The model's."""
         return self._training.begin(seed)
 
-    def round(self, state: State, sending: OwnerMessages) -> tuple[State, RoundResult]:
+    def round(self, state: State, messages: OwnerMessages) -> tuple[State, RoundResult]:
         """One of the model."""
-        return self._training.round(state, sending)
+        return self._training.round(state, messages)
 
-    def trial(self, state: State, sending: OwnerMessages) -> tuple[State, RoundResult]:
+    def trial(self, state: State, messages: OwnerMessages) -> tuple[State, RoundResult]:
         """One of the model."""
-        return self._training.trial(state, sending)
+        return self._training.trial(state, messages)
 
     def worth(self, state: State) -> Announced:
         """What the model is worth by now, behind what is told."""

@@ -203,7 +203,7 @@ class Exposure(Accuracy):
 
     def exposure_groups(self, owners: int) -> Groups | None:
         """One group of all where only the total matters."""
-        return Groups.alike(owners) if self.of_exposure and self.of_total else None
+        return Groups.single(owners) if self.of_exposure and self.of_total else None
 
     @abstractmethod
     def curve(self, exposure: Array) -> Array:

@@ -39,7 +39,7 @@ class Groups:
     members: NDArray[np.intp]
 
     @classmethod
-    def alike(cls, owners: int) -> Groups:
+    def single(cls, owners: int) -> Groups:
         """One group, in which everybody's data are worth the same to everybody."""
         return cls(np.ones((1, owners)), np.array([float(owners)]), np.broadcast_to(np.intp(0), owners))
 

@@ -76,24 +76,24 @@ class Phased(Training[PhasedState]):
         """Phase 1, if there is one."""
         return PhasedState(self._training.begin(seed))
 
-    def round(self, state: PhasedState, sending: OwnerMessages) -> tuple[PhasedState, RoundResult]:
+    def round(self, state: PhasedState, messages: OwnerMessages) -> tuple[PhasedState, RoundResult]:
         """Wait, or train the model."""
-        if not (state.begun or self._over(state, sending)):
-            return self._wait(state, sending)
-        work = replace(sending, now=sending.before) if self.early else sending
+        if not (state.begun or self._over(state, messages)):
+            return self._wait(state, messages)
+        work = replace(messages, now=messages.before) if self.early else messages
         # What owners would measure from now on moves nobody any more.
         work = replace(work, measured=False) if self._waits else work
         model, result = self._training.round(state.model, work)
         begun = state if state.begun else replace(state, begun=True)
         return _around(begun, model), result
 
-    def _wait(self, state: PhasedState, sending: OwnerMessages) -> tuple[PhasedState, RoundResult]:
+    def _wait(self, state: PhasedState, messages: OwnerMessages) -> tuple[PhasedState, RoundResult]:
         # Who waits for full data only waits for the owners to move, so that a run in which nobody does can end.
         counts = self.tolerance is not None or self.at_most is not None
         waiting = replace(state, waited=state.waited + 1) if counts else state
         if not self.tries:
-            return waiting, RoundResult.of(sending)
-        model, result = self._training.trial(state.model, sending)
+            return waiting, RoundResult.of(messages)
+        model, result = self._training.trial(state.model, messages)
         return _around(waiting, model), result
 
     def worth(self, state: PhasedState) -> Accuracy:
@@ -133,11 +133,11 @@ class Phased(Training[PhasedState]):
         """Whether there is a phase 1 at all."""
         return not (self.full is None and self.tolerance is None and self.at_most is None)
 
-    def _over(self, state: PhasedState, sending: OwnerMessages) -> bool:
+    def _over(self, state: PhasedState, messages: OwnerMessages) -> bool:
         """Whether phase 1 has ended."""
         if not self._waits:
             return True
-        before, now = sending.before.claimed, sending.now.claimed
+        before, now = messages.before.claimed, messages.now.claimed
         full = self.full is not None and bool(np.all(before >= np.array(self.full)))
         # In the first step nobody has measured anything, so that standing still says nothing.
         moved = now - before if self.rising else np.abs(now - before)

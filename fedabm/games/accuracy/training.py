@@ -52,9 +52,9 @@ class RoundResult:
     uploads: NDArray[np.int64] | None = None
 
     @classmethod
-    def of(cls, sending: OwnerMessages) -> RoundResult:
+    def of(cls, messages: OwnerMessages) -> RoundResult:
         """Of a round in which nobody sent any update."""
-        return cls(np.zeros(len(sending.now.contribution), dtype=bool))
+        return cls(np.zeros(len(messages.now.contribution), dtype=bool))
 
 
 class Training(Oracle, ABC, Generic[S]):
@@ -72,12 +72,12 @@ class Training(Oracle, ABC, Generic[S]):
         """The state before the first round of a run with this seed."""
 
     @abstractmethod
-    def round(self, state: S, sending: OwnerMessages) -> tuple[S, RoundResult]:
+    def round(self, state: S, messages: OwnerMessages) -> tuple[S, RoundResult]:
         """The state after one more round, and what the round has shown."""
 
-    def trial(self, state: S, sending: OwnerMessages) -> tuple[S, RoundResult]:
+    def trial(self, state: S, messages: OwnerMessages) -> tuple[S, RoundResult]:
         """After owners trained a step for themselves, to measure their progress, and sent nothing."""
-        return state, RoundResult.of(sending)
+        return state, RoundResult.of(messages)
 
     @abstractmethod
     def worth(self, state: S) -> Accuracy:
@@ -149,9 +149,9 @@ class Fixed(Training[Present]):
         """The accuracy, whatever the seed."""
         return Present(self.accuracy)
 
-    def round(self, state: Present, sending: OwnerMessages) -> tuple[Present, RoundResult]:
+    def round(self, state: Present, messages: OwnerMessages) -> tuple[Present, RoundResult]:
         """Nothing changes."""
-        return state, RoundResult.of(sending)
+        return state, RoundResult.of(messages)
 
     def worth(self, state: Present) -> Accuracy:
         """The accuracy."""
@@ -187,10 +187,10 @@ class Stepwise(Training[Present]):
         """The accuracy with the present weights."""
         return state.accuracy
 
-    def round(self, state: Present, sending: OwnerMessages) -> tuple[Present, RoundResult]:
+    def round(self, state: Present, messages: OwnerMessages) -> tuple[Present, RoundResult]:
         """One step; the same state once nothing changes any more."""
-        moved = cast(Stepwise, state.accuracy).advance(sending.before.contribution)
-        return state if moved is state.accuracy else Present(moved), RoundResult.of(sending)
+        moved = cast(Stepwise, state.accuracy).advance(messages.before.contribution)
+        return state if moved is state.accuracy else Present(moved), RoundResult.of(messages)
 
     def state_kind(self) -> Kind:
         """The fields that change are saved."""

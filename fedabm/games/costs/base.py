@@ -120,7 +120,7 @@ class Cost(Declaring, Curve):
         """The same with one row per owner."""
         return self
 
-    def together(self, others: Sequence[Any]) -> Cost:
+    def concatenated(self, others: Sequence[Any]) -> Cost:
         """The rows of several costs of this family, one after the other."""
         return self
 
@@ -132,7 +132,7 @@ class Cost(Declaring, Curve):
         """The `PowerCost` that it is (`CostTraits.power`); None: it is none."""
         return None
 
-    def alike(self, other: Cost) -> bool | Flags:
+    def same_family(self, other: Cost) -> bool | Flags:
         """Whether another cost is of the same kind, so that only its figures differ."""
         return _plain(self).family == _plain(other).family
 

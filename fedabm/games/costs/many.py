@@ -160,7 +160,7 @@ def _mixture(pieces: Iterable[tuple[Members, Cost]]) -> Cost:
         rows = np.concatenate([rows for rows, _ in members])
         order = np.argsort(rows, kind="stable")
         one = members[0][1]
-        one = one.each(len(rows)) if len(members) == 1 else one.together([part for _, part in members])
+        one = one.each(len(rows)) if len(members) == 1 else one.concatenated([part for _, part in members])
         rows_of.append(rows[order])
         parts.append(one.take(order))
     return parts[0] if len(parts) == 1 and parts[0].owners is not None else MixedCost(tuple(rows_of), tuple(parts))
@@ -177,7 +177,7 @@ def stack(costs: Sequence[Cost]) -> Cost:
     if any(cost.owners is not None for cost in costs):
         raise InputError("one of the costs is that of several owners; list one cost per owner, with single numbers")
     if all(cost.power for cost in costs):
-        return costs[0].together(costs)
+        return costs[0].concatenated(costs)
     return _mixture((np.array([row]), cost) for row, cost in enumerate(costs))
 
 
@@ -214,11 +214,11 @@ def replaced(cost: Cost, rows: Members, others: Cost) -> Cost:
 def of_one_kind(cost: Cost, other: Cost, owners: int) -> Flags:
     """For which owners two costs are of the same kind, so that only their figures differ."""
     if not isinstance(cost, MixedCost) and not isinstance(other, MixedCost):
-        return np.broadcast_to(cost.alike(other), owners)
+        return np.broadcast_to(cost.same_family(other), owners)
     answer = np.zeros(owners, dtype=bool)
     for rows, part in groups(cost, owners):
         for inner, one in groups(other.take(rows), len(rows)):
-            answer[rows[inner]] = part.take(inner).alike(one)
+            answer[rows[inner]] = part.take(inner).same_family(one)
     return answer
 
 

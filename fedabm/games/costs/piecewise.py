@@ -101,9 +101,9 @@ class PiecewiseCost(Cost):
 
     def each(self, owners: int) -> PiecewiseCost:
         """The same with arrays throughout."""
-        return self if self.owners is not None else self.together([self] * owners)
+        return self if self.owners is not None else self.concatenated([self] * owners)
 
-    def together(self, others: Sequence[PiecewiseCost]) -> PiecewiseCost:
+    def concatenated(self, others: Sequence[PiecewiseCost]) -> PiecewiseCost:
         """One row per owner, as wide as the one with the most pieces."""
         width = max(np.shape(other.starts)[-1] for other in others)
         parts = [(other.starts, other.bends, other.jumps) for other in others]
@@ -117,7 +117,7 @@ class PiecewiseCost(Cost):
         """Fixed part, bends and jumps."""
         return np.column_stack([np.atleast_1d(self.fixed), np.atleast_2d(self.bends), np.atleast_2d(self.jumps)])
 
-    def alike(self, other: Cost) -> bool | Flags:
+    def same_family(self, other: Cost) -> bool | Flags:
         """Whose pieces start at the same contributions."""
         if not isinstance(other, PiecewiseCost):
             return False

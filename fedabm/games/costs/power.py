@@ -126,7 +126,7 @@ class PowerCost(Cost):
             raise InputError(f"cost rates, exponents and fixed costs have shapes {sorted(sizes)}; give one per owner")
         return PowerCost(*(np.broadcast_to(part, next(iter(sizes), (owners,))).copy() for part in parts))
 
-    def together(self, others: Sequence[PowerCost]) -> PowerCost:
+    def concatenated(self, others: Sequence[PowerCost]) -> PowerCost:
         """One row per number."""
         columns = zip(*(other._parts for other in others), strict=True)
         return PowerCost(*(np.hstack(column).astype(float) for column in columns))
@@ -139,7 +139,7 @@ class PowerCost(Cost):
         """Rate and fixed part."""
         return np.column_stack(np.broadcast_arrays(self.rate, self.fixed))
 
-    def alike(self, other: Cost) -> bool | Flags:
+    def same_family(self, other: Cost) -> bool | Flags:
         """Whose exponents are equal."""
         return np.asarray(self.exponent) == other.exponent if isinstance(other, PowerCost) else False
 

@@ -252,10 +252,10 @@ class Engine:
 
     def _jobs(self, models: int, samples: int) -> list[tuple[slice, slice]]:
         width = self.width(samples)
-        together = self.together(width)
+        models_at_once = self.models_at_once(width)
         return [
-            (slice(i, i + together), slice(j, j + width))
-            for i in range(0, models, together)
+            (slice(i, i + models_at_once), slice(j, j + width))
+            for i in range(0, models, models_at_once)
             for j in range(0, samples, width)
         ]
 
@@ -264,7 +264,7 @@ class Engine:
         large = self._images or self.work.activations >= WIDE
         return max(min(samples, 100 if large else 4096), 1)
 
-    def together(self, width: int, numbers: int | None = None) -> int:
+    def models_at_once(self, width: int, numbers: int | None = None) -> int:
         """How many models to judge at once on `width` samples, if each takes up so many numbers at a time.
 
         Unless these numbers are known, they are all activations; then large convolutions on a CPU go one by one.

@@ -74,10 +74,10 @@ class FirstLayer:
         """Outputs (k, batch, outputs) of k mixtures, whose other parameters are `rest`."""
         z = self.mixed(mixing, members)
         if not self.network.images or z.device.type != "cpu":
-            return self.together(z, rest)
+            return self.forward_all(z, rest)
         # One by one, the channels last in memory: that is how a CPU convolves fastest.
         models = range(len(z))
-        return torch.cat([self.together(z[k : k + 1], [block[k : k + 1] for block in rest]) for k in models])
+        return torch.cat([self.forward_all(z[k : k + 1], [block[k : k + 1] for block in rest]) for k in models])
 
     def mixed(self, mixing: Tensor, members: Members) -> Tensor:
         """What the first layer, and the pool behind it, give for k mixtures, (k, *shape)."""
@@ -86,7 +86,7 @@ class FirstLayer:
             torch.maximum(z, mixing @ place, out=z)
         return z.view(len(mixing), *members.shape)
 
-    def together(self, z: Tensor, rest: Sequence[Tensor]) -> Tensor:
+    def forward_all(self, z: Tensor, rest: Sequence[Tensor]) -> Tensor:
         """What the other layers make of it, all models at once."""
         if self.network.images:
             z = z.permute(1, 2, 3, 0, 4).flatten(3).permute(0, 3, 1, 2)

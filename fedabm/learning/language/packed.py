@@ -61,7 +61,7 @@ class Packing(NamedTuple):
         found = row if self.full else _Apart.apply(row, self.places, self.shape[0] * self.shape[1])
         return found.view(*self.shape, *row.shape[1:])
 
-    def together(self, texts: Tensor) -> Tensor:
+    def packed_tokens(self, texts: Tensor) -> Tensor:
         """From (n, length, ...) to (T, ...)."""
         flat = texts.reshape(self.shape[0] * self.shape[1], *texts.shape[2:])
         return flat if self.full else _Together.apply(flat, self.places)
@@ -118,7 +118,7 @@ def _attention(
     seen = nn.functional.scaled_dot_product_attention(
         q, k, v, attn_mask=mask, is_causal=causal, scale=scaling, enable_gqa=key.shape[1] != query.shape[1]
     )
-    return packing.together(seen.transpose(1, 2)).unsqueeze(0), None
+    return packing.packed_tokens(seen.transpose(1, 2)).unsqueeze(0), None
 
 
 def pack_attention(model: nn.Module) -> None:

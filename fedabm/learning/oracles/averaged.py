@@ -55,8 +55,8 @@ class AveragedModels:
         if measure not in ("accuracy", "loss"):
             raise InputError(f"measure must be accuracy or loss, got {measure!r}; choose one of them")
         rows = engine.rows(models)
-        sound = screen(rows).unsqueeze(1)
-        self._rows = torch.cat([engine.rows(start).unsqueeze(0), torch.where(sound, rows, engine.rows(start))])
+        usable = screen(rows).unsqueeze(1)
+        self._rows = torch.cat([engine.rows(start).unsqueeze(0), torch.where(usable, rows, engine.rows(start))])
         self._weights = finite_vector("contributions", contributions, len(rows))
         check_positive("contributions", self._weights, zero=True)
         self._engine, self._measure = engine, measure
@@ -120,9 +120,9 @@ class AveragedModels:
             loss, hit = judge(first.outputs(mixing[models], members, rest), y)
             result[models] = hit if self._measure == "accuracy" else loss
 
-        together = self._engine.together(len(y), members.numbers.shape[2])
-        jobs = [slice(i, i + together) for i in range(0, len(mixing), together)]
-        threads.run(jobs, one, lambda: None, self._engine.staff(len(jobs), together * len(y)))
+        models_at_once = self._engine.models_at_once(len(y), members.numbers.shape[2])
+        jobs = [slice(i, i + models_at_once) for i in range(0, len(mixing), models_at_once)]
+        threads.run(jobs, one, lambda: None, self._engine.staff(len(jobs), models_at_once * len(y)))
 
     def _rest(self, mixing: Tensor, after: int) -> list[Tensor]:
         """The coalitions' parameters behind the first layer; nothing stands for those before."""

@@ -111,7 +111,7 @@ class Coalition(Answering, Stepwise):
         memory = None
         for number in range(self.rounds):
             done = one_round(self.engine, model, self.profile, self.recipe, self.seed, number, memory=memory)
-            total, kept = total + done.updates, kept & done.sound
+            total, kept = total + done.updates, kept & done.usable
             model, memory = done.model, done.memory
         return torch.where(kept.unsqueeze(1), total, 0.0), ~pull(kept)
 

@@ -33,7 +33,7 @@ class Fit:
         """The accuracy without any data, a_g(0)."""
         return float(self.accuracy.curve(np.zeros(1))[0])
 
-    def sound(self, least: float = 0.5) -> bool:
+    def usable(self, least: float = 0.5) -> bool:
         """Whether the fit explains at least this share of the variance; what is solved on a bad fit says nothing."""
         return bool(self.r_squared >= least)
 
@@ -82,7 +82,7 @@ def fit_groups(
     lost = float(np.sum(residuals**2))
     quality = 1.0 - lost / spread if spread > 0 else np.nan
     found_fit = Fit(accuracy, quality, float(np.sqrt(np.mean(residuals**2))), residuals)
-    if least is not None and not found_fit.sound(least):
+    if least is not None and not found_fit.usable(least):
         raise InputError(
             f"the fit has an R^2 of {quality:.3g}, less than {least:g}: it describes nothing; train more points or "
             "leave more parameters free"

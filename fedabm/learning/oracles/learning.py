@@ -167,14 +167,14 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
             return self.engine.module(self.weights(state))
         return self.engine.module(self._handed(state, np.array([owner]), np.array([promised])).models[0])
 
-    def round(self, state: LearningState, sending: OwnerMessages) -> tuple[LearningState, RoundResult]:
+    def round(self, state: LearningState, messages: OwnerMessages) -> tuple[LearningState, RoundResult]:
         """One round; the same state if nobody takes part or the model is final."""
-        used, claimed = sending.before if self.early else sending.now
+        used, claimed = messages.before if self.early else messages.now
         counts = self.engine.data.counts(used)
-        nothing = not np.any(counts) and not sending.tampering
+        nothing = not np.any(counts) and not messages.tampering
         if nothing or (self.rounds is not None and state.round >= self.rounds):
             still = state if state.updates is None else replace(state, updates=None)
-            return still, replace(RoundResult.of(sending), progress=state.progress)
+            return still, replace(RoundResult.of(messages), progress=state.progress)
         effort = Effort(counts.astype(float), np.rint(claimed))
         done: list[RuleRound] = []
 
@@ -182,35 +182,35 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
             begun = time.perf_counter()
             model, memory = self._present(state)
             how = (self.recipe, state.seed, state.round)
-            done.append(one_round(self.engine, model, used, *how, claimed, sending.tampering, memory))
-            wanted = counts > 0 if sending.measured else np.zeros(self.owners, dtype=bool)
+            done.append(one_round(self.engine, model, used, *how, claimed, messages.tampering, memory))
+            wanted = counts > 0 if messages.measured else np.zeros(self.owners, dtype=bool)
             shown = self._shown(state, model, done[0], wanted)
             return np.vstack([shown, np.full(self.owners, time.perf_counter() - begun)])[None]
 
         # What somebody tampered with is not to be remembered, nor what follows from it; nor are updates.
-        path = digest(state.path, *effort) if state.path and not (sending.tampering or sending.keep) else ""
-        asked = _question(path, sending.measured)
+        path = digest(state.path, *effort) if state.path and not (messages.tampering or messages.keep) else ""
+        asked = _question(path, messages.measured)
         worth, dropped, progress, seconds = self._answers(path, asked, find)[0]
         kept: dict[str, Any] = {"late": (*state.late, effort)}
         if done:
             kept = {"model": done[0].model, "memory": done[0].memory, "late": ()}
-        kept |= {"worth": FrozenArray(worth), "progress": progress if sending.measured else None}
-        kept["updates"] = self._kept(state, done[0], claimed) if sending.keep else None
+        kept |= {"worth": FrozenArray(worth), "progress": progress if messages.measured else None}
+        kept["updates"] = self._kept(state, done[0], claimed) if messages.keep else None
         spent = (*state.spent, float(seconds[0]))
         after = replace(state, round=state.round + 1, path=path, spent=spent, **kept)
-        return after, RoundResult(dropped.astype(bool), after.progress, sending.senders(counts))
+        return after, RoundResult(dropped.astype(bool), after.progress, messages.senders(counts))
 
     def _kept(self, state: LearningState, done: RuleRound, claimed: Array) -> Updates:
         """What this round shows the server of every owner."""
         how = (self.engine, self.recipe, self.measure)
-        return Updates(*how, self.weights(state), done.updates, done.sound, claimed, state.seed, state.round)
+        return Updates(*how, self.weights(state), done.updates, done.usable, claimed, state.seed, state.round)
 
-    def trial(self, state: LearningState, sending: OwnerMessages) -> tuple[LearningState, RoundResult]:
+    def trial(self, state: LearningState, messages: OwnerMessages) -> tuple[LearningState, RoundResult]:
         """Everybody trains from the present model, measures what that brings, and keeps it to itself."""
-        if not sending.measured:
-            return state, replace(RoundResult.of(sending), progress=state.progress)
+        if not messages.measured:
+            return state, replace(RoundResult.of(messages), progress=state.progress)
         state = replace(state, worth=self._judged(state))
-        counts = self.engine.data.counts(sending.now.contribution)
+        counts = self.engine.data.counts(messages.now.contribution)
         name = digest(state.path) if state.path else ""
         each = [_question(name, f"owner {owner} tries {count}") for owner, count in enumerate(counts)]
         asked = np.concatenate(each)
@@ -223,14 +223,14 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
             model, memory = self._present(state)
             updates = self.recipe.train(self.engine, model, alone, state.seed, state.round, memory)[who]
             gained = np.zeros(len(who))
-            sound = np.flatnonzero(pull(screen(updates)))
-            gained[sound] = self._gained(state, model + updates[sound], who[sound])
+            usable = np.flatnonzero(pull(screen(updates)))
+            gained[usable] = self._gained(state, model + updates[usable], who[usable])
             return np.stack([gained, np.full(len(who), (time.perf_counter() - begun) / len(who))], axis=1)
 
         gained, seconds = self._answers(state.path, asked, find, self.owners).T
         spent = (*state.spent, float(seconds.sum()))
         after = replace(state, progress=gained, spent=spent)
-        return after, replace(RoundResult.of(sending), progress=gained)
+        return after, replace(RoundResult.of(messages), progress=gained)
 
     def state_kind(self) -> Kind:
         """The model between two rounds; data, network and recipe are the scenario's."""
@@ -255,11 +255,11 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
     def _shown(self, state: LearningState, before: Tensor, done: RuleRound, wanted: NDArray[np.bool_]) -> Array:
         """What a round's model is worth, whose update was dropped, what own training brought these owners; (3, n)."""
         worth = self.measure.of(self.engine, done.model)[0]
-        sound = pull(done.sound)
-        owners = np.flatnonzero(wanted & sound)
+        usable = pull(done.usable)
+        owners = np.flatnonzero(wanted & usable)
         progress = np.zeros(self.owners)
         progress[owners] = self._gained(state, before + done.updates[owners], owners)
-        return np.stack([worth, ~sound, progress])
+        return np.stack([worth, ~usable, progress])
 
     def _gained(self, state: LearningState, models: Tensor, owners: NDArray[np.intp]) -> Array:
         """How much more some owners' own models (k, P) are worth to them than the present one, (k,)."""

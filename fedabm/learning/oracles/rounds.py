@@ -106,13 +106,13 @@ class Rounds(EngineFacts, Training[Present]):  # type: ignore[override]
     def _how(self) -> tuple[Engine, Recipe, int, Measure, bool]:
         return self.engine, self.recipe, self.more, self.measure, self.whole
 
-    def round(self, state: Present, sending: OwnerMessages) -> tuple[Present, RoundResult]:
+    def round(self, state: Present, messages: OwnerMessages) -> tuple[Present, RoundResult]:
         """The next round, from the model that everybody's T_i gave in this one.
 
         Everybody that trains or tampers sends both its models.
         """
-        models = cast(RoundModels, state.accuracy).then(sending)
-        uploads = 2 * sending.senders(self.engine.data.counts(sending.now.contribution))
+        models = cast(RoundModels, state.accuracy).then(messages)
+        uploads = 2 * messages.senders(self.engine.data.counts(messages.now.contribution))
         return Present(models), RoundResult(models.dropped, uploads=uploads)
 
     def retrained(self, rounds: int, seed: int, state: Present | None = None) -> Trained:
@@ -178,9 +178,9 @@ class RoundModels(Answering):
         """For how many owners this accuracy is defined."""
         return self.engine.data.owners
 
-    def then(self, sending: OwnerMessages) -> RoundModels:
+    def then(self, messages: OwnerMessages) -> RoundModels:
         """The models of the next round."""
-        work: dict[str, Any] = {"effort": sending.now, "tampering": sending.tampering, "round": self.round + 1}
+        work: dict[str, Any] = {"effort": messages.now, "tampering": messages.tampering, "round": self.round + 1}
         if self.round:  # what owners trained before their first decision is not gone on with
             after = self._learned.after
             work |= {"model": after.model, "memory": after.memory, "past": self._learned.summed if self.whole else None}
@@ -260,9 +260,9 @@ class RoundModels(Answering):
         effort, trials, updates = self.effort, self._trials, self.sent
         counts = trials[0]
         kept = screen(updates)
-        sound = pull(kept)
+        usable = pull(kept)
         claims = np.stack([effort.claimed, np.maximum(effort.claimed + trials[1] - trials[0], 0.0)])
-        counted = np.where(sound.reshape(2, -1), np.rint(claims), 0.0)
+        counted = np.where(usable.reshape(2, -1), np.rint(claims), 0.0)
         first = self._initial if self.whole else start
         past = torch.zeros_like(updates[: self.owners]) if self.past is None else self.past
         mean = self.recipe.mean("Rounds")
@@ -272,7 +272,7 @@ class RoundModels(Answering):
         return LearnedRound(
             AveragedModels(self.engine, first, models, weights, measure=self.measure.kind, known=self.judged),
             claims,
-            ~sound[: self.owners],
+            ~usable[: self.owners],
             server_part(self.recipe.rule, start, received, memory),
             past + torch.where(kept[: self.owners, None], updates[: self.owners], 0.0),
         )

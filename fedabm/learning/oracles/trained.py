@@ -137,10 +137,10 @@ class Trained(Answering, Training[Present]):
         """Itself, as it has a seed of its own."""
         return Present(self)
 
-    def round(self, state: Present, sending: OwnerMessages) -> tuple[Present, RoundResult]:
+    def round(self, state: Present, messages: OwnerMessages) -> tuple[Present, RoundResult]:
         """Train on what owners really contribute; those that tamper do so in every round of the training."""
-        counts = self.engine.data.counts(sending.now.contribution)
-        oracle = Attacked(self, sending.tampering) if sending.tampering else self
+        counts = self.engine.data.counts(messages.now.contribution)
+        oracle = Attacked(self, messages.tampering) if messages.tampering else self
         dropped = oracle.results(counts[None])[0, 1] > 0
         return state if oracle is state.accuracy else Present(oracle), RoundResult(dropped)
 

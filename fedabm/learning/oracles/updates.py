@@ -43,7 +43,7 @@ class Updates:
     measure: Measure
     start: Tensor
     sent: Tensor
-    sound: Tensor
+    usable: Tensor
     claimed: Array
     seed: int
     round: int
@@ -55,7 +55,7 @@ class Updates:
         key = server is not None
         if key not in self._asked:
             mean = self.recipe.mean("FromUpdates")
-            weights = mean.weigh(np.where(pull(self.sound), np.rint(self.claimed), 0.0))
+            weights = mean.weigh(np.where(pull(self.usable), np.rint(self.claimed), 0.0))
             parts = (self.start, self.start + mean.rate * self.sent, weights)
             known = self.judged.setdefault(key, AnswerCache())
             models = AveragedModels(server or self.engine, *parts, measure=self.measure.kind, known=known)
@@ -65,15 +65,15 @@ class Updates:
     @classmethod
     def kind(cls, engine: Engine, recipe: Recipe, measure: Measure) -> Kind:
         """How those of a training are saved."""
-        tensors = dict.fromkeys(("start", "sent", "sound"), Thing(Tensor))
+        tensors = dict.fromkeys(("start", "sent", "usable"), Thing(Tensor))
         others: dict[str, Kind] = {"claimed": Numbers(), "seed": WHOLE, "round": WHOLE, "judged": Dict(FLAG, MEMORY)}
         return FrozenRecord(partial(cls, engine, recipe, measure), **tensors, **others)
 
     def cosines(self, direction: Tensor | None = None) -> Array:
         """The cosine between each update and a direction (P,), by default their mean; 0 for what is not sound, (n,)."""
-        sent = torch.where(self.sound.unsqueeze(1), self.sent, 0.0)
+        sent = torch.where(self.usable.unsqueeze(1), self.sent, 0.0)
         if direction is None:
-            shares = self.recipe.mean("a cosine with the mean update").shares(np.rint(self.claimed) * pull(self.sound))
+            shares = self.recipe.mean("a cosine with the mean update").shares(np.rint(self.claimed) * pull(self.usable))
             direction = torch.from_numpy(shares).to(sent) @ sent
         found = pull(torch.nn.functional.cosine_similarity(sent.double(), direction.double().unsqueeze(0)))
         return np.nan_to_num(found, nan=0.0)

@@ -47,7 +47,7 @@ class ExchangeRound:
 
     models: Tensor
     start: Tensor
-    sound: NDArray[np.bool_]
+    usable: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,22 +150,22 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
             raise InputError("everybody has a model of its own here; say whose, as export_model(0)")
         return self.engine.module(state.models[owner])
 
-    def round(self, state: PersonalState, sending: OwnerMessages) -> tuple[PersonalState, RoundResult]:
+    def round(self, state: PersonalState, messages: OwnerMessages) -> tuple[PersonalState, RoundResult]:
         """One round of local training and sending; the same state if nobody takes part."""
-        used = sending.now.contribution
-        uploads = sending.senders(self.engine.data.counts(used))
+        used = messages.now.contribution
+        uploads = messages.senders(self.engine.data.counts(used))
         if not np.any(uploads):
-            return state, RoundResult.of(sending)
+            return state, RoundResult.of(messages)
         task = state.task or OwnTraining.free(state.models)
         trained = self._run(state, task, used)
         own = trained if state.personal is None else self._run(state, state.personal, used, 1)
-        models = _sent(task, trained, sending.tampering)
-        sound = pull(screen(models))
-        last, kept = ExchangeRound(_sane(models, task.start), task.start, sound), _sane(own, state.models)
+        models = _sent(task, trained, messages.tampering)
+        usable = pull(screen(models))
+        last, kept = ExchangeRound(_sane(models, task.start), task.start, usable), _sane(own, state.models)
         number = state.round + 1
         standing = state.standing if state.handed or number % self.every else self._judged(kept)
         after = replace(state, round=number, models=kept, last=last, standing=standing)
-        return after, RoundResult(~sound, uploads=uploads)
+        return after, RoundResult(~usable, uploads=uploads)
 
     def _run(self, state: PersonalState, training: OwnTraining, used: Array, *path: int) -> Tensor:
         return training.run(self.engine, self.recipe, used, self.known, state.seed, state.round, *path)
@@ -174,13 +174,13 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
         """What reached the server from the owners in `rows` beside their reports, with losses only if it asked."""
         last, rows = state.latest, np.asarray(rows)
         places = torch.from_numpy(rows).to(self.engine.device)
-        sent = SentModels(reports, last.sound[rows], last.models[places], last.start[places], state.initial)
+        sent = SentModels(reports, last.usable[rows], last.models[places], last.start[places], state.initial)
         return replace(sent, measured=self._measured(sent, rows)) if with_losses else sent
 
     def _measured(self, sent: SentModels, rows: NDArray[np.intp]) -> tuple[Array, Array]:
         """Losses of all models, and of what they started from, that the owners measure on their own training data."""
         samples, offsets = self.engine.part("train", rows, self.measured)
-        models = pull(self.engine.score(sent.usable, samples, offsets).loss)
+        models = pull(self.engine.score(sent.usable_models, samples, offsets).loss)
         starts = [
             self.engine.score(sent.start[[i]], *self.engine.part("train", rows[[i]], self.measured)).loss
             for i in range(len(rows))
@@ -211,7 +211,7 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
             round=WHOLE,
             task=task,
             personal=task,
-            last=Maybe(FrozenRecord(ExchangeRound, models=tensor, start=tensor, sound=Numbers(1, "b"))),
+            last=Maybe(FrozenRecord(ExchangeRound, models=tensor, start=tensor, usable=Numbers(1, "b"))),
             handed=FLAG,
         )
 

@@ -34,11 +34,11 @@ class SentModels(Sent):
     measured: tuple[Array, Array] | None = None
 
     @property
-    def usable(self) -> Tensor:
+    def usable_models(self) -> Tensor:
         """The models (n, P), those that are not sound replaced by what their owners started from."""
-        if np.all(self.sound):
+        if np.all(self.usable):
             return self.models
-        return torch.where(self._device(self.sound)[:, None], self.models, self.start)
+        return torch.where(self._device(self.usable)[:, None], self.models, self.start)
 
     def products(self) -> Array:
         """Inner products (n, n) of the models relative to the initial one."""
@@ -47,11 +47,11 @@ class SentModels(Sent):
 
     def cosines(self, since: Since) -> Array:
         """The cosine of every two moves, (n, n); 0 between a model that stood still and any other."""
-        return cosines(self.usable - (self.initial if since == "initial" else self.start))
+        return cosines(self.usable_models - (self.initial if since == "initial" else self.start))
 
     def lengths(self, weights: Array | None = None) -> Array:
         """|sum_j w_kj u_j| with u_j the moves since the start, for weights (k, n); without them |u_j|."""
-        moves = torch.nan_to_num(self.usable - self.start)
+        moves = torch.nan_to_num(self.usable_models - self.start)
         return _table((moves if weights is None else self._device(weights).to(moves) @ moves).norm(dim=1))
 
     def drifts(self) -> Array:
@@ -61,7 +61,7 @@ class SentModels(Sent):
     def gaps(self) -> Array:
         """|w_j - s_i|, (n, n): how far each model is from where owner i started."""
         # Differences, not products: the distance of a model from itself is exactly 0.
-        return _table(torch.cdist(self.start, self.usable, compute_mode="donot_use_mm_for_euclid_dist"))
+        return _table(torch.cdist(self.start, self.usable_models, compute_mode="donot_use_mm_for_euclid_dist"))
 
     def losses(self) -> tuple[Array, Array]:
         """Losses as owner i measures them on its own data: of every model j, (n, n), and of its start, (n,)."""
@@ -73,7 +73,7 @@ class SentModels(Sent):
         self, weights: Array, who: NDArray[np.intp] | None = None, instead: NDArray[np.intp] | None = None
     ) -> Tensor:
         """Mixtures (n, P) by `weights` (k, n); see `Sent`."""
-        models, shares = self.usable, self._device(weights).to(self.models)
+        models, shares = self.usable_models, self._device(weights).to(self.models)
         rows = (shares[0] @ models)[None] if len(shares) == 1 else shares @ models
         found = self._device(np.any(weights, axis=1)) & screen(rows)
         if who is not None:
@@ -83,11 +83,11 @@ class SentModels(Sent):
 
     def moved(self, weights: Array) -> Tensor:
         """theta_i + sum_j w_ij (theta_j - theta^0), (n, P)."""
-        return (self.usable.double() + self._device(weights) @ self._moves()).to(self.models)
+        return (self.usable_models.double() + self._device(weights) @ self._moves()).to(self.models)
 
     def _moves(self) -> Tensor:
         """Models relative to the initial one, in double precision, in which squares of any model are finite."""
-        return self.usable.double() - self.initial.double()
+        return self.usable_models.double() - self.initial.double()
 
     def _device(self, numbers: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(numbers)).to(self.models.device)

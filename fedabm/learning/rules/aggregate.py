@@ -34,8 +34,8 @@ def by_columns(work: Callable[[Tensor], Tensor], updates: Tensor) -> Tensor:
     return torch.cat([work(part) for part in _pieces(updates)], dim=-1)
 
 
-def aggregate(mixing: Tensor, updates: Tensor, sound: Tensor | None = None) -> Tensor:
-    """mixing (m, n) @ updates (n, P), without the rows that are not `sound` (n,) (default: that hold NaN or infinity).
+def aggregate(mixing: Tensor, updates: Tensor, usable: Tensor | None = None) -> Tensor:
+    """mixing (m, n) @ updates (n, P), without the rows that are not `usable` (n,) (default: that hold NaN or infinity).
 
     Their weight goes to the others in proportion, so that every row of `mixing` keeps its sum; if nobody with weight is
     left, the result is zero.  Mix differences from the last model, not models, so that zero means no change.
@@ -46,7 +46,7 @@ def aggregate(mixing: Tensor, updates: Tensor, sound: Tensor | None = None) -> T
     if mixing.dim() != 2 or updates.dim() != 2 or mixing.shape[1] != len(updates):
         shapes = f"{tuple(updates.shape)} updates by {tuple(mixing.shape)} weights"
         raise InputError(f"cannot mix {shapes}; give weights (m, n) and updates (n, P)")
-    kept = screen(updates) if sound is None else sound
+    kept = screen(updates) if usable is None else usable
     mixing = mixing.to(updates)
     used = mixing * kept
     left = used.sum(1, keepdim=True)
@@ -55,26 +55,26 @@ def aggregate(mixing: Tensor, updates: Tensor, sound: Tensor | None = None) -> T
     return by_columns(lambda part: weights @ torch.where(kept.unsqueeze(1), part, 0.0), updates)
 
 
-def ordered(rows: Tensor, sound: Tensor) -> Tensor:
+def ordered(rows: Tensor, usable: Tensor) -> Tensor:
     """Every column (n,) of the sound rows in order of size; infinity stands for the others, at the end."""
-    filled = torch.where(sound.unsqueeze(1), rows, torch.inf)
+    filled = torch.where(usable.unsqueeze(1), rows, torch.inf)
     if filled.device.type != "cpu":
         return filled.sort(dim=0).values
     filled.numpy().sort(axis=0)  # three to ten times as fast as PyTorch
     return filled
 
 
-def inner_products(rows: Tensor, sound: Tensor) -> Tensor:
+def inner_products(rows: Tensor, usable: Tensor) -> Tensor:
     """u_i . u_j (n, n), 0 where a row is not sound; in double precision, in which squares of any row are finite."""
     products = torch.zeros(len(rows), len(rows), dtype=torch.float64, device=rows.device)
     for part in _pieces(rows):
-        wide = torch.where(sound.unsqueeze(1), part, 0.0).to(torch.float64)
+        wide = torch.where(usable.unsqueeze(1), part, 0.0).to(torch.float64)
         products += wide @ wide.T
     return 0.5 * (products + products.T)
 
 
-def squared_distances(products: Tensor, sound: Tensor) -> Tensor:
+def squared_distances(products: Tensor, usable: Tensor) -> Tensor:
     """|u_i - u_j|^2 (n, n) from inner products; infinite where a row is not sound."""
     squares = products.diagonal()
     apart = (squares.unsqueeze(0) + squares.unsqueeze(1) - 2.0 * products).clamp_min(0.0)
-    return torch.where(sound.unsqueeze(0) & sound.unsqueeze(1), apart, torch.inf)
+    return torch.where(usable.unsqueeze(0) & usable.unsqueeze(1), apart, torch.inf)

@@ -39,7 +39,7 @@ class Received:
     """
 
     updates: Tensor
-    sound: Tensor
+    usable: Tensor
     claimed: Array
     steps: Array
     rate: float | None = None
@@ -48,9 +48,9 @@ class Received:
         """The updates (m, P) of those that take part, and which of them are sound (m,)."""
         who = np.flatnonzero(self.claimed > 0)
         if len(who) == len(self.updates):
-            return self.updates, self.sound
+            return self.updates, self.usable
         rows = torch.from_numpy(who).to(self.updates.device)
-        return self.updates.index_select(0, rows), self.sound.index_select(0, rows)
+        return self.updates.index_select(0, rows), self.usable.index_select(0, rows)
 
 
 class Step(NamedTuple):
@@ -116,11 +116,11 @@ class Robust(Rule):
     """
 
     def step(self, received: Received, memory: Memory) -> Step:
-        rows, sound = received.members()
+        rows, usable = received.members()
         if not len(rows):
             return Step(torch.zeros_like(received.updates[0]))
-        return Step(torch.where(sound.any(), self.centre(rows, sound), 0.0))
+        return Step(torch.where(usable.any(), self.centre(rows, usable), 0.0))
 
     @abstractmethod
-    def centre(self, rows: Tensor, sound: Tensor) -> Tensor:
+    def centre(self, rows: Tensor, usable: Tensor) -> Tensor:
         """The centre (P,) of the sound ones among rows (m, P), m > 0; anything if none is sound."""

@@ -50,4 +50,4 @@ class FedAvg(Rule):
 
     def step(self, received: Received, memory: Memory) -> Step:
         shares = torch.from_numpy(self.shares(received.claimed)).to(received.updates)
-        return Step(self.rate * aggregate(shares.unsqueeze(0), received.updates, received.sound)[0])
+        return Step(self.rate * aggregate(shares.unsqueeze(0), received.updates, received.usable)[0])

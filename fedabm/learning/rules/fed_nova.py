@@ -30,9 +30,9 @@ class FedNova(Rule):
         check_kind("averaging", self.averaging, FedAvg)
 
     def step(self, received: Received, memory: Memory) -> Step:
-        updates, sound = received.updates, received.sound
+        updates, usable = received.updates, received.usable
         steps = torch.from_numpy(received.steps).to(updates)
-        used = torch.from_numpy(self.averaging.shares(received.claimed)).to(updates) * sound
+        used = torch.from_numpy(self.averaging.shares(received.claimed)).to(updates) * usable
         shares = used / torch.where(used.sum() > 0, used.sum(), 1.0)
-        mean = aggregate((shares / steps.clamp_min(1)).unsqueeze(0), updates, sound)[0]
+        mean = aggregate((shares / steps.clamp_min(1)).unsqueeze(0), updates, usable)[0]
         return Step(self.averaging.rate * (shares @ steps) * mean)

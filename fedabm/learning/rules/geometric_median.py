@@ -31,18 +31,18 @@ class GeometricMedian(Robust):
         check_whole("iterations", self.iterations)
         check_positive("smoothing", self.smoothing)
 
-    def centre(self, rows: Tensor, sound: Tensor) -> Tensor:
-        products = inner_products(rows, sound)
-        apart = squared_distances(products, sound)
+    def centre(self, rows: Tensor, usable: Tensor) -> Tensor:
+        products = inner_products(rows, usable)
+        apart = squared_distances(products, usable)
         # Begins near those that are near to half of the others, so that far outliers do not cost many iterations.
-        place = (sound.sum() // 2).clamp(0, len(rows) - 1).view(1)
-        weights = self._weights(apart.sort(dim=1).values.index_select(1, place)[:, 0], sound)
+        place = (usable.sum() // 2).clamp(0, len(rows) - 1).view(1)
+        weights = self._weights(apart.sort(dim=1).values.index_select(1, place)[:, 0], usable)
         for _ in range(self.iterations):
             along = products @ weights  # v . u_i
-            weights = self._weights(products.diagonal() - 2.0 * along + weights @ along, sound)
-        return aggregate(weights.unsqueeze(0), rows, sound)[0]
+            weights = self._weights(products.diagonal() - 2.0 * along + weights @ along, usable)
+        return aggregate(weights.unsqueeze(0), rows, usable)[0]
 
-    def _weights(self, squared: Tensor, sound: Tensor) -> Tensor:
+    def _weights(self, squared: Tensor, usable: Tensor) -> Tensor:
         """b_i / sum b_i, (m,); 0 for rows that are not sound."""
-        raw = torch.where(sound, 1.0 / squared.clamp_min(self.smoothing**2).sqrt(), 0.0)
+        raw = torch.where(usable, 1.0 / squared.clamp_min(self.smoothing**2).sqrt(), 0.0)
         return raw / raw.sum().clamp_min(torch.finfo(raw.dtype).tiny)

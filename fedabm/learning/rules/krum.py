@@ -31,14 +31,14 @@ class Krum(Robust):
             check_whole("attackers", self.attackers, 0)
         check_whole("chosen", self.chosen)
 
-    def centre(self, rows: Tensor, sound: Tensor) -> Tensor:
-        number = sound.sum()
+    def centre(self, rows: Tensor, usable: Tensor) -> Tensor:
+        number = usable.sum()
         attackers = ((number - 3) // 2).clamp_min(0) if self.attackers is None else self.attackers
         nearest = (number - attackers - 2).clamp(1, len(rows) - 1)
-        apart = squared_distances(inner_products(rows, sound), sound)
+        apart = squared_distances(inner_products(rows, usable), usable)
         # The least distance is that to itself, which is 0, so that the sum at place k is over the k nearest others.
         sums = apart.sort(dim=1).values.cumsum(dim=1)
-        scores = torch.where(sound, sums.index_select(1, nearest.view(1))[:, 0], torch.inf)
+        scores = torch.where(usable, sums.index_select(1, nearest.view(1))[:, 0], torch.inf)
         worst = scores.sort().values[min(self.chosen, len(rows)) - 1]
-        picked = (scores <= worst) & sound
-        return aggregate((picked / picked.sum().clamp_min(1)).unsqueeze(0), rows, sound)[0]
+        picked = (scores <= worst) & usable
+        return aggregate((picked / picked.sum().clamp_min(1)).unsqueeze(0), rows, usable)[0]

@@ -32,7 +32,7 @@ class RuleRound(NamedTuple):
 
     model: Tensor
     updates: Tensor
-    sound: Tensor
+    usable: Tensor
     memory: Memory
 
 
@@ -67,7 +67,7 @@ def server_part(rule: Rule, start: Tensor, received: Received, memory: Memory) -
     for tensor in _tensors(step.memory):
         fine = fine & screen(tensor.reshape(1, -1))
     kept = _either(fine, step.memory, memory)
-    return RuleRound(torch.where(fine, model, start), received.updates, received.sound, kept)
+    return RuleRound(torch.where(fine, model, start), received.updates, received.usable, kept)
 
 
 def federate(
@@ -86,7 +86,7 @@ def federate(
     for number in range(rounds):
         done = one_round(engine, model, contributions, recipe, seed, number, None, tampering, memory)
         model, memory = done.model, done.memory
-        broken |= ~done.sound
+        broken |= ~done.usable
         del done  # with the updates, before the next round makes its own
     return model, ~pull(~broken)
 

@@ -28,13 +28,13 @@ class TrimmedMean(Robust):
         if not 0.0 <= self.share < 0.5:
             raise InputError(f"share must lie in [0, 0.5), got {self.share}; what is left out at both ends is not all")
 
-    def centre(self, rows: Tensor, sound: Tensor) -> Tensor:
-        number = sound.sum().clamp_min(1)
+    def centre(self, rows: Tensor, usable: Tensor) -> Tensor:
+        number = usable.sum().clamp_min(1)
         cut = torch.minimum((self.share * number - 1e-9).ceil().to(number.dtype).clamp_min(0), (number - 1) // 2)
         places = torch.arange(len(rows), device=rows.device)
         inside = ((places >= cut) & (places < number - cut)).unsqueeze(1)
 
         def mean(part: Tensor) -> Tensor:
-            return torch.where(inside, ordered(part, sound), 0.0).sum(dim=0) / (number - 2 * cut)
+            return torch.where(inside, ordered(part, usable), 0.0).sum(dim=0) / (number - 2 * cut)
 
         return by_columns(mean, rows)

@@ -44,9 +44,9 @@ class GivenModels(Exchanging[State]):
         """Nothing is learned."""
         return State()
 
-    def round(self, state: State, sending: OwnerMessages) -> tuple[State, RoundResult]:
+    def round(self, state: State, messages: OwnerMessages) -> tuple[State, RoundResult]:
         """Models stay as they are."""
-        return state, RoundResult.of(sending)
+        return state, RoundResult.of(messages)
 
     def worth(self, state: State) -> Accuracy:
         """Nothing is known about accuracies."""

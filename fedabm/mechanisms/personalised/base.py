@@ -59,13 +59,13 @@ class Personalised(Mechanism):
 
 def shares(sent: Sent) -> Array:
     """p_j: every sound owner's share of the data claimed, (n,); 0 for all if nobody sound claims any."""
-    weights = np.where(sent.sound, sent.size, 0.0)
+    weights = np.where(sent.usable, sent.size, 0.0)
     weights = weights / max(float(weights.max(initial=0.0)), 1e-300)
     return weights / max(float(weights.sum()), 1e-300)
 
 
 def average(sent: Sent) -> tuple[Models, Array]:
     """The mean model by claimed data for everybody, and the weights (n, n); the start if nobody is sound."""
-    part, owners = shares(sent), len(sent.sound)
+    part, owners = shares(sent), len(sent.usable)
     weights = np.tile(part, (owners, 1)) if np.any(part) else np.eye(owners)
     return sent.mix(part[None], who=np.zeros(owners, dtype=np.intp)), weights

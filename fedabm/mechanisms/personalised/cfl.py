@@ -65,7 +65,7 @@ class CFL(Personalised):
     def _torn(self, groups: Labels, sent: Sent) -> Flags:
         """Which groups are to be split."""
         within = _weights(groups, _heard(sent))
-        inside = (groups == np.arange(len(within))[:, None]) & sent.sound
+        inside = (groups == np.arange(len(within))[:, None]) & sent.usable
         longest = np.where(inside, sent.lengths(), 0.0).max(axis=1)
         many = inside.sum(axis=1) > self.smallest
         return (sent.lengths(within) < self.mean_below) & (longest > self.max_above) & many & within.any(axis=1)
@@ -74,7 +74,7 @@ class CFL(Personalised):
 def _numbers(sent: Sent) -> list[int]:
     """The owners' numbers."""
     owners = sent.reports.owners
-    return list(range(len(sent.sound))) if owners is None else owners.tolist()
+    return list(range(len(sent.usable))) if owners is None else owners.tolist()
 
 
 def _groups(sent: Sent) -> tuple[Labels, Labels]:
@@ -91,7 +91,7 @@ def _groups(sent: Sent) -> tuple[Labels, Labels]:
 
 def _heard(sent: Sent) -> Flags:
     """Who sent a sound model and claims data."""
-    return sent.sound & (sent.size > 0)
+    return sent.usable & (sent.size > 0)
 
 
 def _weights(groups: Labels, heard: Flags) -> Array:
@@ -103,7 +103,7 @@ def _weights(groups: Labels, heard: Flags) -> Array:
 
 def _half(members: Labels, likeness: Array, sent: Sent) -> Labels:
     """The members of one half; the silent ones are in it if it is larger than the other."""
-    heard, silent = members[sent.sound[members]], members[~sent.sound[members]]
+    heard, silent = members[sent.usable[members]], members[~sent.usable[members]]
     apart = squareform(1.0 - likeness[np.ix_(heard, heard)], checks=False)
     half = to_tree(linkage(apart, "complete")).get_right().pre_order()
     leaving = heard[half]

@@ -42,7 +42,7 @@ class FedAMP(Personalised):
 
     def weights(self, sent: Sent) -> Array:
         """How much of j's model goes into u_i, (n, n); an owner without sound others keeps to itself."""
-        likeness = np.exp(self.sharpness * (sent.cosines("initial") - 1.0)) * sent.sound
+        likeness = np.exp(self.sharpness * (sent.cosines("initial") - 1.0)) * sent.usable
         np.fill_diagonal(likeness, 0.0)
         total = likeness.sum(axis=1, keepdims=True)
         found = (1.0 - self.self_weight) * np.divide(likeness, total, out=np.zeros_like(likeness), where=total > 0)

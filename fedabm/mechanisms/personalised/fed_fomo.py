@@ -41,25 +41,25 @@ class FedFomo(Personalised):
     def exchange(self, sent: Sent) -> Exchange:
         """Everybody's combination."""
         slope = self._slopes(sent)
-        taken = self._downloads(slope, sent.sound)
-        weights = _shares(np.where(taken, slope, 0.0))
+        imported = self._downloads(slope, sent.usable)
+        weights = _shares(np.where(imported, slope, 0.0))
         task, still = LocalTask(sent.mix(weights)), ~weights.any(axis=1)
         weights[still] = np.eye(len(weights))[still]
-        return Exchange(task, weights, taken=taken)
+        return Exchange(task, weights, imported=imported)
 
     def _slopes(self, sent: Sent) -> Array:
         """By how much less loss per distance, (n, n); 0 for models with more."""
         losses, before = (np.nan_to_num(found, nan=_WORST, posinf=_WORST) for found in sent.losses())
-        gain, apart = np.maximum(before[:, None] - losses, 0.0) * sent.sound, sent.gaps()
+        gain, apart = np.maximum(before[:, None] - losses, 0.0) * sent.usable, sent.gaps()
         return np.divide(gain, apart, out=np.zeros_like(gain), where=np.isfinite(apart) & (apart > 0))
 
-    def _downloads(self, slope: Array, sound: Flags) -> Flags:
+    def _downloads(self, slope: Array, usable: Flags) -> Flags:
         """The own model and the steepest of the others' that are sound."""
         own = np.eye(len(slope), dtype=bool)
-        others = np.where(own | ~sound, -1.0, slope)
-        taken = own.copy()
-        np.put_along_axis(taken, np.argsort(-others, axis=1, kind="stable")[:, : self.models], True, axis=1)
-        return taken & (own | sound)
+        others = np.where(own | ~usable, -1.0, slope)
+        imported = own.copy()
+        np.put_along_axis(imported, np.argsort(-others, axis=1, kind="stable")[:, : self.models], True, axis=1)
+        return imported & (own | usable)
 
 
 def _shares(slope: Array) -> Array:

@@ -18,4 +18,4 @@ class LocalOnly(Personalised):
 
     def exchange(self, sent: Sent) -> Exchange:
         """Everybody's own model."""
-        return Exchange(LocalTask(), np.eye(len(sent.sound)))
+        return Exchange(LocalTask(), np.eye(len(sent.usable)))

@@ -22,19 +22,19 @@ class PFedGraph(Personalised):
         min_x  alpha |x - p|^2 - sum_j x_j cos_ij    on the simplex,    i.e. x = projection of p + cos_i / (2 alpha)
 
     with p_j the share of the data claimed and cos_ij the cosine of (w_i - w^0) and (w_j - w^0); all began with w^0.
-    Cosines above `alike` count as 1.  Owners start from the mixture and are held to it by strength / 2 |w - mixture|^2.
-    Ye et al. 2023 (pFedGraph); alpha, strength and `alike` are those of the authors' code, which holds owners by a
-    cosine instead of a distance.
+    Cosines above `threshold` count as 1.  Owners start from the mixture and are held to it by
+    strength / 2 |w - mixture|^2.  Ye et al. 2023 (pFedGraph); alpha, strength and `threshold` are those of the authors'
+    code, which holds owners by a cosine instead of a distance.
     """
 
     alpha: float = field(default=0.8, metadata=within(0.01, 10.0, log=True))
     strength: float = field(default=0.01, metadata=within(1e-4, 1.0, log=True))
-    alike: float = field(default=0.9, metadata=within(0.0, 1.0))
+    threshold: float = field(default=0.9, metadata=within(0.0, 1.0))
 
     def __post_init__(self) -> None:
         check_positive("alpha", self.alpha)
         check_number("strength", self.strength, zero=True, most=LARGEST_RATE)
-        check_range("alike", self.alike, -1.0, 1.0)
+        check_range("threshold", self.threshold, -1.0, 1.0)
 
     def exchange(self, sent: Sent) -> Exchange:
         """The mixture, as start and as centre."""
@@ -45,8 +45,8 @@ class PFedGraph(Personalised):
     def weights(self, sent: Sent) -> Array:
         """The graph, (n, n); models that are not sound are left out, but for their own owners."""
         found = sent.cosines("initial")
-        found = np.where(found > self.alike, 1.0, found)
-        allowed = np.eye(len(found), dtype=bool) | sent.sound
+        found = np.where(found > self.threshold, 1.0, found)
+        allowed = np.eye(len(found), dtype=bool) | sent.usable
         size = np.where(allowed, sent.size / max(float(np.max(sent.size)), 1e-300), 0.0)
         prior = size / np.maximum(size.sum(axis=1, keepdims=True), 1e-300)
         return on_simplex(prior + found / (2.0 * self.alpha), allowed)

@@ -62,20 +62,20 @@ class Weighed:
     words: str
 
     @property
-    def alike(self) -> list[str]:
+    def agreeing(self) -> list[str]:
         """The rivals under which both hold."""
         return [rule for rule, does in self.rivals.items() if does]
 
     @property
     def also(self) -> str:
         """The same in words."""
-        alike = ", ".join(self.alike)
-        return f"so it is under {alike}: iPFL is not the only one" if alike else "under no rival are both so"
+        agreeing = ", ".join(self.agreeing)
+        return f"so it is under {agreeing}: iPFL is not the only one" if agreeing else "under no rival are both so"
 
     @property
     def refuted(self) -> bool:
         """Whether a rival does it, or the market does not."""
-        return bool(self.alike) or self.mine is False
+        return bool(self.agreeing) or self.mine is False
 
     @property
     def claim(self) -> bool:

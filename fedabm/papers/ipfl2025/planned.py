@@ -72,8 +72,8 @@ def _open(table: pd.DataFrame, weighed: Weighed, before: Weighed, evidence: RunE
 
 def _turns_on(table: pd.DataFrame, weighed: Weighed) -> list[str]:
     """The rules that a verdict turns on: one settled rival that does as well suffices to refute, else all of them."""
-    if weighed.alike:
-        return [min(weighed.alike, key=lambda rule: float(table.loc[rule, "moved"]))]
+    if weighed.agreeing:
+        return [min(weighed.agreeing, key=lambda rule: float(table.loc[rule, "moved"]))]
     return ["iPFL"] if weighed.refuted else [str(rule) for rule in table.index]
 
 

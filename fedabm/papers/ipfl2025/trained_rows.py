@@ -105,7 +105,7 @@ def _row(
     quick: tuple[Play, RunEvidence],
     recorded: tuple[Play, RunEvidence],
     judge: Callable[..., Finding],
-    beside: tuple[Play, ...] = (),
+    also: tuple[Play, ...] = (),
     *,
     length: Length,
     planned: tuple[Play, ...] = (),
@@ -113,7 +113,7 @@ def _row(
 ) -> None:
     """A row with a quick run and one that decides, judged alike unless `decide` is given.
 
-    That reads also what was run `beside` it and what was `planned`.
+    That reads also what was run `also` it and what was `planned`.
     """
     (play, small), (full, large) = quick, recorded
     trained(
@@ -123,7 +123,7 @@ def _row(
         (play,),
         partial(judge, evidence=small),
         small.command,
-        decisive=(full, *beside),
+        decisive=(full, *also),
         planned=planned,
         decide=partial(decide or judge, evidence=large),
         length=length,

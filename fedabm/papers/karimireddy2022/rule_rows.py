@@ -179,12 +179,12 @@ def _situation(rng: np.random.Generator) -> tuple[Screening, Value, Reports]:
     return rule, accuracy, Reports(unit * rng.uniform(0, 2, 2), size)
 
 
-def _expected(rule: Screening, accuracy: Value, told: Reports, down: Array) -> Array:
+def _expected(rule: Screening, accuracy: Value, reported: Reports, down: Array) -> Array:
     """(1 - p) up + p down, `up` being all that a high-cost owner bears while a low-cost one still prefers `down`."""
-    _, utility = individual_optimum(accuracy, Linear(np.full(2, rule.high)), told.size)
-    full = accuracy.curves(told.contribution).value(down)
+    _, utility = individual_optimum(accuracy, Linear(np.full(2, rule.high)), reported.size)
+    full = accuracy.curves(reported.contribution).value(down)
     up = (full - rule.low * down - utility[:, None]) / (rule.high - rule.low)
-    up = np.minimum(up, rule.menu(accuracy, told).high_most[:, None])
+    up = np.minimum(up, rule.menu(accuracy, reported).high_most[:, None])
     return (1 - rule.probability_low) * up + rule.probability_low * down
 
 
@@ -194,13 +194,15 @@ def theorem_vii(budget: Budget) -> Finding:
     lost: list[float] = []
 
     def missed(rng: np.random.Generator) -> float:
-        rule, accuracy, told = _situation(rng)
-        printed = Screening(rule.low, rule.high, rule.probability_low, printed=True).menu(accuracy, told)
-        menu, share = rule.menu(accuracy, told), np.linspace(0, 1, 501)
+        rule, accuracy, reported = _situation(rng)
+        printed = Screening(rule.low, rule.high, rule.probability_low, printed=True).menu(accuracy, reported)
+        menu, share = rule.menu(accuracy, reported), np.linspace(0, 1, 501)
         grid = menu.high_most[:, None] * (1 - share) + menu.low_most[:, None] * share
-        chosen = _expected(rule, accuracy, told, menu.down[:, None])[:, 0]
-        lost.append(float(np.max(chosen - _expected(rule, accuracy, told, printed.down[:, None])[:, 0]) / told.size[0]))
-        return float(np.max(_expected(rule, accuracy, told, grid).max(axis=1) - chosen) / told.size[0])
+        chosen = _expected(rule, accuracy, reported, menu.down[:, None])[:, 0]
+        lost.append(
+            float(np.max(chosen - _expected(rule, accuracy, reported, printed.down[:, None])[:, 0]) / reported.size[0])
+        )
+        return float(np.max(_expected(rule, accuracy, reported, grid).max(axis=1) - chosen) / reported.size[0])
 
     found = trials(budget, missed, 1e-8, share=0.5)
     reason = "eq. (16), (21) print c_high where c_high - c_low is meant, which collects less"
@@ -217,13 +219,13 @@ def theorem_viii(budget: Budget) -> Finding:
     """Utilities at the corners against utilities alone, and the printed expression for the difference."""
 
     def error(rng: np.random.Generator) -> float:
-        rule, accuracy, told = _situation(rng)
-        offers = rule.offers(accuracy, told)
-        menu = rule.menu(accuracy, told)
-        rent = rule.information_rent(accuracy, told)
+        rule, accuracy, reported = _situation(rng)
+        offers = rule.offers(accuracy, reported)
+        menu = rule.menu(accuracy, reported)
+        rent = rule.information_rent(accuracy, reported)
         gains = []
         for cost, corner in ((rule.high, menu.up), (rule.low, menu.down)):
-            utility = individual_optimum(accuracy, Linear(np.full(2, cost)), told.size)[1]
+            utility = individual_optimum(accuracy, Linear(np.full(2, cost)), reported.size)[1]
             gains.append(offers.received.value(corner) - cost * corner - utility)
         return float(max(np.max(np.abs(gains[0])), np.max(np.abs(gains[1] - rent)), -np.min(rent)))
 
@@ -248,8 +250,8 @@ def remark_5(budget: Budget) -> Finding:
     """From which p on a low-cost owner gives all it would under known costs: a value function that is nearly linear."""
     chances, table = _chances()
     less = bool(np.all(table["expected data"] <= table["if costs were known"] + 1e-6))
-    accuracy, told = PowerLaw(1.0, 0.1), Reports(np.full(2, 1e15), np.full(2, 1e16))
-    menus = {p: Screening(1e-12, 2e-12, p).menu(accuracy, told) for p in (1 / 3, 0.49999, 0.5, 0.8)}
+    accuracy, reported = PowerLaw(1.0, 0.1), Reports(np.full(2, 1e15), np.full(2, 1e16))
+    menus = {p: Screening(1e-12, 2e-12, p).menu(accuracy, reported) for p in (1 / 3, 0.49999, 0.5, 0.8)}
     whole = [p for p, menu in menus.items() if np.all(menu.down == menu.low_most)]
     right = less and min(whole, default=1.0) == 0.5 and bool(np.all(np.abs(table["rent"][chances >= 0.5]) < 1e-9))
     ours = f"never more than with known costs; no rent from p = {min(whole, default=np.nan):g} on for c_high = 2 c_low"
@@ -261,15 +263,15 @@ def figure_8(budget: Budget) -> Finding:
     """Corners in order, the curve feasible, rational and non-decreasing; each type prefers its corner."""
 
     def violation(rng: np.random.Generator) -> float:
-        rule, accuracy, told = _situation(rng)
-        offers, menu = rule.offers(accuracy, told), rule.menu(accuracy, told)
-        x = told.size[:, None] * np.linspace(0, 1, 301) ** 2
+        rule, accuracy, reported = _situation(rng)
+        offers, menu = rule.offers(accuracy, reported), rule.menu(accuracy, reported)
+        x = reported.size[:, None] * np.linspace(0, 1, 301) ** 2
         received = offers.received.value(x)
         curve = max(np.max(received - offers.accuracy.value(x)), np.max(accuracy.curve(x) - received))
         curve = max(curve, -np.min(np.diff(received, axis=1)))
-        corners = np.array([menu.high_alone, menu.up, menu.high_most, menu.down, menu.low_most]) / told.size
+        corners = np.array([menu.high_alone, menu.up, menu.high_most, menu.down, menu.low_most]) / reported.size
         for cost, corner in ((rule.low, menu.down), (rule.high, menu.up)):
-            best = best_response(offers, stack([Linear(cost)] * 2), told.size)
+            best = best_response(offers, stack([Linear(cost)] * 2), reported.size)
             curve = max(curve, np.max(best.bound - offers.received.value(corner) + cost * corner))
         return float(max(curve, -1e-3 * np.min(np.diff(corners, axis=0))))
 

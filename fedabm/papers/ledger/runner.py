@@ -25,11 +25,11 @@ BUDGETS = {
 
 
 def ledger(papers: tuple[Paper, ...] = PAPERS) -> list[Row]:
-    """All rows of these papers: what the modules `rows` and `..._rows` in the paper's folder register."""
+    """All rows of these papers: what the modules `theory` and `..._rows` in the paper's folder register."""
     for paper in papers:
         folder = importlib.import_module(f"fedabm.papers.{paper.name}")
         for module in pkgutil.iter_modules(folder.__path__, f"{folder.__name__}."):
-            if module.name.endswith("rows"):
+            if module.name.endswith((".theory", "_rows")):
                 importlib.import_module(module.name)
     return rows_of(papers)
 
@@ -46,15 +46,15 @@ def reproduce(
     budget: Budget,
     done: Callable[[Result], None] = lambda result: None,
     workers: int = 0,
-    told: Callable[[str], None] = lambda line: None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> list[Result]:
     """Run rows; `done` is told each result as soon as it is there.
 
-    With `workers` that many processes train meanwhile what rows need, and `told` hears what they have finished.
+    With `workers` that many processes train meanwhile what rows need, and `say` hears what they have finished.
     """
     play.cache_clear()
     results = []
-    with ahead([play for one in rows for play in needed(one, budget)], workers, told):
+    with ahead([play for one in rows for play in needed(one, budget)], workers, say):
         for one in rows:
             results.append(_run(one, budget))
             done(results[-1])

@@ -200,8 +200,8 @@ def _played(one: Play) -> Tables:
 
 
 @contextmanager
-def ahead(plays: Iterable[Play], workers: int, told: Callable[[str], None]) -> Iterator[None]:
-    """Play these in other processes, while the rows that need nothing are run; `told` hears what is done."""
+def ahead(plays: Iterable[Play], workers: int, say: Callable[[str], None]) -> Iterator[None]:
+    """Play these in other processes, while the rows that need nothing are run; `say` hears what is done."""
     wanted = list(dict.fromkeys(plays))
     if not wanted or workers < 1:
         yield
@@ -210,7 +210,7 @@ def ahead(plays: Iterable[Play], workers: int, told: Callable[[str], None]) -> I
     try:
         for one in wanted:
             _AHEAD[one] = pool.submit(_played, one)
-            _AHEAD[one].add_done_callback(partial(_tell, told, one))
+            _AHEAD[one].add_done_callback(partial(_tell, say, one))
         yield
     finally:
         _AHEAD.clear()
@@ -222,6 +222,6 @@ def _one_thread() -> None:
     os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
 
-def _tell(told: Callable[[str], None], one: Play, future: Future[Tables]) -> None:
+def _tell(say: Callable[[str], None], one: Play, future: Future[Tables]) -> None:
     if not future.cancelled():
-        told(f"{'trained' if future.exception() is None else 'broke off'}: {one.command}")
+        say(f"{'trained' if future.exception() is None else 'broke off'}: {one.command}")

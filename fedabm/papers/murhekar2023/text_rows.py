@@ -15,7 +15,7 @@ from fedabm.mechanisms import CostSharing
 from fedabm.mechanisms.cost_sharing import optimal_rate
 from fedabm.papers.ledger.rows import Budget, Finding, holds, row
 from fedabm.papers.ledger.trials import numbers, trials
-from fedabm.papers.murhekar2023.rows import positive_equilibrium
+from fedabm.papers.murhekar2023.theory import positive_equilibrium
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.simulation.stopping import Never
 from fedabm.strategies import Strategy

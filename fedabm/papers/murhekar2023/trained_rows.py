@@ -9,7 +9,7 @@ import pandas as pd
 from fedabm.papers.ledger.rows import Finding, Play
 from fedabm.papers.ledger.standard import ClaimPart, Length, joined
 from fedabm.papers.ledger.training import Tables, paper, too_small, trained
-from fedabm.papers.murhekar2023.rows import TABLE_1, impossible_rows
+from fedabm.papers.murhekar2023.theory import TABLE_1, impossible_rows
 from fedabm.papers.presets import more_seeds, spread
 
 __all__ = ["decided", "ordered"]

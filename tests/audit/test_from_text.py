@@ -3,7 +3,7 @@
 import pytest
 
 from fedabm import InputError
-from fedabm.auditing.source import read_audit
+from fedabm.auditing.from_text import read_audit
 from fedabm.auditing.stage import Stage
 from fedabm.cli import main
 from fedabm.mechanisms import Clarke, ContributionSubsidy, ShapleyShare
