@@ -13,7 +13,7 @@ from fedabm.bridges.flower import PaymentServer
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import PowerCost
 from fedabm.games.valuation import ReceivedAccuracy
-from fedabm.kernel import Private, receive, settle
+from fedabm.kernel import Private, imported, receive, settle
 from fedabm.mechanisms import ContributionSubsidy, NoPayments, PartialReciprocity
 from fedabm.strategies import FixedShare
 from fedabm.views import Exchange, LocalTask, Outcome, Reports, ServerView
@@ -108,11 +108,11 @@ def test_what_is_handed_and_paid_goes_before_what_is_promised_and_due():
 
 def test_models_that_are_taken_are_imported_though_they_get_no_weight():
     weights = np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    imported = np.array([[True, True, True], [False, True, False], [False, False, True]])
+    chosen = np.array([[True, True, True], [False, True, False], [False, False, True]])
     outcome = replace(Outcome.empty(), adjacency=weights)
     assert imported(Outcome.empty()) is None
     assert np.argwhere(imported(outcome)).tolist() == [[0, 1]]
-    exchanged = replace(outcome, exchange=Exchange(LocalTask(), weights, imported=imported))
+    exchanged = replace(outcome, exchange=Exchange(LocalTask(), weights, imported=chosen))
     assert np.argwhere(imported(exchanged)).tolist() == [[0, 1], [0, 2]]
 
 

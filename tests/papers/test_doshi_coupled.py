@@ -10,6 +10,7 @@ import pytest
 from fedabm import Federation, Scenario, population
 from fedabm.common.table import FrozenArray
 from fedabm.games.costs import Quadratic
+from fedabm.papers.doshi2025 import theory
 from fedabm.papers.doshi2025.coupled import CoupledQuadratic, draw
 from fedabm.papers.doshi2025.theory import _sides
 from fedabm.solving.rates import joint_steps
