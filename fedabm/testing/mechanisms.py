@@ -303,9 +303,11 @@ def whoever_sent_nothing_sound_is_left_out(mechanism: Mechanism, seed: int) -> N
         raise ContractBroken("the outcome has no adjacency or exchange; derive from Personalised and state exchange")
     legal = np.isfinite(table) & (table >= 0)
     expect(legal, "a weight of imports is negative or not a number; give weights of at least 0")
-    expect(not table[:, [1, 3]][others[:, [1, 3]]].any(), "a broken model is imported; leave out who is not sent.sound")
+    expect(
+        not table[:, [1, 3]][others[:, [1, 3]]].any(), "a broken model is imported; leave out rows that are not usable"
+    )
     paid = {*outcome.transfers.payer.tolist(), *outcome.transfers.payee.tolist()}
-    expect({1, 3}.isdisjoint(paid), "who sent a broken model pays or is paid; leave out who is not sent.sound")
+    expect({1, 3}.isdisjoint(paid), "who sent a broken model pays or is paid; leave out rows that are not usable")
     for task in (exchange.task, exchange.personal):
         for rows in () if task is None else (task.start, task.pull):
             usable = rows is None or (rows.shape == sent.models.shape and np.isfinite(rows).all())
