@@ -237,9 +237,9 @@ _ASKED = ("{instruction}\n", "\nAnswer:")
 def language_rules(setting: LanguageSetting) -> dict[str, Mechanism]:
     """The market and the rivals that it has in Table 1, training alone first."""
     return {
-        "LocalOnly": LocalOnly(),
-        "FedAvgExchange": FedAvgExchange(),
-        "FedProxExchange": FedProxExchange(),
+        "Local": LocalOnly(),
+        "FedAvg": FedAvgExchange(),
+        "FedProx": FedProxExchange(),
         "FedAMP": FedAMP(),
         "CFL": CFL(),
         "pFedGraph": PFedGraph(),

@@ -241,6 +241,6 @@ def _some(known: Dataset, owners: int, seed: int) -> Dataset:
 
 def market_rules(setting: MarketSetting) -> dict[str, Mechanism]:
     """The market and its rivals by the names of the paper, training alone first."""
-    names = {"PFedGraph": "pFedGraph"}
+    names = {"PFedGraph": "pFedGraph", "LocalOnly": "Local", "FedAvgExchange": "FedAvg", "FedProxExchange": "FedProx"}
     rivals = {names.get(name := type(rival).__name__, name): rival for rival in RIVALS}
     return {**rivals, "iPFL": setting.rule}
