@@ -233,7 +233,7 @@ def _reproduce(commands: Any) -> None:
 
 def _record(commands: Any) -> None:
     parser = commands.add_parser("record", help="run a scenario once and keep what it found for `reproduce`")
-    parser.add_argument("name", nargs="?", help="which scenario; with --check: which record (default: all)")
+    parser.add_argument("name", nargs="?", help="which scenario; with --check or --seal: which record (default: all)")
     parser.add_argument("--seed", type=int, default=0, help="all randomness comes from it (default 0)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter; repeatable")
     parser.add_argument(
@@ -242,6 +242,8 @@ def _record(commands: Any) -> None:
     parser.add_argument("--short-steps", type=int, metavar="N", help="steps of the replay (default 2)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where records are (default: with the package)")
     parser.add_argument("--check", action="store_true", help="replay in short what is recorded, and compare")
+    parser.add_argument("--seal", action="store_true", help="put digests into records that have none yet")
+    parser.add_argument("--landed", metavar="COMMIT", help="with --seal: what the commit of this record was rebased to")
     parser.set_defaults(command="fedabm.cli.record:record")
 
 

@@ -1,10 +1,11 @@
-"""A flipped bit in any file of a run or a sweep is noticed: one line, or the very same frames, tables and pictures.
+"""A flipped bit in any file of a run, a sweep or a record is noticed: one line, or the very same numbers and pictures.
 
     python -m tests.fuzz.flips --files all --tries 2000 [--seed 0]
 
-A study with a table and a picture and a sweep are done once.  Then single bits of their files are flipped, some files
-are cut short and some exchanged with others of the same name, and everything is read as a report reads it.  Whatever
-reads other numbers without a word, or fails in another way than by one line, is wrong; exit code 1 if anything is.
+A study with a table and a picture and a sweep are done once, and a record is copied.  Then single bits of their files
+are flipped, some files are cut short and some exchanged with others of the same name, and everything is read as a
+report or the ledger reads it.  Whatever reads other numbers without a word, or fails in another way than by one line,
+is wrong; exit code 1 if anything is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import hashlib
 import io
 import json
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -28,7 +30,8 @@ import pandas as pd
 
 from fedabm.cli import main as fedabm
 from fedabm.common.errors import InputError
-from fedabm.report.folder import ResultFolder, read
+from fedabm.papers.ledger.records import RecordedRun, records
+from fedabm.report.folder import read
 from fedabm.sweep import Grid, Sweep
 from tests.sweep.targets import build
 
@@ -47,7 +50,9 @@ class Tally:
 
 
 def make(root: Path) -> list[Path]:
-    """A run and a sweep, done."""
+    """A run and a sweep, done, and the smallest record."""
+    smallest = min(records(), key=lambda one: sum(path.stat().st_size for path in one.folder.iterdir()))
+    shutil.copytree(smallest.folder, root / "record")
     run, sweep, other = root / "run", root / "sweep", root / "other"
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         script = str(Path(__file__).with_name("flipped_study.py"))
@@ -55,11 +60,14 @@ def make(root: Path) -> list[Path]:
             if fedabm(["run", script, "--out", str(place), "--seed", seed, "--quiet"]) != 0:
                 raise RuntimeError("the study that is to be damaged does not run")
         Sweep(build, Grid({"rate": [0.01, 0.02, 0.03]}), seeds=2).run(sweep)
-    return [run, sweep]
+    return [run, sweep, root / "record"]
 
 
-def fingerprint(source: ResultFolder) -> str:
-    """A digest of all that a report reads."""
+def fingerprint(folder: Path) -> str:
+    """A digest of all that a report reads, or the ledger."""
+    if folder.name == "record":
+        return _fingerprint_of(RecordedRun(folder))
+    source = read(folder)
     frames = source.frames
     digest = hashlib.sha256(json.dumps(source.manifest, sort_keys=True).encode())
     for name in ("runs", "steps", "owners", "transfers", "strategies", "imports"):
@@ -68,6 +76,13 @@ def fingerprint(source: ResultFolder) -> str:
         digest.update(name.encode() + _bytes(table))
     for name, picture in sorted(source.pictures.items()):
         digest.update(name.encode() + picture)
+    return digest.hexdigest()
+
+
+def _fingerprint_of(record: RecordedRun) -> str:
+    digest = hashlib.sha256(json.dumps(record.manifest, sort_keys=True).encode())
+    for name, table in sorted(record.tables.items()):
+        digest.update(name.encode() + _bytes(table))
     return digest.hexdigest()
 
 
@@ -108,7 +123,7 @@ def hunt(tries: int, wanted: str = "all", seed: int = 0, told: Callable[[str], o
     tally, rng = Tally(), random.Random(seed)
     with tempfile.TemporaryDirectory() as temporary:
         folders = make(Path(temporary))
-        right = {folder: fingerprint(read(folder)) for folder in folders}
+        right = {folder: fingerprint(folder) for folder in folders}
         files = chosen(folders, wanted)
         streams = {path: damages(path, random.Random(rng.random())) for path in files}
         for _ in range(tries):
@@ -129,7 +144,7 @@ def attempt(path: Path, spoilt: bytes, folder: Path, right: str) -> str:
     before = path.read_bytes()
     path.write_bytes(spoilt)
     try:
-        return "the same" if fingerprint(read(folder)) == right else "OTHER NUMBERS"
+        return "the same" if fingerprint(folder) == right else "OTHER NUMBERS"
     except InputError as error:
         return "refused in one line" if "\n" not in str(error) else f"MANY LINES: {error}"
     except Exception as error:

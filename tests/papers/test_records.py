@@ -27,7 +27,7 @@ KNOWN = records.records()
 NAMES = [one.name for one in KNOWN]
 #: what a test may take; longer ones by `fedabm record --check`
 SECONDS = 8.0
-KEYS = {"scenario", "settings", "seed", "command", "commit", "seconds", "machine", "versions", "short"}
+KEYS = {"scenario", "settings", "seed", "command", "commit", "seconds", "machine", "versions", "short", "files"}
 
 
 @pytest.mark.parametrize("record", KNOWN, ids=NAMES)
@@ -46,6 +46,11 @@ def test_a_record_says_how_it_was_made(record: RecordedRun) -> None:
     assert record.tables
     assert len(record.rounds)
     assert sum(path.stat().st_size for path in record.folder.iterdir()) < 2_000_000
+
+
+def test_every_record_is_sealed() -> None:
+    """If not: fedabm record --seal."""
+    assert [one.name for one in KNOWN if set(one.manifest.get("files", ())) != set(one.digests())] == []
 
 
 @pytest.mark.parametrize("record", KNOWN, ids=NAMES)
@@ -120,11 +125,18 @@ def test_a_recording_that_was_broken_off_goes_on_to_the_same_record(small, tmp_p
     assert sorted(path.name for path in found.folder.iterdir()) == sorted(path.name for path in small.folder.iterdir())
 
 
+def _unsealed(record: RecordedRun) -> None:
+    """As records of older versions are."""
+    manifest = {name: value for name, value in RecordedRun(record.folder).manifest.items() if name != "files"}
+    (record.folder / "manifest.json").write_text(json.dumps(manifest))
+
+
 def test_a_replay_notices_code_that_has_changed(small) -> None:
     path = small.folder / "rounds.csv"
     text = pd.read_csv(path)
     text.loc[text["step"] == 2, "accuracy"] += 0.02
     text.to_csv(path, index=False)
+    _unsealed(small)
     with pytest.raises(InputError, match=r"accuracy of welfare_by_subsidy.*step 2.*record it anew"):
         replays.replay(RecordedRun(small.folder))
     text.assign(label="other").to_csv(path, index=False)
@@ -136,6 +148,7 @@ def test_a_record_that_cannot_be_replayed_keeps_no_other_from_it(small, tmp_path
     """The broken one comes first in the alphabet."""
     shutil.copytree(small.folder, tmp_path / "a_broken_one")
     (tmp_path / "a_broken_one" / "rounds.csv").write_text("label,turn,seed,step\nother,0,3,1\n")
+    _unsealed(RecordedRun(tmp_path / "a_broken_one"))
     monkeypatch.setattr(records, "home", lambda: tmp_path)
     assert main(["record", "--check"]) == 2
     said = capsys.readouterr()
@@ -154,6 +167,7 @@ def test_rounding_that_training_has_magnified_is_told_from_a_change(way, small, 
     step_2 = now["step"] == 2
     now["accuracy"] += (way * (other["accuracy"] - now["accuracy"])).where(step_2, 0.0)
     now.to_csv(path, index=False, float_format="%.9g")
+    _unsealed(small)
     with pytest.raises(InputError, match="record it anew"):
         replays.replay(RecordedRun(small.folder), 1e-7, exact=True)
     if way > replays._TIMES:
@@ -202,3 +216,54 @@ def test_a_record_that_cannot_be_read_says_what_to_do(tmp_path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps({})[:1])
     with pytest.raises(InputError, match="make it anew"):
         _ = RecordedRun(tmp_path).manifest
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(InputError, match=r"does not say scenario, settings, .*make it anew"):
+        _ = RecordedRun(tmp_path).manifest
+
+
+def _flipped(path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+DAMAGES = {
+    "a bit of a table": lambda folder: _flipped(folder / "rounds.csv"),
+    "a bit of the manifest": lambda folder: _flipped(folder / "manifest.json"),
+    "a table less": lambda folder: (folder / "summary.csv").unlink(),
+    "a table more": lambda folder: (folder / "more.csv").write_text("a\n1\n"),
+    "another record's table": lambda folder: shutil.copy(folder / "summary.csv", folder / "rounds.csv"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_record_is_refused_in_one_line(damage, tmp_path, monkeypatch, capsys) -> None:
+    """By whatever reads it, and nothing seals it anew."""
+    folder = tmp_path / KNOWN[0].name
+    shutil.copytree(KNOWN[0].folder, folder)
+    assert sorted(RecordedRun(folder).tables) == sorted(KNOWN[0].tables)
+    DAMAGES[damage](folder)
+    monkeypatch.setattr(records, "home", lambda: tmp_path)
+    for words in (["--check"], ["--seal", folder.name, "--landed", "1" * 40]):
+        assert main(["record", *words]) == 2
+        said = capsys.readouterr()
+        (line,) = [line for line in (said.out + said.err).splitlines() if "cannot read" in line]
+        assert f"cannot read the record {folder}: " in line
+        assert line.endswith("make it anew with fedabm record")
+
+
+def test_records_without_seals_are_read_and_sealed_once(small, tmp_path, monkeypatch, capsys) -> None:
+    """What was known of them stays; a commit that one landed as is added."""
+    monkeypatch.setattr(records, "home", lambda: tmp_path)
+    known = small.manifest
+    _unsealed(small)
+    assert "files" not in RecordedRun(small.folder).manifest
+    assert main(["record", "--seal"]) == 0
+    assert "1 of 1 records were sealed now" in capsys.readouterr().out
+    assert RecordedRun(small.folder).manifest == known
+    assert main(["record", "--seal"]) == 0
+    assert "0 of 1 records were sealed now" in capsys.readouterr().out
+    assert main(["record", "--seal", small.name, "--landed", "1" * 40]) == 0
+    assert RecordedRun(small.folder).manifest == {**known, "landed": "1" * 40}
+    assert main(["record", "--seal", "--landed", "1" * 40]) == 2
+    assert "--seal one record" in capsys.readouterr().err

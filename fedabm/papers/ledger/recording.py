@@ -13,7 +13,6 @@ recording that was killed goes on by the same command, on the same commit.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import subprocess
@@ -28,11 +27,12 @@ from fedabm.common.files import clear_drafts, new_folder, write
 from fedabm.papers.ledger.records import MANIFEST, ROUNDS, RecordedRun, home
 from fedabm.papers.ledger.replays import replay, rounds_of
 from fedabm.results.frames import versions
+from fedabm.results.seals import sealed
 from fedabm.study import resume
 from fedabm.study.library import find
 from fedabm.study.study import Study
 
-__all__ = ["make_record"]
+__all__ = ["make_record", "seal_record"]
 
 #: steps of a replay, unless a record says otherwise
 _STEPS = 2
@@ -100,15 +100,29 @@ def _keep(place: Path, draft: Path, study: Study, manifest: dict[str, Any]) -> F
     """Replay what was found and put it in place, the manifest last; without one, and with the reason, if that fails."""
     tables = {**study.tables, ROUNDS: rounds_of(study)}
     _write(draft, tables)
-    write(draft / MANIFEST, _text(manifest))
+    write(draft / MANIFEST, sealed(manifest))
     try:
         manifest["short"] |= {"seconds": round(replay(RecordedRun(draft), 1e-6, exact=True).seconds, 1)}
     except FedabmError as error:
         _write(place, tables)
         return error
     _write(place, tables)
-    write(place / MANIFEST, _text(manifest))
+    write(place / MANIFEST, sealed({**manifest, "files": RecordedRun(place).digests()}))
     return None
+
+
+def seal_record(record: RecordedRun, landed: str | None = None) -> None:
+    """Put digests into the manifest of a record that has none, or the commit that it `landed` as.
+
+    Raises
+    ------
+    InputError
+        If it is not what was sealed before, or has no tables.
+    """
+    manifest = record.manifest | ({} if landed is None else {"landed": landed})
+    if not record.tables:
+        raise InputError(f"{record.folder} has no tables; make it anew with fedabm record")
+    write(record.folder / MANIFEST, sealed({**manifest, "files": record.digests()}))
 
 
 def _write(place: Path, tables: dict[str, Any]) -> None:
@@ -116,10 +130,6 @@ def _write(place: Path, tables: dict[str, Any]) -> None:
     clear_drafts(place)
     for name, table in tables.items():
         write(place / f"{name}.csv", table.to_csv(index=False, float_format=_DIGITS))
-
-
-def _text(manifest: dict[str, Any]) -> str:
-    return json.dumps(manifest, indent=2) + "\n"
 
 
 def _name(scenario: str, settings: Sequence[str], seed: int) -> str:

@@ -1,7 +1,8 @@
 """What was run at a size that decides, kept with the package in `analysis/recorded/NAME/` and read by the ledger.
 
     manifest.json    scenario, settings, seed, command, commit, versions, seconds, machine, how to replay it in short;
-                     `landed` where the commit that ran was rebased on others before it landed
+                     `landed` where the commit that ran was rebased on others before it landed; `files`, the digests
+                     of the tables, and `seal`, the digest of all that
     TABLE.csv        the tables of the study, by name
     rounds.csv       what every run had in every step: label, seed, step, contribution, accuracy, welfare
 
@@ -20,14 +21,16 @@ from typing import Any
 
 import pandas as pd
 
-from fedabm.common.errors import InputError
-from fedabm.common.files import read_json
+from fedabm.common.errors import InputError, in_one_line
 from fedabm.papers.ledger.rows import Play
+from fedabm.results.seals import digest_of_file, read_sealed
 
 __all__ = ["MANIFEST", "ROUNDS", "RecordedRun", "home", "record_of", "records", "records_of"]
 
 MANIFEST = "manifest.json"
 ROUNDS = "rounds"
+#: what every manifest has
+_ENTRIES = ("scenario", "settings", "seed", "command", "commit", "seconds", "short")
 
 
 def home() -> Path:
@@ -48,11 +51,13 @@ class RecordedRun:
     def manifest(self) -> dict[str, Any]:
         """What made it."""
         try:
-            return read_json(self.folder / MANIFEST)
+            found = read_sealed(self.folder / MANIFEST)
         except (OSError, ValueError) as error:
-            raise InputError(
-                f"cannot read the record {self.folder}: {error}; make it anew with fedabm record"
-            ) from None
+            raise self._damaged(str(error)) from None
+        absent = [entry for entry in _ENTRIES if entry not in found] if isinstance(found, dict) else _ENTRIES
+        if absent:
+            raise self._damaged(f"{MANIFEST} does not say {', '.join(absent)}")
+        return found
 
     @property
     def name(self) -> str:
@@ -81,8 +86,26 @@ class RecordedRun:
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The study's tables by name, with the rounds."""
-        return {path.stem: pd.read_csv(path) for path in sorted(self.folder.glob("*.csv"))}
+        """The study's tables by name, with the rounds, if they are what was recorded."""
+        found = self.digests()
+        known = self.manifest.get("files", found)
+        wrong = sorted(name for name in known.keys() | found.keys() if known.get(name) != found.get(name))
+        if wrong:
+            raise self._damaged(f"{', '.join(wrong)} not as recorded")
+        try:
+            return {name.removesuffix(".csv"): pd.read_csv(self.folder / name) for name in sorted(found)}
+        except (OSError, ValueError) as error:
+            raise self._damaged(in_one_line(error)) from None
+
+    def digests(self) -> dict[str, str]:
+        """Of the tables that are there, by the names of their files."""
+        return {path.name: digest_of_file(path) for path in sorted(self.folder.glob("*.csv"))}
+
+    def _damaged(self, why: str) -> InputError:
+        return InputError(
+            f"cannot read the record {self.folder}: {why}; take it from version control, or make it anew with "
+            "fedabm record"
+        )
 
     @property
     def rounds(self) -> pd.DataFrame:

@@ -40,8 +40,9 @@ class Replay(NamedTuple):
 def replay(record: RecordedRun, tolerance: float = 1e-3, *, exact: bool = False) -> Replay:
     """Compare, and raise unless numbers are as recorded up to `tolerance`, relatively, or (not if `exact`) rounding."""
     begun = time.perf_counter()
+    recorded = record.rounds  # first, as it may be damaged
     again = _short(record)
-    both = _beside(record.rounds, again)
+    both = _beside(recorded, again)
     if both.empty:
         raise InputError(f"the replay of {record.name} has no run and step in common with it; give other --short")
     other = [name for name in _names(both) if not _close(both, name, tolerance)]
