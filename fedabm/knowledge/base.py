@@ -58,6 +58,8 @@ class Knowledge(ABC):
     stacks: ClassVar[bool] = False
     #: training keeps the updates of each round for it
     keeps_updates: ClassVar[bool] = False
+    #: values owners by single rounds: that ranks them, and does not price what training without them would lose
+    only_ranks: ClassVar[bool] = False
     #: classes of the accuracies that it makes itself, which are saved with a run: fields are numbers, arrays and texts
     makes: ClassVar[tuple[type[Accuracy], ...]] = (PresentWorth, PowerLaw)
 

@@ -8,7 +8,10 @@ from fedabm.learning.engine.optimisers import SGD as SGD
 from fedabm.learning.engine.optimisers import Adam as Adam
 from fedabm.learning.engine.optimisers import AdamW as AdamW
 from fedabm.learning.engine.optimisers import Optimiser as Optimiser
+from fedabm.learning.knowledge.com_fed_sv import ComFedSV as ComFedSV
+from fedabm.learning.knowledge.fed_sv import FedSV as FedSV
 from fedabm.learning.knowledge.from_updates import FromUpdates as FromUpdates
+from fedabm.learning.knowledge.gtg_shapley import GTGShapley as GTGShapley
 from fedabm.learning.knowledge.measured import Measured as Measured
 from fedabm.learning.language.trials import pass_rate as pass_rate
 from fedabm.learning.language.writing import answers_to as answers_to

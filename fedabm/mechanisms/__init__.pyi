@@ -30,6 +30,7 @@ from fedabm.mechanisms.proportional import (
     ProportionalValue as ProportionalValue,
 )
 from fedabm.mechanisms.proportional_shapley import ProportionalShapley as ProportionalShapley
+from fedabm.mechanisms.score_payments import ScorePayments as ScorePayments
 from fedabm.mechanisms.screening import Menu as Menu
 from fedabm.mechanisms.screening import Screening as Screening
 from fedabm.mechanisms.shapley_share import ShapleyShare as ShapleyShare

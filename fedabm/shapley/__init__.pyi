@@ -19,4 +19,7 @@ from fedabm.shapley.methods import (
 from fedabm.shapley.methods import (
     shapley_potential as shapley_potential,
 )
+from fedabm.shapley.of_values import coalitions_of as coalitions_of
+from fedabm.shapley.of_values import shapley_of_values as shapley_of_values
 from fedabm.shapley.shares import Shares as Shares
+from fedabm.shapley.truncated import Truncation as Truncation

@@ -17,7 +17,7 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array
 from fedabm.shapley.worth import worth
 
-__all__ = ["MOST_OWNERS", "EveryCoalition", "marginals", "potential", "shares"]
+__all__ = ["MOST_OWNERS", "EveryCoalition", "marginals", "of_values", "potential", "shares"]
 
 #: 2^16 coalitions are still a matter of a second
 MOST_OWNERS = 16
@@ -29,9 +29,14 @@ def shares(accuracy: Accuracy, profile: Array) -> Array:
     Weighted gains are added, as in the definition, so that an owner without data has a share of exactly zero.
     """
     owners = profile.shape[-1]
-    total, chances = worth(accuracy, _members(owners) * profile[..., None, :]), EveryCoalition(owners).weights
-    without = _without(owners, np.arange(owners))
-    gains = (total[..., codes | 1 << owner] - total[..., codes] for owner, codes in enumerate(without))
+    return of_values(worth(accuracy, _members(owners) * profile[..., None, :]))
+
+
+def of_values(values: Array) -> Array:
+    """phi_i (..., n) from the values (..., 2^n) of all coalitions, in the order of their codes."""
+    owners = values.shape[-1].bit_length() - 1
+    chances, without = EveryCoalition(owners).weights, _without(owners, np.arange(owners))
+    gains = (values[..., codes | 1 << owner] - values[..., codes] for owner, codes in enumerate(without))
     return np.stack([weighted_sum(gain, chances) for gain in gains], axis=-1)
 
 

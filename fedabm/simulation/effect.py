@@ -1,4 +1,4 @@
-"""What has no effect in a run: said once on the screen, and kept in the frames."""
+"""What has no effect in a run, or another one than it seems: said once on the screen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 
 from fedabm.simulation.scenario import Scenario
 
-__all__ = ["say_empty", "say_unattackable", "say_unheeded", "without_effect"]
+__all__ = ["say_empty", "say_only_ranked", "say_unattackable", "say_unheeded", "without_effect"]
 
 
 def without_effect(scenario: Scenario, *, attacked: bool, unheeded: bool = False) -> str:
@@ -19,6 +19,14 @@ def say_empty(scenario: Scenario) -> None:
     """Say that a mechanism runs without the knowledge that it needs."""
     if scenario.empty:
         warnings.warn(f"{scenario.empty}: it changes nothing here", stacklevel=3)
+
+
+def say_only_ranked(scenario: Scenario) -> None:
+    """Say that payments rest on values that rank owners and do not price what they bring."""
+    if scenario.knows.only_ranks and scenario.mechanism.needs != "nothing":
+        rule, known = type(scenario.mechanism).__name__, type(scenario.knows).__name__
+        words = f"{known} values owners by single rounds, which ranks them and does not price what they bring"
+        warnings.warn(f"{words}: payments of {rule} are no shares of what is lost without them", stacklevel=3)
 
 
 def say_unattackable(scenario: Scenario) -> None:

@@ -24,7 +24,7 @@ from fedabm.results.round import Round
 from fedabm.results.streams import LongTable
 from fedabm.simulation.activation import Members
 from fedabm.simulation.cohorts import Turn
-from fedabm.simulation.effect import say_empty, say_unattackable, say_unheeded, without_effect
+from fedabm.simulation.effect import say_empty, say_only_ranked, say_unattackable, say_unheeded, without_effect
 from fedabm.simulation.failures import as_user_error
 from fedabm.simulation.measures import MeasuredFederation
 from fedabm.simulation.recorder import Recorder
@@ -52,6 +52,7 @@ class Federation(MeasuredFederation):
     def __init__(self, scenario: Scenario, seed: int = 0) -> None:
         super().__init__(scenario, seed)
         say_empty(scenario)
+        say_only_ranked(scenario)
         self.recorder = Recorder(scenario.keep, scenario.columns, self._sample)
         self.datacollector = mesa.DataCollector(model_reporters=_REPORTERS)
         self.progress: list[Progress] = []

@@ -70,7 +70,7 @@ MEMORY = _Memory()
 def known_kind(makes: tuple[type[Accuracy], ...], again: tuple[Accuracy, ...] = ()) -> Kind:
     """How what a server knows is saved: worth by its place among what there is `again`, or by its fields."""
     numbers = {"trainings": WHOLE, "evaluations": WHOLE, "seconds": NUMBER, "since": WHOLE}
-    found = {"error": Maybe(NUMBER), "scores": Maybe(Numbers())}
+    found = {"error": Maybe(NUMBER), "scores": Maybe(Numbers()), "history": Maybe(Numbers(None))}
     return FrozenRecord(Known, kind=TEXT, worth=_Worth(makes, again), **numbers, **found)
 
 

@@ -62,6 +62,9 @@ _LATER = {
         "fedabm.knowledge",
         measured="fedabm.learning.knowledge:Measured",
         from_updates="fedabm.learning.knowledge:FromUpdates",
+        fed_sv="fedabm.learning.knowledge:FedSV",
+        gtg_shapley="fedabm.learning.knowledge:GTGShapley",
+        com_fed_sv="fedabm.learning.knowledge:ComFedSV",
     )
 }
 

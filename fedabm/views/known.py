@@ -38,6 +38,7 @@ class Known:
     seconds      how long that took
     since        the step in which it was found
     scores       a number for each owner, (n,); None: there are none
+    history      what knowledge is to find in the next round, any shape; None: nothing
     """
 
     kind: Kind
@@ -48,6 +49,7 @@ class Known:
     seconds: float = 0.0
     since: int = 0
     scores: Array | None = None
+    history: Array | None = None
 
 
 def enough(kind: str, needs: str) -> bool:

@@ -14,6 +14,7 @@ from fedabm.knowledge.base import Context, Knowledge
 from fedabm.knowledge.nothing import standing
 from fedabm.knowledge.public import same
 from fedabm.learning.engine.engine import Engine
+from fedabm.learning.knowledge.checks import check_shows_updates
 from fedabm.learning.oracles.updates import Updates
 from fedabm.views.known import Kind, Known
 
@@ -28,7 +29,8 @@ _EXACT = 12
 class FromUpdates(Knowledge):
     """What the updates of this round show, known when the server settles.
 
-    by="coalitions"  what the mean of the updates of any coalition makes of the last model (Song et al. 2019)
+    by="coalitions"  what the mean of the updates of any coalition, or what a robust rule finds among them, makes of
+                     the last model (Song et al. 2019)
     by="cosine"      a score for each: the cosine between its update and the mean of all (Xu et al. 2021)
     by="root"        a score for each: the cosine between its update and the one that training on data of the server
                      gives, at least 0 (FLTrust, Cao et al. 2021)
@@ -43,6 +45,7 @@ class FromUpdates(Knowledge):
     server: Engine | None = None
     keeps_updates: ClassVar[bool] = True
     reads_measured: ClassVar[bool] = True
+    only_ranks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.by not in _WAYS:
@@ -62,16 +65,7 @@ class FromUpdates(Knowledge):
 
     def check(self, accuracy: Oracle, owners: int) -> None:
         """Raise unless one model is learned from means of updates, and the server's engine has the same network."""
-        model = accuracy.inner
-        if not accuracy.keeps_updates:
-            what = f"{type(model).__name__} shows no updates to the server"
-            raise InputError(f"{what}; train by Learning of fedabm.learning, or give knowledge=Measured()")
-        if self.by != "root":
-            model.recipe.mean("FromUpdates")  # type: ignore[attr-defined]
-        size = model.engine.size  # type: ignore[attr-defined]
-        if self.server is not None and self.server.size != size:
-            sizes = f"{self.server.size} numbers but the owners' {size}"
-            raise InputError(f"models of the server's engine have {sizes}; give both the same network")
+        check_shows_updates(self, accuracy, self.server, coalitions=self.by == "coalitions")
 
     def before(self, context: Context) -> Known:
         """What the last round has shown, and how many models were judged for that so far."""

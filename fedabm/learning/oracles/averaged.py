@@ -29,6 +29,8 @@ __all__ = ["AveragedModels"]
 
 #: values are saved whenever this many are new
 _SAVED = 256
+#: members' first outputs are kept for the next question up to so many numbers
+_KEPT = 2**25
 
 
 class AveragedModels:
@@ -64,6 +66,7 @@ class AveragedModels:
         self.owners, self.judges = len(rows), len(self._offsets) - 1
         self._memory = AnswerCache(folder, "" if folder is None else self._digest()) if known is None else known
         self._first = FirstLayer.of(engine, self.owners + 1)
+        self._members: dict[int, Members] = {}
 
     def mixing(self, coalitions: np.ndarray) -> np.ndarray:
         """The weights (k, n + 1) of the start and of everybody's model in each coalition's model."""
@@ -105,12 +108,21 @@ class AveragedModels:
     def _mixed(self, mixing: Tensor, first: FirstLayer) -> Tensor:
         """Values by mixing what the first layer gives, one batch of samples after the other."""
         result = self._rows.new_empty(len(mixing), len(self._samples.y))
-        width, blocks = self._engine.width(len(self._samples.y)), self._engine.layout.gather(self._rows)
+        width = self._engine.width(len(self._samples.y))
         for i in range(0, len(self._samples.y), width):
             batch = slice(i, i + width)
-            members = first.members(blocks, self._samples.scaled(self._samples.x[batch]))
-            self._judge(mixing, first, members, self._samples.y[batch], result[:, batch])
+            self._judge(mixing, first, self._first_outputs(first, batch), self._samples.y[batch], result[:, batch])
         return by_owner(result, self._offsets)
+
+    def _first_outputs(self, first: FirstLayer, batch: slice) -> Members:
+        """Everybody's outputs of the first layer on one batch of samples, found once where they take little room."""
+        if batch.start in self._members:
+            return self._members[batch.start]
+        blocks = self._engine.layout.gather(self._rows)
+        found = first.members(blocks, self._samples.scaled(self._samples.x[batch]))
+        if sum(one.numbers.numel() for one in self._members.values()) + found.numbers.numel() <= _KEPT:
+            self._members[batch.start] = found
+        return found
 
     def _judge(self, mixing: Tensor, first: FirstLayer, members: Members, y: Tensor, result: Tensor) -> None:
         """Fill in what every mixture is worth on one batch of samples."""

@@ -14,10 +14,12 @@ from fedabm.games.accuracy.random_discovery import check_width
 from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
+from fedabm.learning.oracles.aggregated import AggregatedModels, Sending, check_of_updates
 from fedabm.learning.oracles.answers import Answering, ServerAnswers
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.memory import MEMORY, AnswerCache
 from fedabm.learning.oracles.scores import Measure
+from fedabm.learning.rules.fed_avg import FedAvg
 from fedabm.learning.rules.recipe import Recipe
 
 __all__ = ["CoalitionsOfUpdates", "Updates"]
@@ -32,7 +34,7 @@ class Updates:
 
     start    (P,) the model that everybody trained from
     sent     (n, P) the updates as sent
-    sound    (n,) which of them hold finite numbers only
+    usable   (n,) which of them hold finite numbers only
     claimed  (n,) what everybody claims to have used
     round    the number of the round, from 0 on
     judged   what coalitions are known to be worth, to the owners (False) and to the server (True)
@@ -54,13 +56,23 @@ class Updates:
         """What coalitions are worth, on the owners' test parts or on that of the `server`; kept as long as this is."""
         key = server is not None
         if key not in self._asked:
-            mean = self.recipe.mean("FromUpdates")
-            weights = mean.weigh(np.where(pull(self.usable), np.rint(self.claimed), 0.0))
-            parts = (self.start, self.start + mean.rate * self.sent, weights)
             known = self.judged.setdefault(key, AnswerCache())
-            models = AveragedModels(server or self.engine, *parts, measure=self.measure.kind, known=known)
+            models = self.models(self.measure.kind, server, known)
             self._asked[key] = CoalitionsOfUpdates(models, self.claimed, self.measure, common=key)
         return self._asked[key]
+
+    def models(
+        self, measure: str, server: Engine | None = None, known: AnswerCache | None = None
+    ) -> AveragedModels | AggregatedModels:
+        """The models that the recipe's rule makes of coalitions' updates, judged by the owners or by the `server`."""
+        judge, claimed, mean = server or self.engine, np.rint(self.claimed), self.recipe.rule.mean
+        if mean is None:
+            check_of_updates(self.recipe, "FromUpdates")
+            sending = Sending(self.sent, claimed)
+            return AggregatedModels(judge, self.recipe, self.start, [sending], measure, known)
+        weights = mean.weigh(np.where(pull(self.usable), claimed, 0.0))
+        models = self.start + mean.rate * self.sent
+        return AveragedModels(judge, self.start, models, weights, measure=measure, known=known or AnswerCache())
 
     @classmethod
     def kind(cls, engine: Engine, recipe: Recipe, measure: Measure) -> Kind:
@@ -70,10 +82,11 @@ class Updates:
         return FrozenRecord(partial(cls, engine, recipe, measure), **tensors, **others)
 
     def cosines(self, direction: Tensor | None = None) -> Array:
-        """The cosine between each update and a direction (P,), by default their mean; 0 for what is not sound, (n,)."""
+        """Cosines between each update and a direction (P,), by default their mean; 0 for what is not usable, (n,)."""
         sent = torch.where(self.usable.unsqueeze(1), self.sent, 0.0)
         if direction is None:
-            shares = self.recipe.mean("a cosine with the mean update").shares(np.rint(self.claimed) * pull(self.usable))
+            mean = self.recipe.rule.mean or FedAvg()
+            shares = mean.shares(np.rint(self.claimed) * pull(self.usable))
             direction = torch.from_numpy(shares).to(sent) @ sent
         found = pull(torch.nn.functional.cosine_similarity(sent.double(), direction.double().unsqueeze(0)))
         return np.nan_to_num(found, nan=0.0)
@@ -91,11 +104,12 @@ class CoalitionsOfUpdates(Answering):
 
         w_X = w + rate * sum_{i in X} c_i / c(X) u_i,      c_i: what i claims
 
-    Song et al. 2019, "multi-rounds".  Values are right where everybody contributes its claim or nothing.  Who
-    contributes less counts as absent, who contributes more as if it gave its claim, so that slopes are 0.
+    or, under a robust rule, what that makes of the updates of X.  Song et al. 2019, "multi-rounds".  Values are right
+    where everybody contributes its claim or nothing.  Who contributes less counts as absent, who contributes more as if
+    it gave its claim, so that slopes are 0.
     """
 
-    models: AveragedModels
+    models: AveragedModels | AggregatedModels
     claimed: Array
     measure: Measure
     #: judged on data of the server, so that models are worth the same to all

@@ -87,6 +87,8 @@ class Rule(ABC):
 
     #: needs owners that train by plain gradient descent
     plain_descent: bool = False
+    #: the change follows from updates and claims alone: not from local steps, nor from what is remembered
+    of_updates: bool = False
 
     @property
     def mean(self) -> WeightedMean | None:
@@ -114,6 +116,8 @@ class Robust(Rule):
 
     All that take part count alike, however much they claim, since a claim may be a lie as well.
     """
+
+    of_updates = True
 
     def step(self, received: Received, memory: Memory) -> Step:
         rows, usable = received.members()

@@ -13,7 +13,7 @@ from fedabm.data.federated import from_partition
 from fedabm.data.partitions import IID
 from fedabm.games.messages import Effort, OwnerMessages
 from fedabm.knowledge import SumsOnly
-from fedabm.learning import Engine, Krum, Learning, Recipe
+from fedabm.learning import Engine, FedAdam, FedNova, Learning, Recipe
 from fedabm.learning.knowledge import FromUpdates
 from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import LeaveOneOut, ShapleyShare
@@ -155,9 +155,10 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(InputError, match="same network"):
         federation(fixed(), ShapleyShare(), FromUpdates(server=Engine("mlp", data(), device="cpu")))
     owners = population([0.001] * 4, CAPACITY, fixed())
-    robust = Learning(engine(), replace(RECIPE, rule=Krum()))
-    with pytest.raises(InputError, match="FromUpdates mixes models"):
-        Scenario(owners, robust, ShapleyShare(), knowledge=FromUpdates())
+    for rule in (FedAdam(), FedNova()):
+        learning = Learning(engine(), replace(RECIPE, rule=rule))
+        with pytest.raises(InputError, match="FromUpdates makes models of coalitions from updates alone"):
+            Scenario(owners, learning, ShapleyShare(), knowledge=FromUpdates())
 
 
 def test_a_rule_of_scores_is_refused_coalitions_need_more():

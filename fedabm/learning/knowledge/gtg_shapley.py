@@ -1,0 +1,53 @@
+"""The Shapley value of every round, by orders that are drawn in a guided way and broken off early."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fedabm.common.errors import check_kind
+from fedabm.common.random import generator
+from fedabm.knowledge.base import Context
+from fedabm.learning.knowledge.round_shapley import RoundGame, RoundShapley, Valued
+from fedabm.shapley.truncated import Truncation, truncated_shapley
+
+__all__ = ["GTGShapley", "by_orders"]
+
+
+@dataclass(frozen=True)
+class GTGShapley(RoundShapley):
+    """Guided truncation gradient Shapley: the values of `FedSV` by orders that are broken off early.
+
+    A round in which all together gain less than `truncation.between` is not looked at; in a round, an order of owners
+    ends where those who came are within `truncation.within` of all together.  Liu et al. 2022, Algorithm 1.  Models of
+    coalitions are mixed from the updates of the round, so that nothing is trained again.  Where orders have met all
+    coalitions, values are exact.
+
+    It ranks and does not price, see `RoundShapley`, and has the same best lies as `FedSV`.
+    """
+
+    truncation: Truncation = field(default_factory=Truncation)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_kind("truncation", self.truncation, Truncation)
+
+    def valued(self, game: RoundGame, context: Context) -> Valued:
+        """Sampled values of this round."""
+        return by_orders(game, generator(context.seed, "server", context.step), self.truncation)
+
+
+def by_orders(game: RoundGame, rng: np.random.Generator, truncation: Truncation) -> Valued:
+    """Sampled values of a round, and what they cost."""
+    owners, who = len(game.updates.claimed), game.who
+
+    def value(some: np.ndarray) -> np.ndarray:
+        members = np.zeros((len(some), owners), dtype=bool)
+        members[:, who] = some
+        return game.values(members)
+
+    found = truncated_shapley(value, len(who), rng, truncation)
+    scores = np.zeros(owners)
+    scores[who] = found.values
+    return Valued(scores, found.evaluations)
