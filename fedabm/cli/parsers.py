@@ -227,7 +227,14 @@ def _reproduce(commands: Any) -> None:
     parser.add_argument("--list", action="store_true", help="show which rows are recorded, and at which size")
     parser.add_argument("--explain", action="store_true", help="how each verdict was computed, and from which files")
     _json(parser, "the rows")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="also write all rows as Markdown")
+    parser.add_argument(
+        "--write",
+        type=Path,
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="also write all rows to FILE: as cards if it ends in .html, else as Markdown; may be given twice",
+    )
     parser.set_defaults(command="fedabm.cli.reproduce:run")
 
 

@@ -1,4 +1,4 @@
-"""`fedabm reproduce [PAPER|ROW ...] [--budget quick|decisive|paper] [--list] [--explain] [--json] [--write FILE]`."""
+"""`fedabm reproduce [PAPER|ROW ...] [--budget NAME] [--list] [--explain] [--json] [--write FILE ...]`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from rich.progress import (
 from fedabm.common.errors import InputError
 from fedabm.common.files import write
 from fedabm.papers.ledger.explain import explained
+from fedabm.papers.ledger.page import html
 from fedabm.papers.ledger.records import records_of
 from fedabm.papers.ledger.render import markdown, show, show_recorded
 from fedabm.papers.ledger.rows import Budget, Result, Row, select
@@ -35,8 +36,8 @@ _WORKERS = 2
 def run(options: argparse.Namespace) -> int:
     """Run the rows; the exit code says whether one of them failed."""
     budget = find_budget(options.budget)
-    if options.write is not None:
-        _check(options.write, options.what)
+    for file in options.write:
+        _check(file, options.what)
     rows = select(options.what, ledger())
     if options.list:
         print(json.dumps(_listed(rows), indent=2)) if options.json else show_recorded(_listed(rows), _terminal())
@@ -48,10 +49,14 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps([asdict(result) for result in results], indent=2))
     else:
         show(results, _terminal())
-    if options.write is not None:
-        kinds = {one.id: "recorded" if one.decisive and records_of(one.decisive) else one.kind for one in rows}
-        write(options.write, markdown(results, budget, kinds))
+    for file in options.write:
+        write(file, html(results, rows) if file.suffix == ".html" else _markdown(results, rows, budget))
     return int(any(result.verdict == "FAILED" for result in results))
+
+
+def _markdown(results: list[Result], rows: list[Row], budget: Budget) -> str:
+    kinds = {one.id: "recorded" if one.decisive and records_of(one.decisive) else one.kind for one in rows}
+    return markdown(results, budget, kinds)
 
 
 def _terminal() -> Console:

@@ -20,7 +20,7 @@ from fedabm.papers.ledger.runner import BUDGETS, ledger, reproduce
 from fedabm.papers.ledger.standard import RULES
 from tests.papers.rows import ARTEFACTS, IDS, TINY
 
-FIELDS = ["id", "claim", "published", "ours", "verdict", "reason", "preset", "seconds"]
+FIELDS = ["id", "claim", "published", "ours", "verdict", "reason", "preset", "seconds", "intervals"]
 
 
 def results_of_each_kind() -> list[Result]:

@@ -155,8 +155,9 @@ def _poor(found: Tables) -> ClaimPart:
     why = f"fresh seeds: it loses {_loss(lost)} by strategic owners as printed"
     verdict = order_verdict(gap, width)
     if verdict not in _PROOFS:
-        return ClaimPart(name, "undecided", why, more_seeds(gap, width, int(found["summary"]["seeds"].max())))
-    return ClaimPart(name, _PROOFS[verdict], f"{why}, at this stage", "more rounds, up to the paper's")
+        many = int(found["summary"]["seeds"].max())
+        return ClaimPart(name, "undecided", why, more_seeds(gap, width, many), (gap, width))
+    return ClaimPart(name, _PROOFS[verdict], f"{why}, at this stage", "more rounds, up to the paper's", (gap, width))
 
 
 #: an early stage confirms in part and refutes nothing

@@ -6,17 +6,17 @@ these is told from the 95% interval of the change over seeds.  `planned` judges 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from fedabm.papers.ipfl2025.evidence import COMPARABLE, RunEvidence
-from fedabm.papers.ledger.rows import Finding
+from fedabm.papers.ledger.rows import Finding, ClaimInterval
 from fedabm.papers.ledger.training import Tables, seeds
 from fedabm.papers.presets import half_width, more_seeds
 
-__all__ = ["CRITERION", "Weighed", "attacked", "rules_under", "weigh"]
+__all__ = ["CRITERION", "Weighed", "attacked", "intervals", "rules_under", "weigh"]
 
 CRITERION = (
     "criterion, by 95% intervals over seeds: the mean of benign owners falls by less than a point against the same "
@@ -24,14 +24,15 @@ CRITERION = (
 )
 
 
-def attacked(found: Tables, more: Tables | None = None, *, evidence: RunEvidence, attack: str) -> Finding:
+def attacked(study: Tables, more: Tables | None = None, *, evidence: RunEvidence, attack: str) -> Finding:
     """Figure 4 in one study; rules that were run with `more` seeds are judged by those."""
-    table = rules_under(attack, found, more)
+    table = rules_under(attack, study, more)
     weighed = weigh(table)
     shares = {"moved": table.loc["iPFL"].get("moved", 0.0), "by_accuracy": weighed.by_accuracy}
     ours = f"{evidence.what}: {weighed.words}"
     criterion, within = f"{CRITERION}; {weighed.also}", weighed.within
-    return evidence.verdict(ours, weighed.claim, criterion, within=within, accuracy=True, **shares)
+    found = evidence.verdict(ours, weighed.claim, criterion, within=within, accuracy=True, **shares)
+    return replace(found, intervals=intervals(table))
 
 
 def rules_under(attack: str, found: Tables, more: Tables | None = None) -> pd.DataFrame:
@@ -86,6 +87,19 @@ class Weighed:
     def within(self) -> str:
         """What seeds do not tell, unless that does not matter."""
         return "" if self.refuted else "; ".join(self.doubts.values())
+
+
+def intervals(table: pd.DataFrame) -> tuple[ClaimInterval, ...]:
+    """What the claim turns on, by rule: benign owners keep their accuracy within a point, and the attacker loses."""
+    return tuple(one for rule, case in table.iterrows() for one in _of_rule(str(rule), case))
+
+
+def _of_rule(rule: str, case: pd.Series) -> tuple[ClaimInterval, ClaimInterval]:
+    kept = float(case["points"] + COMPARABLE), float(half_width(case["s.d."], case["seeds"]))
+    lost = float(-case["attacker change"]), float(half_width(case["attacker change s.d."], case["seeds"]))
+    return ClaimInterval(f"{rule}: benign owners, points above a loss of one", *kept), ClaimInterval(
+        f"{rule}: attacker loses", *lost
+    )
 
 
 def weigh(table: pd.DataFrame) -> Weighed:

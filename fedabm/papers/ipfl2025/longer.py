@@ -5,6 +5,8 @@ Each record is one seed; `analysis/recorded/PLAN.md` has the rules, written befo
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -33,7 +35,8 @@ def at_half(found: Tables, longer: Tables, *fresh: Tables, evidence: RunEvidence
     )
     seeds, many = f"fresh seeds {rounds['seed'].min()} to {rounds['seed'].max()}", int(rounds["step"].max())
     ours = f"{evidence.what}, {part}, {owners} owners, {seeds}, {many} rounds: utility (accuracy) {shown}"
-    parts = (_richest(rounds, utility), _comparable(rounds, accuracy))
+    richest = replace(_richest(rounds, utility), interval=spread(_lead(utility).to_numpy()))
+    parts = (richest, _comparable(rounds, accuracy))
     return joined(f"{ours}; earlier: {before.ours}", parts, "planned beforehand", every=True)
 
 
@@ -70,10 +73,10 @@ def _comparable(rounds: pd.DataFrame, accuracy: pd.DataFrame) -> ClaimPart:
     why = f"{room - COMPARABLE:+.2f} +- {width:.2g} points against {best}, with {COMPARABLE:g} to spare: {course.words}"
     proof: Proof = "reproduced" if room >= 0 else "not reproducible"
     if room < 0 and not -room > width:
-        return ClaimPart(name, "undecided", why, more_seeds(room, width, len(course.by_round)))
+        return ClaimPart(name, "undecided", why, more_seeds(room, width, len(course.by_round)), course.end)
     if room < 0 and course.closer:
-        return ClaimPart(name, "undecided", f"{why}; the distance has shrunk", _MORE_ROUNDS)
-    return ClaimPart(name, proof, why)
+        return ClaimPart(name, "undecided", f"{why}; the distance has shrunk", _MORE_ROUNDS, course.end)
+    return ClaimPart(name, proof, why, interval=course.end)
 
 
 def at_full(found: Tables, *fresh: Tables, evidence: RunEvidence) -> Finding:
@@ -92,5 +95,5 @@ def _better(role: str, points: np.ndarray) -> ClaimPart:
     gap, width = spread(points)
     why = f"{gap:+.3g} +- {width:.2g} points"
     if not abs(gap) > width:
-        return ClaimPart(f"{role}s", "undecided", why, more_seeds(gap, width, len(points)))
-    return ClaimPart(f"{role}s", "reproduced" if gap > 0 else "not reproducible", why)
+        return ClaimPart(f"{role}s", "undecided", why, more_seeds(gap, width, len(points)), (gap, width))
+    return ClaimPart(f"{role}s", "reproduced" if gap > 0 else "not reproducible", why, interval=(gap, width))

@@ -8,11 +8,11 @@ verdict turns on.  What three quarters of the rounds would have said must be the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from fedabm.papers.ipfl2025.attacks import CRITERION, Weighed, attacked, rules_under, weigh
+from fedabm.papers.ipfl2025.attacks import CRITERION, Weighed, attacked, intervals, rules_under, weigh
 from fedabm.papers.ipfl2025.evidence import SETTLED, RunEvidence
 from fedabm.papers.ledger.rows import Finding, Verdict, undecided
 from fedabm.papers.ledger.training import Tables
@@ -48,10 +48,9 @@ def attacked_anew(found: Tables, more: Tables, *fresh: Tables, evidence: RunEvid
     note = f"{CRITERION}; {weighed.also}; {_three_quarters(rows, before)}; {plan.note}"
     doubts = dict(_open(late, weighed, before, evidence))
     if doubts:
-        return undecided(
-            ours, f"{'; '.join(doubts)} ({note}; {evidence.note})", "; ".join(filter(None, doubts.values()))
-        )
-    return evidence.verdict(ours, weighed.claim, note, accuracy=True)
+        why, needed = f"{'; '.join(doubts)} ({note}; {evidence.note})", "; ".join(filter(None, doubts.values()))
+        return replace(undecided(ours, why, needed), intervals=intervals(late))
+    return replace(evidence.verdict(ours, weighed.claim, note, accuracy=True), intervals=intervals(late))
 
 
 def _open(table: pd.DataFrame, weighed: Weighed, before: Weighed, evidence: RunEvidence) -> Iterator[tuple[str, str]]:

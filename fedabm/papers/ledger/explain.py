@@ -9,7 +9,7 @@ from typing import Any
 from fedabm.papers.ledger.records import record_of
 from fedabm.papers.ledger.rows import Play, Result, Row
 
-__all__ = ["explained", "function_name"]
+__all__ = ["explained", "function_name", "statements"]
 
 
 def function_name(function: Callable[..., Any]) -> str:
@@ -27,8 +27,8 @@ def explained(one: Row, result: Result) -> Iterator[str]:
     yield f"  computed by  {one.judged_by or function_name(one.check)}"
     for play in (*one.decisive, *one.planned):
         yield f"  reads  {_files(play)}" + ("  (planned beforehand)" if play in one.planned else "")
-    yield from (f"  ours  {words}" for words in _split(result.ours))
-    yield from (f"  why  {words}" for words in _split(result.reason) if not words.startswith("recorded: "))
+    yield from (f"  ours  {words}" for words in statements(result.ours))
+    yield from (f"  why  {words}" for words in statements(result.reason) if not words.startswith("recorded: "))
     yield f"  verdict  {result.verdict}"
 
 
@@ -40,10 +40,10 @@ def _files(play: Play) -> str:
     return f"analysis/recorded/{found.name}/: {', '.join(sorted(path.name for path in found.folder.glob('*.csv')))}"
 
 
-def _split(text: str) -> list[str]:
+def statements(text: str) -> list[str]:
     """Statements, one each; what stands in brackets stays together.
 
-    >>> _split("a (b; c); d")
+    >>> statements("a (b; c); d")
     ['a (b; c)', 'd']
     """
     parts, depth = [""], 0

@@ -38,6 +38,7 @@ __all__ = [
     "VERDICTS",
     "Budget",
     "Finding",
+    "ClaimInterval",
     "Paper",
     "Play",
     "Result",
@@ -105,12 +106,26 @@ def _text(value: Any) -> str:
 
 
 @dataclass(frozen=True)
+class ClaimInterval:
+    """A number that a verdict rests on: its mean, half of its 95% interval, and what is printed, if anything is.
+
+    The claim turns on whether it is above zero; `half` is nan where one seed has no spread.
+    """
+
+    name: str
+    mean: float
+    half: float
+    printed: float | None = None
+
+
+@dataclass(frozen=True)
 class Finding:
-    """What a row's function found: our value as text, the verdict that follows from it, and why."""
+    """What a row's function found: our value as text, the verdict that follows from it, why, and its numbers."""
 
     ours: str
     verdict: Verdict
     reason: str = ""
+    intervals: tuple[ClaimInterval, ...] = ()
 
 
 def holds(ours: str, as_printed: bool, note: str = "") -> Finding:
@@ -176,6 +191,7 @@ class Result:
     reason: str
     preset: str
     seconds: float
+    intervals: tuple[ClaimInterval, ...] = ()
 
 
 @dataclass(frozen=True)

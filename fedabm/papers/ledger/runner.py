@@ -70,7 +70,8 @@ def _run(one: Row, budget: Budget) -> Result:
         finding = Finding("", "FAILED", f"broke off with {type(error).__name__}: {' '.join(str(error).split())}")
     seconds = round(time.perf_counter() - start, 3)
     texts = (one.id, one.claim, one.published, finding.ours)
-    return Result(*texts, finding.verdict, finding.reason, one.preset or _by_itself(one.id), seconds)
+    preset = one.preset or _by_itself(one.id)
+    return Result(*texts, finding.verdict, finding.reason, preset, seconds, finding.intervals)
 
 
 def _by_itself(id: str) -> str:

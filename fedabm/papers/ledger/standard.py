@@ -20,13 +20,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from fedabm.papers.ledger.rows import Finding, Verdict, undecided
+from fedabm.papers.ledger.rows import Finding, ClaimInterval, Verdict, undecided
 from fedabm.papers.presets import more_seeds, spread
 
 __all__ = ["RULES", "SETTLED", "ClaimPart", "Course", "Length", "Proof", "drift", "joined", "part_of", "three_quarters"]
@@ -163,16 +163,24 @@ class Course:
 
 @dataclass(frozen=True)
 class ClaimPart:
-    """One part of a claim: which, what is shown about it, why, and what would decide it if that is open."""
+    """One part of a claim: which, what is shown about it, why, and what would decide it if that is open.
+
+    `interval` is what it turns on, where that is one number: mean and half of its 95% interval over seeds.
+    """
 
     name: str
     proof: Proof
     why: str
     remedy: str = ""
+    interval: tuple[float, float] | None = None
 
 
 def part_of(name: str, course: Course, share: float) -> ClaimPart:
     """What the standard says about a part of a claim whose quantity took this course in a run of this length."""
+    return replace(_judged(name, course, share), interval=course.end)
+
+
+def _judged(name: str, course: Course, share: float) -> ClaimPart:
     now, before = _sign(course.end), _sign(course.early)
     if now is None:
         seeds = len(course.by_round)
@@ -215,9 +223,10 @@ def joined(ours: str, parts: Sequence[ClaimPart], note: str = "", *, every: bool
     proofs = {one.proof for one in parts}
     verdict: Verdict = "not reproducible" if every and "not reproducible" in proofs else _whole(proofs)
     remedies = "; ".join(f"{one.name}: {one.remedy}" for one in parts if one.remedy)
+    intervals = tuple(ClaimInterval(one.name, *one.interval) for one in parts if one.interval is not None)
     if verdict == "undecided":
-        return undecided(ours, reason, remedies or "evidence about these parts")
-    return Finding(ours, verdict, "; the rest needs: ".join(filter(None, (reason, remedies))))
+        return replace(undecided(ours, reason, remedies or "evidence about these parts"), intervals=intervals)
+    return Finding(ours, verdict, "; the rest needs: ".join(filter(None, (reason, remedies))), intervals)
 
 
 def _whole(proofs: set[Proof]) -> Verdict:

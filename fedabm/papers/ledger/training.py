@@ -151,7 +151,8 @@ def waiting(finding: Finding, planned: tuple[Play, ...], there: int) -> Finding:
     absent = ", ".join(_record_command(one) for one in planned if record_of(one) is None)
     if there:
         so_far = f"{there} of {len(planned)} planned runs are there; so far: {finding.verdict}"
-        return Finding(finding.ours, "undecided", f"{so_far}; {finding.reason}; what would decide: {absent}")
+        reason = f"{so_far}; {finding.reason}; what would decide: {absent}"
+        return replace(finding, verdict="undecided", reason=reason)
     return replace(finding, reason=f"{finding.reason}; planned: {absent}")
 
 

@@ -59,11 +59,11 @@ def _pair(pair: tuple[str, str], gains: list[pd.Series]) -> ClaimPart:
     each = ", ".join(f"{one.mean():+.3g} +- {spread(one.to_numpy())[1]:.2g}" for one in gains)
     why = f"{gap:+.3g} +- {width:.2g} over {len(every)} seeds" + (f"; by record {each}" if len(gains) > 1 else "")
     if not abs(gap) > width:
-        return ClaimPart(name, "undecided", why, more_seeds(gap, width, len(every)))
+        return ClaimPart(name, "undecided", why, more_seeds(gap, width, len(every)), (gap, width))
     if len({one.mean() > 0 for one in gains}) > 1:
         curves = "records with more public curves: these two, one each, disagree in the sign"
-        return ClaimPart(name, "undecided", why, curves)
-    return ClaimPart(name, "reproduced" if gap > 0 else "not reproducible", why)
+        return ClaimPart(name, "undecided", why, curves, (gap, width))
+    return ClaimPart(name, "reproduced" if gap > 0 else "not reproducible", why, interval=(gap, width))
 
 
 def _compared(found: Tables, data: str) -> tuple[str, dict[str, set[str]]]:
