@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fedabm.papers.ipfl2025.evidence import COMPARABLE, RunEvidence
-from fedabm.papers.ledger.rows import Finding, ClaimInterval
+from fedabm.papers.ledger.rows import ClaimInterval, Finding
 from fedabm.papers.ledger.training import Tables, seeds
 from fedabm.papers.presets import half_width, more_seeds
 

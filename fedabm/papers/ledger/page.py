@@ -16,7 +16,7 @@ from jinja2 import Environment, StrictUndefined
 import fedabm
 from fedabm.papers.ledger.explain import statements
 from fedabm.papers.ledger.pictures import COLOURS, picture, stacked, words
-from fedabm.papers.ledger.records import Record, record_of
+from fedabm.papers.ledger.records import RecordedRun, record_of
 from fedabm.papers.ledger.rows import PAPERS, VERDICTS, Paper, Result, Row
 from fedabm.papers.ledger.standard import RULES
 from fedabm.papers.ledger.takeaways import TAKEAWAYS, outlived
@@ -44,7 +44,7 @@ class ClaimCard:
         return self.result.verdict.replace(" ", "-")
 
     @property
-    def records(self) -> list[Record]:
+    def records(self) -> list[RecordedRun]:
         """The recorded runs that it reads."""
         found = [record_of(play) for play in (*self.row.decisive, *self.row.planned)]
         return [one for one in found if one is not None]

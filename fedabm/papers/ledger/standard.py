@@ -26,7 +26,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from fedabm.papers.ledger.rows import Finding, ClaimInterval, Verdict, undecided
+from fedabm.papers.ledger.rows import ClaimInterval, Finding, Verdict, undecided
 from fedabm.papers.presets import more_seeds, spread
 
 __all__ = ["RULES", "SETTLED", "ClaimPart", "Course", "Length", "Proof", "drift", "joined", "part_of", "three_quarters"]
