@@ -13,6 +13,7 @@ from fedabm.mechanisms.partial_reciprocity import PartialReciprocity as PartialR
 from fedabm.mechanisms.payment_rule import PaymentRule as PaymentRule
 from fedabm.mechanisms.personalised.base import Personalised as Personalised
 from fedabm.mechanisms.personalised.cfl import CFL as CFL
+from fedabm.mechanisms.personalised.cgsv import CGSV as CGSV
 from fedabm.mechanisms.personalised.ditto import Ditto as Ditto
 from fedabm.mechanisms.personalised.fed_amp import FedAMP as FedAMP
 from fedabm.mechanisms.personalised.fed_avg import FedAvgExchange as FedAvgExchange

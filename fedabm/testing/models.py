@@ -63,6 +63,13 @@ class PlainModels(Sent):
     def moved(self, weights: Array) -> Array:
         return self.usable_models + weights @ (self.usable_models - self.initial)
 
+    def masked(self, weights: Array, shares: Array, length: float) -> Array:
+        moves = self.usable_models - self.start
+        sizes = np.maximum(np.linalg.norm(moves, axis=1), 1e-7)
+        shared = (weights * length / sizes) @ moves
+        order = np.argsort(np.argsort(-np.abs(shared), kind="stable"))
+        return self.start + np.where(order < np.ceil(shares[:, None] * len(shared) - 1e-9), shared, 0.0)
+
 
 def plain_models(reports: Reports, seed: int = 0, width: int = 7) -> PlainModels:
     """Random models of those who report, everybody sound."""

@@ -137,6 +137,10 @@ class Sent:
         """theta_i + sum_j w_ij (theta_j - theta^0)."""
         raise self._unknown("moved models")
 
+    def masked(self, weights: Array, shares: Array, length: float) -> Models:
+        """s_i + the largest share_i of the entries of u, layer by layer, with u = sum_j w_j length u_j / |u_j|."""
+        raise self._unknown("masked updates")
+
     def _unknown(self, what: str) -> InputError:
         return InputError(
             f"{type(self).__name__} have no {what} to decide by; let owners train, use Personal of fedabm.learning"

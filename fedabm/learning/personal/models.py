@@ -175,6 +175,7 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
         last, rows = state.latest, np.asarray(rows)
         places = torch.from_numpy(rows).to(self.engine.device)
         sent = SentModels(reports, last.usable[rows], last.models[places], last.start[places], state.initial)
+        sent = replace(sent, bounds=self.engine.layout.bounds)
         return replace(sent, measured=self._measured(sent, rows)) if with_losses else sent
 
     def _measured(self, sent: SentModels, rows: NDArray[np.intp]) -> tuple[Array, Array]:

@@ -26,12 +26,14 @@ class SentModels(Sent):
     start     (n, P) what the owners started from
     initial   (P,) the model that everybody began with in the first round
     measured  losses on each owner's own training data, as `losses` gives them, if the mechanism asks for them
+    bounds    where each layer's parameters begin, and the end (None: all are one layer)
     """
 
     models: Tensor
     start: Tensor
     initial: Tensor
     measured: tuple[Array, Array] | None = None
+    bounds: tuple[int, ...] | None = None
 
     @property
     def usable_models(self) -> Tensor:
@@ -85,6 +87,16 @@ class SentModels(Sent):
         """theta_i + sum_j w_ij (theta_j - theta^0), (n, P)."""
         return (self.usable_models.double() + self._device(weights) @ self._moves()).to(self.models)
 
+    def masked(self, weights: Array, shares: Array, length: float) -> Tensor:
+        """s_i + the largest share_i of the entries of u, layer by layer, with u = sum_j w_j length u_j / |u_j|."""
+        moves = (self.usable_models - self.start).nan_to_num(0.0, 0.0, 0.0)
+        sizes = moves.double().norm(dim=1).clamp_min(1e-7)
+        shared = ((self._device(weights) * length / sizes).to(moves) @ moves).unsqueeze(0)
+        bounds = self.bounds or (0, shared.shape[1])
+        layers = shared.split(np.diff(bounds).tolist(), dim=1)
+        kept = torch.cat([_largest(layer, shares) for layer in layers], dim=1)
+        return self.start + torch.where(screen(kept).unsqueeze(1), kept, 0.0)
+
     def _moves(self) -> Tensor:
         """Models relative to the initial one, in double precision, in which squares of any model are finite."""
         return self.usable_models.double() - self.initial.double()
@@ -107,3 +119,13 @@ def cosines(rows: Tensor) -> Array:
 def _table(found: Tensor) -> Array:
     """On the host, in double precision."""
     return pull(found).astype(float)
+
+
+def _largest(layer: Tensor, shares: Array) -> Tensor:
+    """The largest entries of a layer (1, size) by magnitude, for each share so many of them, (n, size)."""
+    size = layer.shape[1]
+    order = layer[0].abs().argsort(descending=True, stable=True)
+    place = torch.empty_like(order)
+    place[order] = torch.arange(size, device=layer.device)
+    most = torch.from_numpy(np.ceil(shares * size - 1e-9)).to(layer.device)
+    return torch.where(place.unsqueeze(0) < most.unsqueeze(1), layer, 0.0)

@@ -1,0 +1,82 @@
+"""Sparser updates for owners whose updates lie less along what all have learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fedabm.common.bounds import within
+from fedabm.common.errors import check_number, check_range
+from fedabm.games.curves import Array
+from fedabm.mechanisms.personalised.base import Personalised, shares
+from fedabm.views import Exchange, LocalTask, Sent
+
+__all__ = ["CGSV"]
+
+#: an importance below which nobody falls
+_LEAST = 1e-3
+
+
+@dataclass(frozen=True)
+class CGSV(Personalised):
+    """Cosine gradient Shapley value: owner i gets the largest share q_i of the entries of the common update u.
+
+        u_i' = Gamma u_i / |u_i|,      u = sum_j r_j u_j',      psi_i = cos(u_i', u)
+        r_i <- alpha r_i + (1 - alpha) psi_i, at least 0.001, then divided by their sum
+        q_i = tanh(beta r_i) / max_j tanh(beta r_j),      w_i <- w_i + mask(u, q_i), layer by layer
+
+    Xu et al. 2021, eqs. (2), (3) and (5), with alpha = 0.95 and Gamma = 0.5 on MNIST; in the first round r_j is the
+    share of the data claimed, as in the authors' code.  Owners go on from what they are given, without their own update.
+
+    The printed 0.976 (5 owners; 0.984 with 10) is the correlation of the cosines with Shapley values of the *cosine
+    game* on Gaussian vectors, v(X) = cos(sum_{i in X} u_i, sum_i u_i), in the authors' script; against Shapley values of
+    accuracy it is 0.4 to 0.7 on MNIST.  Its best lies: lengths do not count, so that an update may be scaled at will; a
+    copy of somebody's update, or last round's common one, lies along the common one as well as any other.
+    """
+
+    alpha: float = field(default=0.95, metadata=within(0.0, 0.99))
+    beta: float = field(default=1.0, metadata=within(0.1, 10.0, log=True))
+    gamma: float = field(default=0.5, metadata=within(0.01, 10.0, log=True))
+
+    def __post_init__(self) -> None:
+        check_range("alpha, the weight of the past,", self.alpha, 0.0, 1.0)
+        check_number("beta, how fast rewards saturate,", self.beta)
+        check_number("gamma, the length of updates,", self.gamma)
+
+    def exchange(self, sent: Sent) -> Exchange:
+        """The masked update on top of what everybody started from."""
+        before = _importance(sent)
+        weights = np.where(sent.usable & (sent.size > 0), before if before is not None else shares(sent), 0.0)
+        weights = weights / max(float(weights.sum()), 1e-300)
+        psi = _along(sent.cosines("start"), weights)
+        past = np.zeros(len(psi)) if before is None else before
+        now = np.maximum(self.alpha * past + (1.0 - self.alpha) * psi, _LEAST)
+        now = now / now.sum()
+        access = np.tanh(self.beta * now)
+        access = access / access.max()
+        model = sent.masked(weights, access, self.gamma)
+        memory = dict(zip(_numbers(sent), now.tolist(), strict=True))
+        return Exchange(LocalTask(model), access[:, None] * weights, kept=model, memory=memory)
+
+
+def _along(cosines: Array, weights: Array) -> Array:
+    """The cosines (n,) of unit vectors with their weighted sum, from those with each other."""
+    products = cosines @ weights
+    length = np.sqrt(max(float(weights @ products), 0.0))
+    return np.where(weights > 0, products, 0.0) / max(length, 1e-12)
+
+
+def _numbers(sent: Sent) -> list[int]:
+    """The owners' numbers."""
+    owners = sent.reports.owners
+    return list(range(len(sent.usable))) if owners is None else owners.tolist()
+
+
+def _importance(sent: Sent) -> Array | None:
+    """Everybody's r of the last round, (n,), that of a newcomer the least; None in the first round."""
+    known: Any = sent.reports.memory
+    if not known:
+        return None
+    return np.array([known.get(owner, _LEAST) for owner in _numbers(sent)])
