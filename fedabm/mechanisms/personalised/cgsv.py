@@ -28,7 +28,7 @@ class CGSV(Personalised):
         q_i = tanh(beta r_i) / max_j tanh(beta r_j),      w_i <- w_i + mask(u, q_i), layer by layer
 
     Xu et al. 2021, eqs. (2), (3) and (5), with alpha = 0.95 and Gamma = 0.5 on MNIST; in the first round r_j is the
-    share of the data claimed, as in the authors' code.  Owners go on from what they are given, without their own update.
+    share of the data claimed, as in the authors' code.  Owners go on from what they are given, not their own update.
 
     The printed 0.976 (5 owners; 0.984 with 10) correlates the cosines with Shapley values of the *cosine game* on
     Gaussian vectors, v(X) = cos(sum_{i in X} u_i, sum_i u_i), in the authors' script; on updates of MNIST it is
