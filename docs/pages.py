@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import fedabm
+from fedabm.common.docstrings import sections_of
 from fedabm.study.library import find, names
 
 HERE = Path(__file__).parent
@@ -132,8 +133,20 @@ def as_markup(lines: list[str]) -> list[str]:
     >>> as_markup(["Pay |x| by `rate`.", "", "    p = r * s", "", ">>> 1", "1"])
     ['Pay \\\\|x\\\\| by ``rate``.', '', '::', '', '    p = r * s', '', '', '>>> 1', '1', '']
     """
+    head, *sections = sections_of("\n".join(lines).strip("\n")).items()
+    made = [*_markup_of(head[1]), *(row for title, body in sections for row in ("", *_section(title, body)))]
+    return made
+
+
+def _section(title: str, body: str) -> list[str]:
+    """Parameters or what is returned, as a list of definitions."""
+    rows = [row if row.startswith(" ") else f"``{row.replace('*', '')}``" for row in body.split("\n") if row.strip()]
+    return [f".. rubric:: {title}", "", *(_inline(row) if row.startswith(" ") else row for row in rows), ""]
+
+
+def _markup_of(text: str) -> list[str]:
     made: list[str] = []
-    for block in re.split(r"\n\s*\n", "\n".join(lines).strip("\n")):
+    for block in re.split(r"\n\s*\n", text):
         rows = block.split("\n")
         if rows[0].lstrip().startswith(">>>"):
             made += [*rows, ""]

@@ -57,7 +57,22 @@ def as_scenario(stage: Stage, owner: int, deviation: Deviation, others: Strategy
 
 
 def after_answers(stage: Stage, owner: int, deviation: Deviation) -> tuple[float, bool]:
-    """What the deviator gains over the truth once the others best-respond to what they hear, and whether they rest."""
+    """What the deviator gains over the truth once the others best-respond to what they hear, and whether they rest.
+
+    Parameters
+    ----------
+    stage : Stage
+        Owners, accuracies, rule and the truthful profile.
+    owner : int
+        Who deviates.
+    deviation : Deviation
+        What it contributes and says.
+
+    Returns
+    -------
+    tuple[float, bool]
+        The gain over the truth, and whether the others came to rest.
+    """
     play = with_deviations(stage, [owner], [deviation])
     others = np.delete(np.arange(stage.owners), owner)
     claims = play.reports.contribution.copy()
@@ -86,6 +101,24 @@ def after_learning(stage: Stage, owner: int, deviation: Deviation, seed: int, st
     """What the deviator gains by its lie, on average over the second half of a run in which the others learn.
 
     Both runs have the same seed; in the other one the deviator keeps to the truth.
+
+    Parameters
+    ----------
+    stage : Stage
+        Owners, accuracies, rule and the truthful profile.
+    owner : int
+        Who deviates.
+    deviation : Deviation
+        What it contributes and says.
+    seed : int
+        Seed of all random draws; the same seed gives the same numbers.
+    steps : int, optional
+        Length of both runs.
+
+    Returns
+    -------
+    float
+        The mean gain over the second half.
     """
     honest = Deviation(float(stage.profile[owner]), float(stage.profile[owner]), float(stage.capacities[owner]))
     lying, true = (_mean(stage, owner, one, seed, steps) for one in (deviation, honest))

@@ -45,6 +45,27 @@ class Thoroughness:
     `others_move` also asks what becomes of the best lie when the others answer it or learn, `fewer` how all changes
     with the number of owners.  Where models train, runs have at most so many `rounds`, and what was chosen with one
     seed is measured with so many other `seeds`.
+
+    Parameters
+    ----------
+    effort : SearchEffort, optional
+        How hard lies are searched for.
+    sizes : tuple[int, ...], optional
+        Sizes of groups that lie together.
+    groups : int, optional
+        How many groups of each size.
+    profiles : int, optional
+        At how many profiles fairness and truth are looked at.
+    starts : int | None, optional
+        Starts of the solver; None: its own choice.
+    others_move : bool, optional
+        Whether the others answer the best lie, or learn.
+    fewer : bool, optional
+        Whether the audit is repeated with fewer owners.
+    rounds : int, optional
+        The most rounds of a run in which models train.
+    seeds : int, optional
+        With how many fresh seeds a deviation that was chosen is measured.
     """
 
     effort: SearchEffort = field(default_factory=SearchEffort)
@@ -66,7 +87,27 @@ class Thoroughness:
 
 @dataclass(frozen=True, repr=False)
 class Card:
-    """What an audit found: claims, the best deviation of each kind, and which kinds mean nothing here."""
+    """What an audit found: claims, the best deviation of each kind, and which kinds mean nothing here.
+
+    Parameters
+    ----------
+    rule : str
+        The audited mechanism, as text.
+    accuracy : str
+        The accuracy, as text.
+    owners : int
+        How many owners were looked at.
+    profile : tuple[float, ...]
+        Contributions of the owners that tell the truth.
+    claims : tuple[Claim, ...]
+        What holds, with evidence and how certain that is.
+    tried : tuple[Tried, ...]
+        The best deviation of each kind.
+    skipped : dict[str, str]
+        Kinds of deviation that mean nothing here, and why.
+    limits : LieLimits
+        How far lies went.
+    """
 
     rule: str
     accuracy: str
@@ -139,6 +180,22 @@ def audit(
     >>> card = audit(Game(PowerLaw(), [0.1, 0.2], 10, ContributionSubsidy(0.05)), thoroughness=Thoroughness.quick())
     >>> card.flaws[0].flaw
     'rewards lying'
+
+    Parameters
+    ----------
+    what : Scenario | Game
+        The scenario or game whose owners and accuracies count.
+    mechanism : Mechanism | None, optional
+        The rule to audit; by default the scenario's own.
+    limits : LieLimits | None, optional
+        How far lies may go, as multiples of the truth.
+    thoroughness : Thoroughness | None, optional
+        How much is searched.
+
+    Returns
+    -------
+    Card
+        What holds, what does not, and the best deviation of each kind.
     """
     limits, how = limits or LieLimits(), thoroughness or Thoroughness()
     if isinstance(what, Scenario) and what.accuracy.takes_updates:

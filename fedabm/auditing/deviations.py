@@ -42,6 +42,19 @@ class LieLimits:
     """How far lies go, as multiples of the truth: beyond these limits nothing is said.
 
     Nobody claims to have used more data than it claims to have.
+
+    Parameters
+    ----------
+    claim : float, optional
+        Largest claimed contribution, as a multiple of the true one.
+    size : tuple[float, float], optional
+        Least and largest claimed data size, as multiples.
+    cost : tuple[float, float], optional
+        Least and largest stated variable cost, as multiples.
+    fixed : tuple[float, float], optional
+        Least and largest stated fixed cost, as multiples.
+    eagerness : tuple[float, float], optional
+        Least and largest stated eagerness, as multiples.
     """
 
     claim: float = 2.0

@@ -53,7 +53,17 @@ NOTHING = 1e-9
 
 @dataclass(frozen=True)
 class SearchEffort:
-    """How hard is looked: questions to the rule for each owner beyond the first grid, and owners that are looked at."""
+    """How hard is looked: questions to the rule for each owner beyond the first grid, and owners that are looked at.
+
+    Parameters
+    ----------
+    questions : int, optional
+        Questions to the rule for each owner beyond the first grid.
+    owners : int, optional
+        How many owners are looked at.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
+    """
 
     questions: int = 300
     owners: int = 12
@@ -65,6 +75,23 @@ class BestDeviation:
     """The best deviation of an owner, its gain over the best that it can do honestly, and the most that any could gain.
 
     `bound` is infinite where nothing is proven; `questions` is how often the rule was asked.
+
+    Parameters
+    ----------
+    owner : int
+        Who deviates.
+    deviation : Deviation
+        What it contributes and says.
+    gain : float
+        What it gains over the best that it can do honestly.
+    bound : float
+        The most that any deviation could gain; infinite if nothing is proven.
+    honest : float
+        The best gain without a lie.
+    questions : int
+        How often the rule was asked.
+    words : str
+        The deviation in words.
     """
 
     owner: int
@@ -87,7 +114,22 @@ class BestDeviation:
 
 
 def best_lies(stage: Stage, limits: LieLimits | None = None, effort: SearchEffort | None = None) -> list[BestDeviation]:
-    """The best lie of every owner that is looked at, the largest gain first."""
+    """The best lie of every owner that is looked at, the largest gain first.
+
+    Parameters
+    ----------
+    stage : Stage
+        Owners, accuracies, rule and the truthful profile.
+    limits : LieLimits | None, optional
+        How far lies may go.
+    effort : SearchEffort | None, optional
+        How hard to search.
+
+    Returns
+    -------
+    list[BestDeviation]
+        One per owner that was looked at, the largest gain first.
+    """
     limits, effort = limits or LieLimits(), effort or SearchEffort()
     found = [best_lie(stage, owner, limits, effort) for owner in looked_at(stage, effort)]
     return sorted(found, key=lambda one: -one.gain)
@@ -101,7 +143,24 @@ def looked_at(stage: Stage, effort: SearchEffort) -> list[int]:
 
 
 def best_lie(stage: Stage, owner: int, limits: LieLimits, effort: SearchEffort) -> BestDeviation:
-    """The best lie of one owner while the others tell the truth and stand still."""
+    """The best lie of one owner while the others tell the truth and stand still.
+
+    Parameters
+    ----------
+    stage : Stage
+        Owners, accuracies, rule and the truthful profile.
+    owner : int
+        Who lies.
+    limits : LieLimits
+        How far lies may go.
+    effort : SearchEffort
+        How hard to search.
+
+    Returns
+    -------
+    BestDeviation
+        The best lie that was found.
+    """
     if not on_curves(stage) or not faithful(stage, owner, limits, effort):
         found = searched(stage, owner, limits, effort)
         alone = stage.plays_a_game and not reads(stage)

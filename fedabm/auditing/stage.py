@@ -50,7 +50,31 @@ class StagePlay:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """Owners, accuracies and a rule, with the truthful `profile`; `solved` says how that was found (None: given)."""
+    """Owners, accuracies and a rule, with the truthful `profile`; `solved` says how that was found (None: given).
+
+    Parameters
+    ----------
+    accuracy : Accuracy
+        What models are worth to owners at a profile of contributions.
+    mechanism : Mechanism
+        The rule that decides who gets which model and who pays whom.
+    costs : Cost
+        True costs of the owners, stacked.
+    capacities : Array
+        How much data each owner has, shape (owners,).
+    eagerness : Array
+        How much each owner wants others' data.
+    valuation : Valuation
+        What a settled step is worth to owners.
+    profile : Array
+        Truthful contributions, shape (owners,).
+    solved : Equilibrium | None, optional
+        How the profile was found; None: it was given.
+    names : tuple[str, ...], optional
+        What owners are called.
+    training : tuple[Training[Any], State] | None, optional
+        The training and the state that it has come to.
+    """
 
     accuracy: Accuracy
     mechanism: Mechanism

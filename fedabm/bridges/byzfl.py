@@ -30,6 +30,13 @@ class Colluder(Wrapper):
 
     u'_i = attack(u_j: j plays this strategy), the same for all of them.  Any callable from a matrix of updates (k, P)
     to one update (P,) will do.  Owners collude if they are given the same strategy object.
+
+    Parameters
+    ----------
+    truth : Strategy
+        What it does and says apart from its update.
+    attack : Any, optional
+        From updates (k, parameters) to one update (parameters,).
     """
 
     example: ClassVar[str] = "Colluder(truth=Honest(), attack=byzfl.SignFlipping())"

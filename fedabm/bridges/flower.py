@@ -32,6 +32,17 @@ class PaymentServer:
 
     `accuracy` is the public one, by which offers are reckoned.  `sizes` are taken to be what was claimed, as Flower's
     clients say nothing else about them; mechanisms that ask for costs cannot be served.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The rule that decides who gets which model and who pays whom.
+    accuracy : Accuracy
+        The public accuracy, by which offers are made.
+    claims : dict[int, float], optional
+        The last claim of each node.
+    paid : dict[int, float], optional
+        What each node has been paid so far.
     """
 
     mechanism: Mechanism
@@ -84,6 +95,23 @@ class Client:
 
     What it remembers of the last round is kept by the app, in `context.state`; strategies with a memory of their own
     are refused.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        What the owner does.
+    unit_cost : float
+        What a sample costs it.
+    capacity : float
+        How many samples it has.
+    mechanism : Mechanism
+        The rule that decides who gets which model and who pays whom.
+    accuracy : Accuracy
+        What models are worth to owners at a profile of contributions.
+    number : int, optional
+        Its number among the owners.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
     """
 
     strategy: Strategy

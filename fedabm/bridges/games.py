@@ -32,6 +32,16 @@ def payoff_table(game: EmpiricalGame) -> Array:
     >>> game = EmpiricalGame(("hawk", "dove"), 2, [[-1.0, np.nan], [2.0, 0.0], [np.nan, 1.0]])
     >>> payoff_table(game)[0, 1].tolist()
     [2.0, 0.0]
+
+    Parameters
+    ----------
+    game : EmpiricalGame
+        Owners, accuracy and mechanism.
+
+    Returns
+    -------
+    Array
+        Shape (K, ..., K, N): payoff of each of N owners in each profile of strategies.
     """
     kinds, owners = len(game.strategies), game.owners
     if kinds**owners > MOST:
@@ -44,7 +54,18 @@ def payoff_table(game: EmpiricalGame) -> Array:
 
 
 def to_nashpy(game: EmpiricalGame) -> Any:
-    """The game of two owners as a `nashpy.Game`; Nashpy knows no more than two."""
+    """The game of two owners as a `nashpy.Game`; Nashpy knows no more than two.
+
+    Parameters
+    ----------
+    game : EmpiricalGame
+        Owners, accuracy and mechanism.
+
+    Returns
+    -------
+    Any
+        A `nashpy.Game`.
+    """
     if game.owners != 2:
         raise InputError(f"Nashpy solves games of two, got {game.owners} owners; write_nfg gives it to Gambit")
     try:
@@ -56,7 +77,20 @@ def to_nashpy(game: EmpiricalGame) -> Any:
 
 
 def to_nfg(game: EmpiricalGame, title: str = "an empirical game of fedabm") -> str:
-    """The game in Gambit's format: one line per profile, the first owner's strategy changing fastest."""
+    """The game in Gambit's format: one line per profile, the first owner's strategy changing fastest.
+
+    Parameters
+    ----------
+    game : EmpiricalGame
+        Owners, accuracy and mechanism.
+    title : str, optional
+        The first line of the file.
+
+    Returns
+    -------
+    str
+        The text.
+    """
     owners, table = game.owners, payoff_table(game)
     players = " ".join(_quoted(f"owner {k + 1}") for k in range(owners))
     names = " ".join(map(_quoted, game.strategies))
@@ -66,7 +100,22 @@ def to_nfg(game: EmpiricalGame, title: str = "an empirical game of fedabm") -> s
 
 
 def write_nfg(game: EmpiricalGame, path: str | Path, title: str = "an empirical game of fedabm") -> Path:
-    """Write that file."""
+    """Write that file.
+
+    Parameters
+    ----------
+    game : EmpiricalGame
+        Owners, accuracy and mechanism.
+    path : str | Path
+        The file.
+    title : str, optional
+        Its first line.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
     return write(as_path("the file of a game", path), to_nfg(game, title))
 
 

@@ -66,7 +66,18 @@ def _one_line(text: str) -> str:
 
 
 def run_script(file: str) -> NoReturn:
-    """What a scenario script, wherever it is, calls when it is run by itself: `run_script(__file__)`."""
+    """What a scenario script, wherever it is, calls when it is run by itself: `run_script(__file__)`.
+
+    Parameters
+    ----------
+    file : str
+        The script: `__file__`.
+
+    Returns
+    -------
+    NoReturn
+        It ends the process with the exit code of the run.
+    """
     path = Path(file).resolve()
     if is_loading(path):
         raise InputError(f"{path} runs itself while it is loaded; call run_script under if __name__ == '__main__':")

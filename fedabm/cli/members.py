@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+import textwrap
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fedabm.common.docstrings import head_of, meanings_of
 from fedabm.common.errors import FedabmError
 from fedabm.common.names import brief
 from fedabm.specs.bounds import bounds_of
@@ -81,6 +83,7 @@ class Member:
         for name, one in self.parameters.items():
             usual = f" = {one['usual']}" if one["usual"] else ""
             lines.append("  " + "; ".join(filter(None, [f"{name}: {one['type']}{usual}", one["bounds"]])))
+            lines += textwrap.wrap(one.get("meaning", ""), 110, initial_indent=" " * 6, subsequent_indent=" " * 6)
         return "\n".join(lines).rstrip() + "\n"
 
 
@@ -122,7 +125,10 @@ def _loaded(name: str, family: str, made: Callable[..., Any] | EntryPointKind) -
 
 
 def _member(name: str, family: str, made: Any, parameters: dict[str, dict[str, str]]) -> Member:
-    return Member(name, family, (inspect.getdoc(made) or "").strip(), getattr(made, "__module__", ""), parameters)
+    doc = inspect.getdoc(made) or ""
+    told = meanings_of(doc)
+    known = {name: {**one, "meaning": told.get(name, "")} for name, one in parameters.items()}
+    return Member(name, family, head_of(doc), getattr(made, "__module__", ""), known)
 
 
 def _parameters(made: Callable[..., Any]) -> dict[str, dict[str, str]]:

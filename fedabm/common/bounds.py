@@ -68,12 +68,40 @@ class Bounds:
 
 
 def within(low: float, high: float, *, log: bool = False, whole: bool = False) -> Mapping[str, Any]:
-    """The metadata of a field that may be tuned from `low` to `high`: see `Bounds`."""
+    """The metadata of a field that may be tuned from `low` to `high`: see `Bounds`.
+
+    Parameters
+    ----------
+    low : float
+        Least value.
+    high : float
+        Largest value.
+    log : bool, optional
+        Whether it is searched on a logarithmic scale.
+    whole : bool, optional
+        Whether it is a whole number.
+
+    Returns
+    -------
+    Mapping[str, Any]
+        Metadata for `dataclasses.field`.
+    """
     return {_BOUNDS: Bounds(low, high, log, whole)}
 
 
 def given(why: str) -> Mapping[str, Any]:
-    """The metadata of a number that is no choice of who sets the rule, and why: a belief, a setting of the computer."""
+    """The metadata of a number that is no choice of who sets the rule, and why: a belief, a setting of the computer.
+
+    Parameters
+    ----------
+    why : str
+        Why nobody tunes it.
+
+    Returns
+    -------
+    Mapping[str, Any]
+        Metadata for `dataclasses.field`.
+    """
     return {_GIVEN: why}
 
 
@@ -83,6 +111,16 @@ def bounds_of(subject: Any) -> dict[str, Bounds]:
     >>> from fedabm.mechanisms import PartialReciprocity
     >>> bounds_of(PartialReciprocity)["r"]
     Bounds(low=0.0, high=1.0, log=False, whole=False)
+
+    Parameters
+    ----------
+    subject : Any
+        A rule, or its class.
+
+    Returns
+    -------
+    dict[str, Bounds]
+        Bounds by name of the parameter, as `rule.rate` for one within it.
     """
     found: dict[str, Bounds] = {}
     for one in _fields(subject):

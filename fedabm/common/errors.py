@@ -44,14 +44,11 @@ LARGEST_RATE = 1e6
 
 
 class FedabmError(Exception):
-    """What can be said in one line: bad input, or one of the kinds below.  Any other exception is a mistake of ours."""
+    """What can be said in one line, of one of the kinds below.  Any other exception is a mistake in fedabm itself."""
 
 
 class InputError(FedabmError, ValueError):
     """Bad input; the message is one line: what is wrong, what was given, what to do."""
-
-
-# The kinds below are also an InputError, which all of them were before 0.2, so that who catches that goes on working.
 
 
 class UserCodeError(InputError):
@@ -79,6 +76,18 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 
     >>> nearest("fre_riding", ["free_riding", "gpt3"]), nearest("fedamp", ["CFL", "FedAMP"])
     ("did you mean 'free_riding'?", "did you mean 'FedAMP'?")
+
+    Parameters
+    ----------
+    name : str
+        What was asked for.
+    valid : Iterable[str]
+        The names that there are.
+
+    Returns
+    -------
+    str
+        "did you mean ...?", or the list.
     """
     names = sorted(valid)
     alike = [one for one in names if one.lower() == str(name).lower()]
@@ -118,7 +127,17 @@ def check_kind(what: str, value: Any, kind: type) -> None:
 
 
 def check_positive(what: str, value: Any, *, zero: bool = False) -> None:
-    """Raise unless every number in `value` is finite and positive (or zero, if allowed)."""
+    """Raise unless every number in `value` is finite and positive (or zero, if allowed).
+
+    Parameters
+    ----------
+    what : str
+        What the message calls them.
+    value : Any
+        A number, or several.
+    zero : bool, optional
+        Whether 0 is allowed.
+    """
     if type(value) is float and (0.0 < value < np.inf or (zero and value == 0.0)):
         return  # without NumPy, as this is asked of every owner
     numbers = as_numbers(what, value)
@@ -130,7 +149,19 @@ def check_positive(what: str, value: Any, *, zero: bool = False) -> None:
 
 
 def check_number(what: str, value: Any, *, zero: bool = False, most: float = MOST) -> None:
-    """Raise unless `value` is a single number, positive (or zero, if allowed) and not larger than `most`."""
+    """Raise unless `value` is a single number, positive (or zero, if allowed) and not larger than `most`.
+
+    Parameters
+    ----------
+    what : str
+        What the message calls it.
+    value : Any
+        What was given.
+    zero : bool, optional
+        Whether 0 is allowed.
+    most : float, optional
+        Largest number.
+    """
     check_positive(what, value, zero=zero)
     if np.ndim(value) or value > most:
         raise InputError(f"{what} must be a single number up to {most:g}, got {value}; give such a number")
@@ -149,7 +180,19 @@ def check_pairs(what: str, owners: int, remedy: str, *, each: int = 1) -> None:
 
 
 def check_range(what: str, value: float, low: float, high: float) -> None:
-    """Raise unless low <= value <= high."""
+    """Raise unless low <= value <= high.
+
+    Parameters
+    ----------
+    what : str
+        What the message calls it.
+    value : float
+        What was given.
+    low : float
+        Least value.
+    high : float
+        Largest value.
+    """
     if type(value) is float and low <= value <= high:
         return
     number = as_numbers(what, value)
@@ -158,7 +201,19 @@ def check_range(what: str, value: float, low: float, high: float) -> None:
 
 
 def check_whole(what: str, value: Any, low: int = 1, high: int | None = None) -> None:
-    """Raise unless `value` is a whole number from `low` on (and up to `high`)."""
+    """Raise unless `value` is a whole number from `low` on (and up to `high`).
+
+    Parameters
+    ----------
+    what : str
+        What the message calls it.
+    value : Any
+        What was given.
+    low : int, optional
+        Least number.
+    high : int | None, optional
+        Largest number; None: any.
+    """
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < low or (high is not None and value > high):
         reach = "on" if high is None else f"to {high}"
@@ -173,6 +228,17 @@ def check_count(what: str, value: Any, low: int = 1, high: int = MOST_COUNTED) -
     >>> check_count("rounds", 10**12)
     Traceback (most recent call last):
     fedabm.common.errors.InputError: rounds must be a whole number from 1 to 100000, got 1000000000000; for instance 10
+
+    Parameters
+    ----------
+    what : str
+        What the message calls it.
+    value : Any
+        What was given.
+    low : int, optional
+        Least number.
+    high : int, optional
+        Largest number.
     """
     check_whole(what, value, low, high)
 

@@ -68,10 +68,27 @@ def compare(
 ) -> Comparison:
     """Run every mechanism on the same owners with every seed.
 
-    owners      a population, or a function that draws one from a generator: one per seed, the same for all mechanisms
-    mechanisms  by what to call them, or a list
-    seeds       which, or how many
-    options     further fields of `Scenario`, such as steps or network
+    Parameters
+    ----------
+    owners : Owners
+        A population, or a function that draws one from a generator: one per seed, the same for all mechanisms.
+    mechanisms : Mapping[str, Mechanism] | Sequence[Mechanism]
+        The rules by what to call them, or a list of them.
+    seeds : int | Sequence[int], optional
+        Which seeds, or how many.
+    accuracy : Oracle
+        What models are worth to owners at a profile of contributions.
+    activation : Activation | None, optional
+        In which order owners decide.
+    simulate : Simulate | None, optional
+        What runs a scenario under a label; by default in this process.
+    **options : Any
+        Further fields of `Scenario`, such as steps or network.
+
+    Returns
+    -------
+    Comparison
+        All runs, with differences between rules on the same owners and seeds.
     """
     if isinstance(mechanisms, Mechanism):
         mechanisms = [mechanisms]
@@ -92,7 +109,13 @@ def compare(
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Runs of several mechanisms (the `label` of runs) with the same seeds."""
+    """Runs of several mechanisms (the `label` of runs) with the same seeds.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of all runs; their `label` is the mechanism.
+    """
 
     frames: Frames
 

@@ -54,6 +54,24 @@ def best_response(
     Without limits of a proof, `certify`, the bound of non-concave offers, and of users' own costs and curves, is left
     infinite, which is much faster.  A proof is no tighter than one percent of the largest gain over the
     utilities `compared`.
+
+    Parameters
+    ----------
+    offers : Offers
+        The curves that owners face.
+    cost : Cost
+        The cost function of each owner, one row each.
+    capacity : Array
+        How much data each owner has, shape (owners,).
+    certify : ProofLimits | None, optional
+        How tight a proof to look for; None: none.
+    compared : Array | None, optional
+        Utilities that matter: a proof need be no tighter than one percent of the gain over them.
+
+    Returns
+    -------
+    Best
+        Best contributions and utilities, with proven upper bounds, one per owner.
     """
     if not len(capacity):
         return Best(np.zeros(0), np.zeros(0), np.zeros(0))

@@ -65,7 +65,15 @@ class Curve(ABC):
 
 @dataclass(frozen=True)
 class Line(Curve):
-    """intercept + gradient * x, with one intercept and gradient per owner."""
+    """intercept + gradient * x, with one intercept and gradient per owner.
+
+    Parameters
+    ----------
+    intercept : Array
+        The value at 0, per owner.
+    gradient : Array
+        The slope, per owner.
+    """
 
     intercept: Array
     gradient: Array

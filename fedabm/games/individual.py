@@ -24,6 +24,20 @@ def individual_optimum(accuracy: Accuracy, cost: Cost, capacity: Array) -> tuple
     >>> from fedabm.games.costs import PowerCost
     >>> individual_optimum(PowerLaw(), PowerCost(np.array([0.1, 0.25])), np.full(2, 100.0))
     (array([2.16227766, 1.        ]), array([0.46754447, 0.25      ]))
+
+    Parameters
+    ----------
+    accuracy : Accuracy
+        What models are worth to owners at a profile of contributions.
+    cost : Cost
+        The cost function of each owner, one row each.
+    capacity : Array
+        How much data each owner has, shape (owners,).
+
+    Returns
+    -------
+    tuple[Array, Array]
+        Best contribution and utility of each owner alone.
     """
     capacity = np.asarray(capacity, dtype=float)
     nobody = np.zeros(len(capacity))
@@ -40,6 +54,16 @@ def viability_cost(accuracy: Exposure) -> float:
 
     Where v is zero up to a viable total the maximum is at the tangent through the origin, m v'(m) = v(m); where v is
     positive from the start it is v'(0).  The vertical lines of Karimireddy et al. 2022, Figure 2.
+
+    Parameters
+    ----------
+    accuracy : Exposure
+        What models are worth to owners at a profile of contributions.
+
+    Returns
+    -------
+    float
+        The largest unit cost at which an owner alone contributes.
     """
     if accuracy.viable <= 0:
         return float(accuracy.curve_slope(np.zeros(1))[0])
@@ -64,6 +88,18 @@ def smallest_federation(accuracy: Exposure, cost: float) -> int:
     >>> from fedabm.games.accuracy.pac_bound import PacBound
     >>> smallest_federation(PacBound(ceiling=0.95, complexity=1.0), 0.1)
     48
+
+    Parameters
+    ----------
+    accuracy : Exposure
+        What models are worth to owners at a profile of contributions.
+    cost : float
+        The unit cost that all owners have.
+
+    Returns
+    -------
+    int
+        The fewest owners.
     """
     check_positive("unit cost", cost)
     return int(np.ceil(cost / viability_cost(accuracy)))

@@ -33,7 +33,17 @@ _Most = Callable[[Curve, "Intervals"], Array]
 
 @dataclass(frozen=True)
 class ProofLimits:
-    """How tight a proof must be, how many intervals it may look at, and until when (`time.perf_counter`)."""
+    """How tight a proof must be, how many intervals it may look at, and until when (`time.perf_counter`).
+
+    Parameters
+    ----------
+    tolerance : float, optional
+        How tight a proof must be, in units of utility.
+    budget : int, optional
+        How many intervals it may look at.
+    until : float, optional
+        When it must end, by `time.perf_counter`.
+    """
 
     tolerance: float = 1e-10
     budget: int = 2**20

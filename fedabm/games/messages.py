@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.common.errors import InputError, UserCodeError, in_one_line, shown
+from fedabm.common.blame import failed_as
+from fedabm.common.errors import InputError, shown
 from fedabm.common.random import Streams
 from fedabm.common.state import Each, FrozenRecord, Numbers, Thing
 from fedabm.games.curves import Array
@@ -52,7 +53,9 @@ class Tampering:
         try:
             sent = self.change(rows, received, self.rng)
         except Exception as error:
-            raise UserCodeError(f"{self.who}: {in_one_line(error)}") from error
+            if (told := failed_as(error, self.who, self.change)) is error:
+                raise
+            raise told from error
         if getattr(sent, "requires_grad", False):
             raise InputError(f"{self.who}: it gave a tensor that still needs gradients; return it as .detach()")
         if not hasattr(sent, "shape") or sent.shape != rows.shape:
@@ -67,6 +70,19 @@ class OwnerMessages:
 
     `measured`: somebody wants to know what its own training did to its own model (`RoundResult.progress`).
     `keep`: the server wants to look at this round's updates (`Training.updates`).
+
+    Parameters
+    ----------
+    before : Effort
+        Contributions and claims before the owners decided in this step.
+    now : Effort
+        Contributions and claims after that.
+    tampering : tuple[Tampering, ...], optional
+        Who changes its update, and how.
+    measured : bool, optional
+        Whether somebody asks what its own training gained it.
+    keep : bool, optional
+        Whether the server asks for the updates of this round.
     """
 
     before: Effort

@@ -51,6 +51,23 @@ class Offers:
     proven.  Where a payment refunds part of a cost, `refund` is that part, its kinks are among the `kinks`, and the
     benefit without it is concave between them.  The benefit never exceeds any of the `caps`, which start at kinks:
     where it follows one, that is a much shorter proof than its growth.
+
+    Parameters
+    ----------
+    accuracy : Curve
+        Accuracy of the full model along the own contribution.
+    received : Curve
+        What the model that is handed over is worth.
+    payment : Curve
+        Money to the owner.
+    kinks : Array
+        Own contributions at which curves bend or jump, shape (owners, kinks).
+    shape : Shape
+        "concave", "monotone" or "unknown" between kinks.
+    refund : Cost | None, optional
+        The part of the cost that payments refund.
+    caps : tuple[Cap, ...], optional
+        Lines that the benefit never exceeds.
     """
 
     accuracy: Curve
@@ -114,6 +131,22 @@ def full_access(accuracy: Accuracy, profile: Array, payment: Curve, shape: Shape
 
     Without a `shape` it is the accuracy's own where payments are straight lines (`Line`, their sums and multiples),
     which keep a concave accuracy concave and, unless they fall, a growing one growing; else it is unknown.
+
+    Parameters
+    ----------
+    accuracy : Accuracy
+        What models are worth to owners at a profile of contributions.
+    profile : Array
+        What everybody claims to contribute, shape (owners,).
+    payment : Curve
+        Money to each owner along its own contribution.
+    shape : Shape | None, optional
+        Shape of the benefit between kinks, where it is known.
+
+    Returns
+    -------
+    Offers
+        The offers.
     """
     curves = accuracy.curves(profile)
     if shape is None:

@@ -33,6 +33,20 @@ def p_mean_welfare(utilities: Array, p: float = 1.0, normalised: bool = True) ->
 
     >>> p_mean_welfare([1.0, 4.0], p=0), p_mean_welfare([1.0, 4.0], p=0, normalised=False)
     (2.0, 4.0)
+
+    Parameters
+    ----------
+    utilities : Array
+        Utility of each owner, shape (owners,).
+    p : float, optional
+        At most 1; 1 is the mean, 0 the geometric mean, -inf the least.
+    normalised : bool, optional
+        Whether the sum is divided by the number of owners.
+
+    Returns
+    -------
+    float
+        The p-mean.
     """
     u = _checked(utilities, p)
     if p == 1:
@@ -83,6 +97,24 @@ def welfare_optimum(
     programming for 0 < p < 1 (with u >= 0) and for p = -inf (as max t with u >= t), which are meant for up to a hundred
     owners.  If the accuracies are jointly concave in all contributions, the local maximum found is the global one;
     otherwise, and where costs have kinks, which are tried one owner at a time, it is the best of those found.
+
+    Parameters
+    ----------
+    accuracy : Accuracy
+        What models are worth to owners at a profile of contributions.
+    costs : Any
+        What contributions cost: one `Cost` per owner, one stacked `Cost`, or numbers (rates of linear costs).
+    capacities : Array | float
+        How much data each owner has: one number per owner, or one for all.
+    p : float, optional
+        At most 1; see `p_mean_welfare`.
+    starts : int, optional
+        From how many of the screened profiles to climb.
+
+    Returns
+    -------
+    Optimum
+        The best profile that was found, and whether it is proven to be the best.
     """
     check_kind("accuracy", accuracy, Accuracy)
     check_whole("starts", starts)

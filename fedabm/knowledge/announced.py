@@ -19,6 +19,11 @@ class AnnouncedCurve(Knowledge):
     """A `curve` that the server announces and settles by, whatever is true; nobody has measured its error.
 
     Murhekar et al. 2023, Section 5.1: a public curve while the model is really trained.
+
+    Parameters
+    ----------
+    curve : Accuracy
+        The accuracy that is announced and settled by.
     """
 
     curve: Accuracy

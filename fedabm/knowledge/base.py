@@ -21,14 +21,26 @@ __all__ = ["Context", "Knowledge"]
 class Context:
     """What knowledge is drawn from; only knowledge gets it, never a mechanism or an owner.
 
-    step      the step, from 1 on
-    seed      that of the run
-    accuracy  what is true, of all owners
-    training  what makes the models, and the `state` that it has come to
-    reports   what the owners that take part have reported
-    measured  (n,) what the present models are worth, as judged in the last step; None before the first one
-    updates   those of the last round of training, for knowledge that `keeps_updates`; None: nobody has sent any
-    last      what was known last
+    Parameters
+    ----------
+    step : int
+        The step, from 1 on.
+    seed : int
+        That of the run.
+    accuracy : Accuracy
+        What is true, of all owners.
+    training : Training[Any]
+        What makes the models, and the `state` that it has come to.
+    state : State
+        The state that the training has come to.
+    reports : Reports
+        What the owners that take part have reported.
+    measured : Array | None, optional
+        (n,) what the present models are worth, as judged in the last step; None before the first one.
+    updates : Any, optional
+        Those of the last round of training, for knowledge that `keeps_updates`; None: nobody has sent any.
+    last : Known | None, optional
+        What was known last.
     """
 
     step: int

@@ -13,7 +13,17 @@ __all__ = ["check_needs", "emptiness", "uncheckable"]
 
 
 def check_needs(knowledge: Knowledge | None, mechanism: Mechanism, accuracy: Oracle) -> None:
-    """Raise if the mechanism needs more than the server knows, unless the knowledge declares that it is nothing."""
+    """Raise if the mechanism needs more than the server knows, unless the knowledge declares that it is nothing.
+
+    Parameters
+    ----------
+    knowledge : Knowledge | None
+        What the server knows; None: as the accuracy says.
+    mechanism : Mechanism
+        The rule that decides who gets which model and who pays whom.
+    accuracy : Oracle
+        What models are worth to owners at a profile of contributions.
+    """
     rule, knows = type(mechanism).__name__, knowledge or Public()
     if mechanism.needs not in NEEDS:
         raise InputError(f"{rule} says it needs {mechanism.needs!r}; {nearest(str(mechanism.needs), NEEDS)}")
@@ -26,7 +36,22 @@ def check_needs(knowledge: Knowledge | None, mechanism: Mechanism, accuracy: Ora
 
 
 def emptiness(knowledge: Knowledge, mechanism: Mechanism, accuracy: Oracle) -> str:
-    """Why a mechanism is empty under this knowledge, in words; nothing if it is not."""
+    """Why a mechanism is empty under this knowledge, in words; nothing if it is not.
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+        What the server knows.
+    mechanism : Mechanism
+        The rule that decides who gets which model and who pays whom.
+    accuracy : Oracle
+        What models are worth to owners at a profile of contributions.
+
+    Returns
+    -------
+    str
+        Why, in words, or nothing.
+    """
     kind = knowledge.kind(accuracy)
     if enough(kind, mechanism.needs):
         return ""
@@ -36,7 +61,22 @@ def emptiness(knowledge: Knowledge, mechanism: Mechanism, accuracy: Oracle) -> s
 
 
 def uncheckable(knowledge: Knowledge, mechanism: Mechanism, accuracy: Oracle) -> str:
-    """Why a mechanism that compares claims with worth finds none false, in words; nothing if it can."""
+    """Why a mechanism that compares claims with worth finds none false, in words; nothing if it can.
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+        What the server knows.
+    mechanism : Mechanism
+        The rule that decides who gets which model and who pays whom.
+    accuracy : Oracle
+        What models are worth to owners at a profile of contributions.
+
+    Returns
+    -------
+    str
+        Why, in words, or nothing.
+    """
     if not (mechanism.checks_claims and knowledge.echoes(accuracy)):
         return ""
     rule, model = type(mechanism).__name__, type(accuracy.inner).__name__

@@ -20,6 +20,11 @@ class SumsOnly(Knowledge):
 
     Rules that read single updates are refused, and the evidence names nobody whose update was rejected: such an update
     is still dropped, as if owners had proven the form of what they send (Bell et al. 2020).
+
+    Parameters
+    ----------
+    also : Knowledge, optional
+        Further knowledge, which needs no single update.
     """
 
     also: Knowledge = field(default_factory=Nothing)

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fedabm.common.errors import FedabmError, InputError, UserCodeError, in_one_line
+from fedabm.common.blame import failed_as
+from fedabm.common.errors import FedabmError, InputError
 from fedabm.results.round import Round
 
 __all__ = ["Column"]
@@ -72,7 +73,9 @@ class Column:
         except FedabmError:
             raise
         except Exception as error:
-            raise UserCodeError(f"column {self.name!r} in step {round.step}: {in_one_line(error)}") from error
+            if (told := failed_as(error, f"column {self.name!r} in step {round.step}", self.value)) is error:
+                raise
+            raise told from error
 
     @property
     def key(self) -> Hashable:

@@ -64,6 +64,21 @@ class Frames:
     """The pandas frames of one or more runs.
 
     `strategies` has rows only where they were asked for, `imports` where owners have models of their own.
+
+    Parameters
+    ----------
+    runs : pd.DataFrame
+        One row per run: parameters, seed, status, certified gap.
+    steps : pd.DataFrame
+        One row per run and step: sums and means over owners.
+    owners : pd.DataFrame
+        One row per run, step and owner.
+    transfers : pd.DataFrame
+        One row per payment: payer, payee, amount, reason.
+    strategies : pd.DataFrame, optional
+        One row per run, step and strategy, where asked for.
+    imports : pd.DataFrame, optional
+        One row per import of a model, where owners have models of their own.
     """
 
     runs: pd.DataFrame

@@ -75,6 +75,22 @@ def save(
     """Write the frames and the manifest into an empty or new folder; return the paths.
 
     `others` are further files, by name, each with a function that writes it to a path.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    folder : str | Path
+        A new or empty folder.
+    manifest : dict[str, Any] | None, optional
+        What to say of the run: command, versions, settings.
+    others : dict[str, Writer] | None, optional
+        Further files by name, each with a function that writes it to a path.
+
+    Returns
+    -------
+    list[Path]
+        The paths that were written.
     """
     check_kind("frames", frames, Frames)
     folder = claim(folder)
@@ -166,6 +182,20 @@ def load(
     `columns` are the names of those wanted, in any frame, or a table of such names by frame (None: all of that frame);
     `runs` are the numbers of those wanted, or a condition on the columns of `runs` such as "rate > 0.1".
     What is not wanted is not read.
+
+    Parameters
+    ----------
+    folder : str | Path
+        The folder of a run or a sweep.
+    columns : Mapping[str, Sequence[str] | None] | Sequence[str] | None, optional
+        The columns wanted, of any frame, or by frame (None: all of that frame).
+    runs : Sequence[int] | str | None, optional
+        The numbers of the runs wanted, or a condition on the columns of `runs` such as "rate > 0.1".
+
+    Returns
+    -------
+    Frames
+        What was asked for; nothing else is read.
     """
     folder = as_path("the folder of results", folder)
     if os.path.exists(folder / SWEEP):  # unlike Path.exists never raises

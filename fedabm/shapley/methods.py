@@ -66,6 +66,22 @@ def shapley(accuracy: Accuracy, profile: Array, method: str = "auto", **options:
     >>> shares = shapley(PowerLaw(), np.array([3.98115436, 2.46263961]))
     >>> print(shares.round(6), shares.method)
     [0.9537  0.77762] quadrature
+
+    Parameters
+    ----------
+    accuracy : Accuracy
+        What models are worth to owners at a profile of contributions.
+    profile : Array
+        The contribution of each owner, shape (owners,).
+    method : str, optional
+        How shares are found: "auto", "enumeration", "quadrature", "linear", "counting" or "monte carlo".
+    **options : Unpack[Options]
+        Permutations, rng, antithetic, error and precision of the method.
+
+    Returns
+    -------
+    Shares
+        Shares, shape (owners,), with the method and, where sampled, standard errors.
     """
     profile, method = _checked(accuracy, profile, method)
     orders, precision = _read(options, len(profile))
@@ -87,6 +103,22 @@ def shapley_marginals(accuracy: Accuracy, profile: Array, method: str = "auto", 
     """d phi_i / d s_i of every owner; arguments as for `shapley`.
 
     Slopes are exact, but for accuracies that are no curve of exposures enumeration and Monte Carlo take differences.
+
+    Parameters
+    ----------
+    accuracy : Accuracy
+        What models are worth to owners at a profile of contributions.
+    profile : Array
+        The contribution of each owner, shape (owners,).
+    method : str, optional
+        How shares are found: "auto", "enumeration", "quadrature", "linear", "counting" or "monte carlo".
+    **options : Unpack[Options]
+        As for `shapley`.
+
+    Returns
+    -------
+    Shares
+        Slopes of the shares, shape (owners,).
     """
     profile, method = _checked(accuracy, profile, method)
     orders, precision = _read(options, len(profile))
@@ -111,6 +143,24 @@ def shapley_curves(
 
     `reach` is the largest own contribution that will be asked for (by default that of the profile); beyond it the
     quadrature slowly loses relative precision.
+
+    Parameters
+    ----------
+    accuracy : Accuracy
+        What models are worth to owners at a profile of contributions.
+    profile : Array
+        The contribution of each owner, shape (owners,).
+    method : str, optional
+        How shares are found: "auto", "enumeration", "quadrature", "linear", "counting" or "monte carlo".
+    reach : Array | None, optional
+        The largest own contribution that will be asked for; by default that of the profile.
+    **options : Unpack[Options]
+        As for `shapley`.
+
+    Returns
+    -------
+    Curve
+        Shares along the own contribution of each owner.
     """
     profile, method = _checked(accuracy, profile, method)
     orders, precision = _read(options, len(profile))
@@ -132,6 +182,20 @@ def shapley_jacobian(accuracy: Accuracy, profile: Array, precision: float = 1e-1
     """d(d phi_i / d s_i) / d s_j, (n, n), where quadrature, linearity or all subset sums give it exactly.
 
     Newton's method is content with a `precision` of 1e-8, which is several times faster.
+
+    Parameters
+    ----------
+    accuracy : Accuracy
+        What models are worth to owners at a profile of contributions.
+    profile : Array
+        The contribution of each owner, shape (owners,).
+    precision : float, optional
+        Relative precision of the quadrature.
+
+    Returns
+    -------
+    Array
+        Shape (owners, owners).
     """
     fitting = (name for name in ("linear", "quadrature", "counting") if _applies(name, accuracy, profile))
     profile, method = _checked(accuracy, profile, next(fitting, "quadrature"))
@@ -155,6 +219,18 @@ def shapley_potential(accuracy: Accuracy, profile: Array) -> float:
     >>> both, alone = (shapley_potential(PowerLaw(), np.array(s)) for s in ([3.0, 1.0], [3.0, 0.0]))
     >>> bool(abs(both - alone - shapley(PowerLaw(), np.array([3.0, 1.0]))[1]) < 1e-14)
     True
+
+    Parameters
+    ----------
+    accuracy : Accuracy
+        What models are worth to owners at a profile of contributions.
+    profile : Array
+        The contribution of each owner, shape (owners,).
+
+    Returns
+    -------
+    float
+        P(s).
     """
     fitting = (name for name in ("linear", "quadrature", "enumeration") if _applies(name, accuracy, profile))
     profile, method = _checked(accuracy, profile, next(fitting, "enumeration"))
@@ -166,7 +242,20 @@ def shapley_potential(accuracy: Accuracy, profile: Array) -> float:
 
 
 def choose_method(accuracy: Accuracy, profile: Array) -> str:
-    """What "auto" stands for: the first exact method that applies, Monte Carlo if there is none."""
+    """What "auto" stands for: the first exact method that applies, Monte Carlo if there is none.
+
+    Parameters
+    ----------
+    accuracy : Accuracy
+        What models are worth to owners at a profile of contributions.
+    profile : Array
+        The contribution of each owner, shape (owners,).
+
+    Returns
+    -------
+    str
+        The name of the method.
+    """
     if len(profile) > 12 and not _applies("counting", accuracy, profile):
         return next((name for name in ("linear", "quadrature") if _applies(name, accuracy, profile)), "monte_carlo")
     return next(name for name in METHODS if _applies(name, accuracy, profile))

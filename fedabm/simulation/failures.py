@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from fedabm.common.errors import UserCodeError, in_one_line
+from fedabm.common.blame import failed_as
 from fedabm.simulation.activation import Members
 
 __all__ = ["as_user_error", "named"]
@@ -24,8 +24,13 @@ def named(who: Any, members: Members) -> str:
 
 @contextmanager
 def as_user_error(who: Any, members: Members, when: str) -> Iterator[None]:
-    """Whatever is raised within is raised again as an `UserCodeError` that names the class, the owner and the step."""
+    """What a user's code raises within is raised again as a `UserCodeError` with the class, the owner and the step.
+
+    Bad input that a strategy of this package complains about stays bad input; its own mistakes stay what they are.
+    """
     try:
         yield
     except Exception as error:
-        raise UserCodeError(f"{named(who, members)} failed {when}: {in_one_line(error)}") from error
+        if (told := failed_as(error, f"{named(who, members)} failed {when}", who)) is error:
+            raise
+        raise told from error

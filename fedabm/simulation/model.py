@@ -47,6 +47,13 @@ class Federation(MeasuredFederation):
     `model.agents` are the owners, to select, get, set and aggregate as in any Mesa model.  Owners can be added and
     removed between steps (`Owner(model, profile)`, `owner.remove()`).  Reporters of one's own go into a subclass or a
     `mesa.DataCollector` put in place of `datacollector`; columns of the frames into the scenario's `columns`.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Who plays, for what, under which rule, for how long.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
     """
 
     def __init__(self, scenario: Scenario, seed: int = 0) -> None:

@@ -38,13 +38,30 @@ NOBODY_ELSE = -1
 class OwnerProfile:
     """An owner's private facts: what its data costs, how much it has, what it does, and where it starts.
 
-    eagerness  how much it wants others' data, where the valuation knows that (K_i of iPFL 2025)
-    joins      the step in which it joins the federation
-    role       what to call its kind in frames and figures
-    name       what to call it in frames and figures, such as "St. Mary" (default: its number)
-    person     who is behind it: owners of the same number are accounts of one person (default: a person of its own)
-    budget     the money it has; it cannot pay more than that (see `Treasury`)
-    agent      the class of its Mesa agent: a subclass of `Owner` whose `decide` takes the place of the strategy
+    Parameters
+    ----------
+    cost : Cost
+        What its data cost, as a function of the contribution.
+    capacity : float
+        How much data it has.
+    strategy : Strategy, optional
+        What it does.
+    start : float, optional
+        What it contributes before the first step.
+    eagerness : float, optional
+        How much it wants others' data, where the valuation knows that (K_i of iPFL 2025).
+    joins : int, optional
+        The step in which it joins, from 1 on.
+    role : str, optional
+        What to call its kind in frames and figures.
+    person : int | None, optional
+        Who is behind it: owners of one number are accounts of one person (default: a person of its own).
+    budget : float, optional
+        The money it has; it cannot pay more than that.
+    agent : type | None, optional
+        The class of its Mesa agent: a subclass of `Owner` whose `decide` takes the place of the strategy.
+    name : str, optional
+        What to call it in frames and figures (default: its number).
     """
 
     cost: Cost
@@ -251,6 +268,28 @@ def population(
 
     >>> [owner.capacity for owner in population([0.1, 0.2], 10.0)]
     [10.0, 10.0]
+
+    Parameters
+    ----------
+    costs : Any
+        One cost per owner; numbers are rates of linear costs.
+    capacities : Any
+        How much data each owner has: one number per owner, or one for all.
+    strategies : Strategy | Sequence[Strategy] | None, optional
+        One strategy for all, or one per owner, or those that `codes` choose from.
+    starts : Any, optional
+        What owners contribute before the first step.
+    agent : type | None, optional
+        The class of their Mesa agents, if not `Owner`.
+    names : Sequence[str], optional
+        What to call them.
+    codes : Any, optional
+        Owner k has the strategy `strategies[codes[k]]`.
+
+    Returns
+    -------
+    Owners
+        The owners, as a table that reads as a sequence of profiles.
     """
     made = _costs(costs)
     n = len(made) if isinstance(made, list) else made.owners

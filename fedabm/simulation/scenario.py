@@ -43,6 +43,45 @@ class Scenario:
     has no effect.
     Who sends an update that cannot be used is settled as if it had claimed 0; with `pay_rejected` its claim stands,
     as in the papers, whose payments depend on claims alone.
+
+    Parameters
+    ----------
+    owners : Sequence[OwnerProfile]
+        Who takes part, as `population` makes them.
+    accuracy : Oracle
+        What models are worth to owners at a profile of contributions.
+    mechanism : Mechanism, optional
+        The rule that decides who gets which model and who pays whom.
+    activation : Activation, optional
+        In which order owners decide.
+    steps : int, optional
+        After how many steps a run ends at the latest.
+    tolerance : float, optional
+        Owners that move by no more than this times their capacity are at rest.
+    record : int | Recording | None, optional
+        Which steps and owners the frames keep.
+    name : str, optional
+        What the run is called in frames.
+    valuation : Valuation, optional
+        What a settled step is worth to owners; by default accuracy less cost.
+    pay_every : int, optional
+        After how many steps money is settled.
+    stopping : Stopping, optional
+        When a run ends earlier.
+    gap_tolerance : float, optional
+        The certified gap up to which a run counts as converged.
+    network : nx.Graph | None, optional
+        Who sees whom, by number or name.
+    columns : tuple[Column, ...], optional
+        Further columns of the frames.
+    seats : int | None, optional
+        How many owners the accuracy knows, where that is more than take part.
+    participation : Participation, optional
+        Who takes part in a round.
+    knowledge : Knowledge | None, optional
+        What the server knows of the worth of data.
+    pay_rejected : bool, optional
+        Whether owners are paid for updates that were dropped.
     """
 
     owners: Sequence[OwnerProfile]

@@ -145,6 +145,16 @@ def partitions(owners: int) -> Iterator[Partition]:
 
     >>> len(list(partitions(4))), list(partitions(2))
     (15, [((0, 1),), ((0,), (1,))])
+
+    Parameters
+    ----------
+    owners : int
+        How many owners there are.
+
+    Yields
+    ------
+    Iterator[Partition]
+        Partitions, each a tuple of groups.
     """
     if owners == 0:
         yield ()

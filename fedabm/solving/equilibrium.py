@@ -82,6 +82,32 @@ def solve(
     >>> found = solve(Game(PowerLaw(), [0.1, 0.25], 100, NoPayments()))
     >>> found.profile.round(8), found.verdict, found.method
     (array([2.16227766, 0.        ]), 'certified', 'newton')
+
+    Parameters
+    ----------
+    game : Game
+        Owners, accuracy and mechanism.
+    start : Any, optional
+        The profile to begin at.
+    tolerance : float, optional
+        The certified gap up to which a profile counts as an equilibrium.
+    method : str, optional
+        "auto", or one of the solver's methods by name.
+    step : dynamics.Step | None, optional
+        The step size of a paper's dynamics.
+    active : int | None, optional
+        Owners per step of the stochastic gradient.
+    rng : np.random.Generator | None, optional
+        The generator that draws active owners and further starts.
+    limit : int | None, optional
+        The most iterations of a paper's dynamics.
+    time_limit : float | None, optional
+        Seconds after which the best profile so far is returned.
+
+    Returns
+    -------
+    Equilibrium
+        The profile, what it brings every owner, and the proven bound on what anybody could still gain.
     """
     check_kind("game", game, Game)
     check_positive("tolerance", tolerance)

@@ -46,6 +46,19 @@ class Game:
     array([0.5667, 0.4167])
     >>> bool(game.gap([10**0.5 - 1, 0.0]) < 1e-12)
     True
+
+    Parameters
+    ----------
+    accuracy : Accuracy
+        What models are worth to owners at a profile of contributions.
+    costs : Any
+        What contributions cost: one `Cost` per owner, one stacked `Cost`, or numbers (rates of linear costs).
+    capacities : Any
+        How much data each owner has: one number per owner, or one for all.
+    mechanism : Mechanism
+        The rule that decides who gets which model and who pays whom.
+    reported : Any, optional
+        What owners say their data cost, where that is not the truth.
     """
 
     accuracy: Accuracy

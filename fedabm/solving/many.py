@@ -51,6 +51,22 @@ def solve_many(
     >>> games = [Game(PowerLaw(), [cost, 0.25], 100, NoPayments()) for cost in (0.1, 0.2)]
     >>> [found.profile.round(4).tolist() for found in solve_many(games)]
     [[2.1623, 0.0], [1.2361, 0.0]]
+
+    Parameters
+    ----------
+    games : Iterable[Game]
+        The games; those of one kind are solved together.
+    tolerance : float, optional
+        The certified gap up to which a profile counts as an equilibrium.
+    starts : Sequence[Any] | None, optional
+        Profiles to begin with, one per game.
+    time_limit : float | None, optional
+        Seconds for a game that is solved by itself.
+
+    Returns
+    -------
+    list[Equilibrium | Exception]
+        One result per game, in order: its equilibrium, or the error that solving it raised.
     """
     every = list(games)
     for game in every:

@@ -51,6 +51,24 @@ def reciprocities(
 
     >>> reciprocities(np.array([0.5, 0.5]), np.array([0.1, -0.1]), np.array([0.6, 0.8]))
     array([1. , 0.5])
+
+    Parameters
+    ----------
+    accuracies : Array
+        Accuracy of each owner's model, shape (owners,).
+    payments : Array
+        Money to each owner.
+    shares : Array
+        Shapley share of each owner.
+    baseline : Array | float, optional
+        Accuracy without any data, a_i(0).
+    tolerance : float, optional
+        Shares up to this count as nothing given.
+
+    Returns
+    -------
+    Array
+        One ratio per owner.
     """
     given = np.asarray(shares, dtype=float)
     _check_alike(accuracies=accuracies, payments=payments, shares=shares)
@@ -66,6 +84,24 @@ def reciprocity(
     """The least any owner gets per share it gives, over all owners and equilibria.
 
     min_i (a_i + p_i - a_i(0)) / phi_i.  Murhekar et al. 2025, Definition 3.3, eq. (4); see `reciprocities`.
+
+    Parameters
+    ----------
+    accuracies : Array
+        Accuracy of each owner's model, shape (owners,) or (equilibria, owners).
+    payments : Array
+        Money to each owner, of the same shape.
+    shares : Array
+        Shapley share of each owner, of the same shape.
+    baseline : Array | float, optional
+        Accuracy without any data, a_i(0).
+    tolerance : float, optional
+        Shares up to this count as nothing given.
+
+    Returns
+    -------
+    float
+        The least ratio.
     """
     return float(np.min(reciprocities(accuracies, payments, shares, baseline, tolerance)))
 
@@ -75,6 +111,18 @@ def data_gain(profile: Array, baseline: Array) -> float:
 
     min_s sum_i s_i / max_s0 sum_i s0_i.  Murhekar et al. 2025, Definition 3.6, eq. (5).  Infinite if only the
     baseline is empty, 1 if both are.
+
+    Parameters
+    ----------
+    profile : Array
+        Contributions in the equilibria of the rule, shape (owners,) or (equilibria, owners).
+    baseline : Array
+        The same without payments.
+
+    Returns
+    -------
+    float
+        Their ratio, worst over best.
     """
     return _worst_over_best(profile, baseline)
 
@@ -84,6 +132,18 @@ def accuracy_gain(accuracies: Array, baseline: Array) -> float:
 
     min_s sum_i a_i(s) / max_s0 sum_i a_i(s0).  Murhekar et al. 2025, Definition 3.7, eq. (6).  Infinite if only the
     baseline is worth nothing, 1 if both are.
+
+    Parameters
+    ----------
+    accuracies : Array
+        Accuracies in the equilibria of the rule, shape (owners,) or (equilibria, owners).
+    baseline : Array
+        The same without payments.
+
+    Returns
+    -------
+    float
+        Their ratio, worst over best.
     """
     return _worst_over_best(accuracies, baseline)
 
@@ -96,7 +156,20 @@ def _worst_over_best(outcome: Array, baseline: Array) -> float:
 
 
 def data_share(profile: Array, capacities: Array) -> float:
-    """The share of all data that is contributed: sum_i s_i / sum_i capacity_i.  Murhekar et al. 2025, Table 1."""
+    """The share of all data that is contributed: sum_i s_i / sum_i capacity_i.  Murhekar et al. 2025, Table 1.
+
+    Parameters
+    ----------
+    profile : Array
+        The contribution of each owner, shape (owners,).
+    capacities : Array
+        How much data each owner has: one number per owner, or one for all.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+    """
     check_positive("capacities", capacities)
     if np.shape(profile)[-1] != np.size(capacities):
         raise InputError(f"{np.shape(profile)[-1]} contributions but {np.size(capacities)} capacities; give one each")
@@ -113,6 +186,20 @@ def individually_rational(utilities: Array, outside: Array | float = 0.0, tolera
 
     Murhekar et al. 2025, Section 3.1, with outside = 0; Karimireddy et al. 2022 compare with working alone, see
     `alone_utilities`.
+
+    Parameters
+    ----------
+    utilities : Array
+        Utility of each owner, shape (owners,).
+    outside : Array | float, optional
+        What each owner has outside the federation.
+    tolerance : float, optional
+        By how much a utility may fall below that.
+
+    Returns
+    -------
+    bool
+        Whether nobody is worse off.
     """
     _check_alike(utilities=utilities, outside=outside)
     return bool(np.all(np.asarray(utilities) >= np.asarray(outside) - tolerance))
@@ -127,6 +214,18 @@ def equal_treatment(outcome: Array, *traits: Array) -> float:
 
     >>> equal_treatment(np.array([1.0, 3.0, 9.0]), np.array([0.1, 0.1, 0.2]))
     2.0
+
+    Parameters
+    ----------
+    outcome : Array
+        One number per owner, such as its payment.
+    *traits : Array
+        Each one number per owner; owners that agree in all of them are identical.
+
+    Returns
+    -------
+    float
+        0 if identical owners are treated alike, else the largest difference.
     """
     outcome = finite_vector("outcome", outcome)
     _check_alike(outcome=outcome)
@@ -144,6 +243,18 @@ def price_of_anarchy(welfare: Array | float, optimum: float) -> float:
     Koutsoupias and Papadimitriou 1999; `welfare` holds one number per equilibrium, `optimum` is from `welfare_optimum`
     with the same p.  Infinite if an equilibrium is worth nothing or less, 1 if nothing can be gained at all, nan if
     even the optimum is a loss.  An optimum that an equilibrium exceeds was none: the best that is known counts.
+
+    Parameters
+    ----------
+    welfare : Array | float
+        Welfare of each equilibrium.
+    optimum : float
+        The best welfare, from `welfare_optimum` with the same p.
+
+    Returns
+    -------
+    float
+        At least 1; infinite, or nan, where the docstring says so.
     """
     _check_alike(welfare=welfare)
     worst = float(np.min(welfare))
@@ -163,6 +274,16 @@ def gini(utilities: Array) -> float:
 
     >>> gini([0.0, 0.0, 6.0])
     0.6666666666666666
+
+    Parameters
+    ----------
+    utilities : Array
+        Utility of each owner, shape (owners,).
+
+    Returns
+    -------
+    float
+        Between 0 and 1 - 1/n where nobody loses.
     """
     u = np.sort(finite_vector("utilities", utilities))
     _check_alike(utilities=u)
@@ -177,13 +298,40 @@ def information_rent(utilities: Array, known: Array) -> Array:
 
     Karimireddy et al. 2022, Theorem VIII.  With known costs data-maximising value shaping leaves an owner what it has
     alone (their Theorem V), so `known` is `alone_utilities(...)` or the utilities at that mechanism's equilibrium.
+
+    Parameters
+    ----------
+    utilities : Array
+        Utility of each owner under the rule, shape (owners,).
+    known : Array
+        The same where the server knows the costs.
+
+    Returns
+    -------
+    Array
+        The differences, shape (owners,).
     """
     utilities = finite_vector("utilities", utilities)
     return utilities - finite_vector("utilities with known costs", known, len(utilities))
 
 
 def alone_utilities(accuracy: Accuracy, costs: Any, capacities: Array | float) -> Array:
-    """What each owner has by itself: max_x a_i(x, 0) - c_i(x) for x up to capacity.  Karimireddy 2022, Theorem I."""
+    """What each owner has by itself: max_x a_i(x, 0) - c_i(x) for x up to capacity.  Karimireddy 2022, Theorem I.
+
+    Parameters
+    ----------
+    accuracy : Accuracy
+        What models are worth to owners at a profile of contributions.
+    costs : Any
+        What contributions cost: one `Cost` per owner, one stacked `Cost`, or numbers (rates of linear costs).
+    capacities : Array | float
+        How much data each owner has: one number per owner, or one for all.
+
+    Returns
+    -------
+    Array
+        Utility of each owner by itself, shape (owners,).
+    """
     check_kind("accuracy", accuracy, Accuracy)
     cost = costs_of(costs, np.size(capacities))
     top = finite_vector("capacities", capacities, cost.owners)

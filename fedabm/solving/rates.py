@@ -32,6 +32,17 @@ class DerivativeBounds:
 
     `strength` is lambda: G + lambda I is negative semi-definite; `bound` is L >= |G_ij|; `cross` is the norm P of the
     mixed derivatives by which this side's steps disturb the *other* side: P~ for contributions, P for weights.
+
+    Parameters
+    ----------
+    size : int
+        How many variables: contributions or weights.
+    strength : float
+        lambda: G + lambda I is negative semi-definite.
+    bound : float
+        L, no less than any |G_ij|.
+    cross : float
+        P, the norm of the mixed derivatives.
     """
 
     size: int
@@ -73,7 +84,24 @@ class DerivativeBounds:
 
 
 def step_bounds(size: float, strength: Array | float, bound: float, cross: Array | float) -> Array:
-    """The four bounds of Theorem 1 on the step, stacked: 1, 1/P, 2 lambda / (n L)^2, (lambda - P) / ((n L)^2 - P^2)."""
+    """The four bounds of Theorem 1 on the step, stacked: 1, 1/P, 2 lambda / (n L)^2, (lambda - P) / ((n L)^2 - P^2).
+
+    Parameters
+    ----------
+    size : float
+        How many variables.
+    strength : Array | float
+        lambda of Assumption 1.
+    bound : float
+        L of Assumption 1.
+    cross : Array | float
+        P of Assumption 1.
+
+    Returns
+    -------
+    Array
+        The four bounds, stacked along the first axis.
+    """
     strength, cross = np.broadcast_arrays(np.asarray(strength, dtype=float), np.asarray(cross, dtype=float))
     with np.errstate(divide="ignore", over="ignore"):
         inverse = np.divide(1.0, cross)
@@ -92,6 +120,26 @@ def joint_steps(
     """T_0 of eq. (6), ln(E / precision) / ln(1 / max(W_1, W_2)): from then on both gradients are below `precision`.
 
     `gradient` is E, the sum of the two gradients' norms at the start; gamma and eta must obey the bounds of Theorem 1.
+
+    Parameters
+    ----------
+    contributions : DerivativeBounds
+        Bounds on derivatives by contributions.
+    weights : DerivativeBounds
+        Bounds on derivatives by weights.
+    gamma : float
+        Step size of contributions.
+    eta : float
+        Step size of weights.
+    gradient : float
+        E, the sum of both gradients' norms at the start.
+    precision : float
+        What each norm may be in the end.
+
+    Returns
+    -------
+    int
+        The number of steps, T_0.
     """
     for name, side, step in (("gamma", contributions, gamma), ("eta", weights, eta)):
         if not 0 < step < side.largest_step:
@@ -112,6 +160,26 @@ def full_contribution_steps(
 
     >>> full_contribution_steps([5.0, 5.0], [1.0, 0.0], gamma=0.25, subsidy=1.0, cost_slope=0.04)
     21
+
+    Parameters
+    ----------
+    capacities : Array
+        How much data each owner has: one number per owner, or one for all.
+    starts : Array
+        What owners contribute at first, shape (owners,).
+    gamma : float
+        The owners' step size.
+    subsidy : float
+        beta, what a unit above the others' mean earns.
+    cost_slope : float
+        zeta, the largest marginal cost.
+    decline : float, optional
+        tau, by how much accuracy can fall with a further unit.
+
+    Returns
+    -------
+    int
+        The number of steps, kappa.
     """
     capacities, starts = finite_vector("capacities", capacities), finite_vector("starts", starts)
     check_positive("gamma", gamma)
@@ -130,6 +198,22 @@ def accuracy_steps(smoothness: float, convexity: float, excess: float, precision
 
     The smallest T_0 > ln(excess / precision) / ln(1 / (1 - nu/M)), M = `smoothness`, nu = `convexity`, `excess` the
     lack of accuracy at the start.  The paper asks for M > nu; Example 1 has M = nu and arrives in one step.
+
+    Parameters
+    ----------
+    smoothness : float
+        M, the largest curvature.
+    convexity : float
+        nu, the least curvature.
+    excess : float
+        What the accuracy lacks at the start.
+    precision : float
+        What it may lack in the end.
+
+    Returns
+    -------
+    int
+        The number of steps, T_0.
     """
     return _steps(_logs(excess, precision), 1.0 - _condition(smoothness, convexity))
 
@@ -138,6 +222,22 @@ def weight_steps(smoothness: float, convexity: float, distance: float, precision
     """Corollary 1 with eta = 2/(M + nu): steps of phase 2 after which the weights are within `precision` of the best.
 
     The smallest T_0 > ln(distance / precision) / ln((1 + nu/M) / (1 - nu/M)), `distance` from the best at the start.
+
+    Parameters
+    ----------
+    smoothness : float
+        M, the largest curvature.
+    convexity : float
+        nu, the least curvature.
+    distance : float
+        How far the weights are from the best at the start.
+    precision : float
+        How far they may be in the end.
+
+    Returns
+    -------
+    int
+        The number of steps, T_0.
     """
     ratio = _condition(smoothness, convexity)
     return _steps(_logs(distance, precision), (1.0 - ratio) / (1.0 + ratio))

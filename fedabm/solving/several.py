@@ -66,6 +66,17 @@ class Equilibria:
 
     `unique` is True if a proof says that there is no other, False if others were found or a proof says that there are,
     None if nothing is known; `reason` says it in one line.
+
+    Parameters
+    ----------
+    answer : Equilibrium
+        The equilibrium that `solve` gives.
+    every : tuple[Equilibrium, ...]
+        Every distinct certified equilibrium that was found, most data first.
+    unique : bool | None
+        True or False where that is proven, else None.
+    reason : str
+        Why, in one line.
     """
 
     answer: Equilibrium
@@ -122,6 +133,24 @@ def solve_all(
     ([3.47, 3.47, 1.74], False)
     >>> solve_all(Game(weights, [0.05, 0.05], 100, ShapleyShare())).unique
     True
+
+    Parameters
+    ----------
+    game : Game
+        Owners, accuracy and mechanism.
+    tolerance : float, optional
+        The certified gap up to which a profile counts as an equilibrium.
+    starts : int | None, optional
+        How many random profiles to begin at beside the fixed ones.
+    rng : np.random.Generator | None, optional
+        The generator that draws them.
+    time_limit : float | None, optional
+        Seconds after which what was found is returned.
+
+    Returns
+    -------
+    Equilibria
+        The equilibrium of `solve`, all others that were found, and whether that is all.
     """
     check_kind("game", game, Game)
     if starts is not None:

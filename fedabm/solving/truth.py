@@ -51,6 +51,17 @@ class Truth:
 
     `errors` are half the widths of 95% intervals, 0 where nothing was sampled.  `holds` says that no gain beyond them
     exceeds the tolerance.
+
+    Parameters
+    ----------
+    gains : Array
+        The largest gain found for each owner by lying, shape (owners,).
+    lies : Array
+        The multiple of its cost that gains it.
+    errors : Array
+        Half the widths of 95% intervals; 0 where nothing was sampled.
+    tolerance : float
+        Gains up to this count as none.
     """
 
     gains: Array
@@ -71,6 +82,22 @@ def truth_ex_post(game: Game, lies: Sequence[float] = LIES, after: After = "sett
     >>> from fedabm.mechanisms import Clarke, CostSharing
     >>> [truth_ex_post(Game(PowerLaw(), [0.1, 0.25], 9, rule)).holds for rule in (Clarke(), CostSharing(0.5))]
     [True, False]
+
+    Parameters
+    ----------
+    game : Game
+        Owners, accuracy and mechanism.
+    lies : Sequence[float], optional
+        The multiples of its cost that an owner may state.
+    after : After, optional
+        When gains count: as soon as it is "settled", or in the next "equilibrium".
+    tolerance : float, optional
+        Gains up to this count as none.
+
+    Returns
+    -------
+    Truth
+        The largest gain of each owner.
     """
     check_kind("game", game, Game)
     _check(lies, after, tolerance)
@@ -98,6 +125,34 @@ def bayesian_truth(
 
     Own costs are drawn, too.  The lie that gains most is chosen on one half of the samples and its gain measured on the
     other half, so that the best of many is not mistaken for a good one.
+
+    Parameters
+    ----------
+    accuracy : Accuracy
+        What models are worth to owners at a profile of contributions.
+    draw : Draw
+        Makes the costs of all owners from a generator.
+    capacities : Any
+        How much data each owner has: one number per owner, or one for all.
+    mechanism : Mechanism
+        The rule that decides who gets which model and who pays whom.
+    samples : int, optional
+        How many costs of the others are drawn.
+    types : int, optional
+        How many own costs of each owner are tried.
+    lies : Sequence[float], optional
+        The multiples of its cost that an owner may state.
+    after : After, optional
+        When gains count: as soon as it is "settled", or in the next "equilibrium".
+    tolerance : float, optional
+        Gains up to this count as none.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
+
+    Returns
+    -------
+    Truth
+        The largest mean gain of each owner, with its interval.
     """
     check_whole("samples", samples, 4)
     check_whole("types", types)

@@ -43,7 +43,15 @@ _NOTHING = 1e-7
 
 @dataclass(frozen=True)
 class Uniqueness:
-    """`unique` is True or False if that is proven, None if it is open; `reason` says why, in one line."""
+    """`unique` is True or False if that is proven, None if it is open; `reason` says why, in one line.
+
+    Parameters
+    ----------
+    unique : bool | None
+        True or False where that is proven, else None.
+    reason : str
+        Why, in one line.
+    """
 
     unique: bool | None
     reason: str

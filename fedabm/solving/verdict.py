@@ -39,6 +39,33 @@ class Equilibrium:
 
     `time_up` says whether a time limit ended the search or the proof.  Where shares are means over orders that were
     drawn, `standard_errors` are those of the payments (n,), and nothing about the rule itself is certified.
+
+    Parameters
+    ----------
+    profile : Array
+        Contribution of each owner, shape (owners,).
+    utilities : Array
+        Utility of each owner.
+    payments : Array
+        Money to each owner; negative: it pays.
+    accuracies : Array
+        Accuracy of the model that each owner receives.
+    gap : float
+        The proven bound on what any owner could gain by another contribution.
+    gain : float
+        The most that a search found anybody could gain.
+    verdict : Verdict
+        "certified", "found", "cycle" or "open".
+    iterations : int
+        Steps that were taken.
+    method : str
+        How it was found.
+    cycle : Array | None, optional
+        The profiles (rows) that best responses repeat for ever.
+    time_up : bool, optional
+        Whether a time limit ended the search.
+    standard_errors : Array | None, optional
+        Of sampled shares, per owner.
     """
 
     profile: Array

@@ -94,7 +94,12 @@ def test_one_member_shows_equation_reference_parameters_and_bounds(capsys):
     assert "chosen: int = 1; a whole number, at least 1" in capsys.readouterr().out
     assert main(["list", "multiplicative_weights", "--json"]) == 0
     known = json.loads(capsys.readouterr().out)["parameters"]
-    assert known["factor"] == {"type": "float", "usual": "1.1", "bounds": "positive"}
+    assert known["factor"] == {
+        "type": "float",
+        "usual": "1.1",
+        "bounds": "positive",
+        "meaning": known["factor"]["meaning"],
+    }
     assert known["goal"]["bounds"] == "any number"
 
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from fedabm.common.errors import InputError
+from fedabm.common.errors import InputError, MissingExtraError
 from fedabm.data import datasets
 from fedabm.data.datasets import Dataset, data_folder, from_flower, from_hub, from_table, load_dataset, names, status
 from fedabm.data.datasets.idx import parse_idx
@@ -461,7 +461,7 @@ def test_hub_splits_and_absence(monkeypatch):
     with pytest.raises(InputError, match=r"cannot load some/set from the hub: .*No such file"):
         from_hub("some/set", "x", "label")
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(InputError, match="pip install"):
+    with pytest.raises(MissingExtraError, match="pip install"):
         from_hub("some/set", "x", "label")
 
 

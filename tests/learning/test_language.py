@@ -12,7 +12,7 @@ import torch
 if find_spec("transformers") is None or find_spec("peft") is None:
     pytest.skip("the extra llm is not installed", allow_module_level=True)
 
-from fedabm import Federation, InputError, population
+from fedabm import Federation, InputError, MissingExtraError, population
 from fedabm.data.federated import IGNORED
 from fedabm.data.instructions import Example, Task
 from fedabm.games.costs import Linear
@@ -335,5 +335,5 @@ def test_what_is_needed_to_read_a_model_is_named(tmp_path, monkeypatch):
         raise ImportError("gguf")
 
     monkeypatch.setattr(transformers().AutoTokenizer, "from_pretrained", lacking)
-    with pytest.raises(InputError, match=r"needs gguf to be read; run pip install 'fedabm\[llm\]'"):
+    with pytest.raises(MissingExtraError, match=r"needs gguf to be read; run pip install 'fedabm\[llm\]'"):
         load(source)

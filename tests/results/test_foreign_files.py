@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fedabm.cli import main
-from fedabm.common.errors import InputError
+from fedabm.common.errors import InputError, UnreadableError
 from fedabm.common.files import clear_drafts, locked, write
 from fedabm.report.page import write_report
 from fedabm.results import parts
@@ -87,7 +87,7 @@ def test_a_manifest_cannot_point_outside_its_folder(tmp_path, precious):
     manifest = {"format": 1, "list": "../precious.txt"}
     (tmp_path / "sweep").mkdir()
     (tmp_path / "sweep" / "sweep.json").write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match="has no list of jobs"):
+    with pytest.raises(UnreadableError, match="has no list of jobs"):
         read_design(tmp_path / "sweep")
 
 

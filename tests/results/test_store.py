@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import fedabm
-from fedabm import Frames, InputError, load, save
+from fedabm import Frames, InputError, UnreadableError, load, save
 from fedabm.mechanisms import NoPayments
 from fedabm.results.frames import COLUMNS
 from fedabm.results.store import MANIFEST, claim, take_back
@@ -150,11 +150,11 @@ def test_loading_what_is_not_there_says_so(tmp_path):
 def test_loading_a_damaged_file_says_which(name, tmp_path):
     save(run(mixed(steps=2)).frames(), tmp_path)
     (tmp_path / f"{name}.parquet").write_bytes(b"not parquet")
-    with pytest.raises(InputError, match=rf"{name}.parquet cannot be read") as caught:
+    with pytest.raises(UnreadableError, match=rf"{name}.parquet cannot be read") as caught:
         load(tmp_path)
     assert "\n" not in str(caught.value)
     (tmp_path / f"{name}.parquet").unlink()
-    with pytest.raises(InputError, match=rf"{name}.parquet cannot be read"):
+    with pytest.raises(UnreadableError, match=rf"{name}.parquet cannot be read"):
         load(tmp_path)
 
 

@@ -18,7 +18,7 @@ import torch
 
 from fedabm import Federation, Scenario, load, population
 from fedabm.cli import main
-from fedabm.common.errors import InputError
+from fedabm.common.errors import BusyError, InputError
 from fedabm.common.timing import profiled
 from fedabm.data.datasets import load_dataset
 from fedabm.data.partitions import SizeSkew
@@ -501,7 +501,7 @@ def test_an_unfinished_run_is_continued_by_its_own_command_only(tmp_path):
         pass
     with (
         resume.unfinished(tmp_path, "fedabm run a", study, 1.0),
-        pytest.raises(InputError, match="another process is at work"),
+        pytest.raises(BusyError, match="another process is at work"),
         resume.unfinished(tmp_path, "fedabm run a", study, 1.0),
     ):
         pass

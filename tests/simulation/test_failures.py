@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedabm import Federation, InputError, Scenario, population
+from fedabm import Federation, Scenario, UserCodeError, population
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ModelMarket, NoPayments
 from fedabm.simulation.agents import Owner
@@ -70,7 +70,7 @@ MISTAKES: dict[str, tuple[Callable[[OwnerView], Any], str]] = {
 def test_a_mistake_of_a_strategy_is_one_line_and_the_steps_before_it_are_kept(how, said):
     owners = population([0.01] * 4, 10.0, [BestResponse(0.5), Breaks(how), Breaks(how), Honest()])
     model = Federation(Scenario(owners, PowerLaw(), steps=9))
-    with pytest.raises(InputError, match=rf"^Breaks of owner 1 and 1 more failed in step 3: .*{said}") as error:
+    with pytest.raises(UserCodeError, match=rf"^Breaks of owner 1 and 1 more failed in step 3: .*{said}") as error:
         model.run()
     assert "\n" not in str(error.value)
     frames = model.frames()
@@ -93,7 +93,7 @@ def test_what_fails_before_the_first_step_is_told_too(part, when):
         pass
 
     setattr(Broken, part, raises)
-    with pytest.raises(InputError, match=f"^Broken of owner 0 and 1 more failed {when}: RuntimeError: first line"):
+    with pytest.raises(UserCodeError, match=f"^Broken of owner 0 and 1 more failed {when}: RuntimeError: first line"):
         Federation(Scenario(population([0.01] * 2, 10.0, Broken()), PowerLaw()))
 
 
@@ -103,7 +103,7 @@ def test_an_agents_own_decision_is_named_by_the_agent():
             return raises()
 
     owners = (*population([0.01], 10.0, Honest()), *population([0.01], 10.0, agent=Hothead))
-    with pytest.raises(InputError, match=r"^Hothead of owner 1 failed in step 1: RuntimeError"):
+    with pytest.raises(UserCodeError, match=r"^Hothead of owner 1 failed in step 1: RuntimeError"):
         Federation(Scenario(owners, PowerLaw())).step()
 
 
@@ -139,7 +139,9 @@ def test_a_mistake_of_an_attack_is_one_line_and_the_steps_before_it_are_kept(ora
     strategies = [Honest(), Meddler(change), Meddler(change), Honest()]
     rule = ModelMarket() if oracle == "Personal" else NoPayments()
     model = Federation(Scenario(population([0.001] * 4, 30.0, strategies), trained(oracle), rule, steps=3))
-    with pytest.raises(InputError, match=f"^Meddler of owner 1 and 1 more failed in step 2 with its update: .*{said}"):
+    with pytest.raises(
+        UserCodeError, match=f"^Meddler of owner 1 and 1 more failed in step 2 with its update: .*{said}"
+    ):
         model.run()
     assert model.frames().steps["step"].tolist() == [1]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from fedabm import Federation, InputError, Scenario, population
+from fedabm import Federation, InputError, Scenario, UserCodeError, population
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy
 from fedabm.simulation import checkpoint
@@ -104,7 +104,7 @@ def test_memory_cannot_be_written_to_from_a_view():
             view.memory["count"][:] = 7
             return view.truthful(view.capacity)
 
-    with pytest.raises(InputError, match=r"Scribbler of owner 0 and 1 more failed in step 1: ValueError.*read-only"):
+    with pytest.raises(UserCodeError, match=r"Scribbler of owner 0 and 1 more failed in step 1: ValueError.*read-only"):
         Federation(scenario(Simultaneous(), Scribbler(), Scribbler())).step()
 
 
@@ -128,7 +128,7 @@ def test_a_memory_of_another_form_is_refused_with_class_owner_and_step(given):
 
     model = Federation(scenario(Simultaneous(), Forgetful(), Forgetful()))
     model.step()
-    with pytest.raises(InputError, match=r"^Forgetful of owner 0 and 1 more failed in step 2: .*; give"):
+    with pytest.raises(UserCodeError, match=r"^Forgetful of owner 0 and 1 more failed in step 2: .*; give"):
         model.step()
 
 
@@ -153,7 +153,7 @@ def test_what_goes_wrong_in_a_strategy_is_one_line_and_the_frames_are_kept():
             return None if view.step == 4 else view.truthful(view.capacity)  # type: ignore[return-value]
 
     model = Federation(scenario(Simultaneous(), Breaks(), Diary()))
-    with pytest.raises(InputError, match="Breaks of owner 0 failed in step 4: it gave None instead of an action"):
+    with pytest.raises(UserCodeError, match="Breaks of owner 0 failed in step 4: it gave None instead of an action"):
         model.run()
     frames = model.frames()
     assert frames.steps["step"].tolist() == [1, 2, 3]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fedabm.strategies
-from fedabm import InputError
+from fedabm import UserCodeError
 from fedabm.common.random import owner_streams
 from fedabm.games.costs import Linear
 from fedabm.strategies import BestResponse, FixedShare, Honest, Liar, Quitter, Strategy, Wrapper
@@ -57,7 +57,7 @@ def test_a_memory_of_another_shape_is_refused_in_one_line(name):
             action = self.truth.act(view)
             return replace(action, memory={key: np.asarray(part)[:-1] for key, part in action.memory.items()})
 
-    with pytest.raises(InputError, match=r"^Mistaken of owner 0 and 2 more failed in step 1: .*; give .*") as error:
+    with pytest.raises(UserCodeError, match=r"^Mistaken of owner 0 and 2 more failed in step 1: .*; give .*") as error:
         run(some_owners([Mistaken(STRATEGIES[name])] * 4))
     assert "\n" not in str(error.value)
 

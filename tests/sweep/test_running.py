@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fedabm import Federation, InputError, load
-from fedabm.common.errors import Interrupted
+from fedabm.common.errors import BusyError, Interrupted, UnreadableError
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.results import parts
 from fedabm.results.frames import COLUMNS
@@ -236,7 +236,7 @@ def test_a_damaged_part_is_named_set_aside_and_repeated(tmp_path, small_batches,
     content = bytearray(part.read_bytes())
     content[100] ^= 255
     part.write_bytes({"truncated": part.read_bytes()[:-50], "emptied": b"", "flipped": bytes(content)}[harm])
-    with pytest.raises(InputError, match=f"{part.name}.*is damaged"):
+    with pytest.raises(UnreadableError, match=f"{part.name}.*is damaged"):
         load(tmp_path / "hurt")
     sweep.run(tmp_path / "hurt", "serial", **QUIET)
     assert f"{part.name}.corrupt" in capsys.readouterr().err
@@ -310,5 +310,5 @@ def test_a_full_or_read_only_disk_gets_one_line(tmp_path, monkeypatch):
 
 
 def test_two_leaders_do_not_share_a_folder(tmp_path):
-    with lock(claim(tmp_path)), pytest.raises(InputError, match="another sweep is at work"):
+    with lock(claim(tmp_path)), pytest.raises(BusyError, match="another sweep is at work"):
         Sweep(build, Grid(rate=[0.1])).run(tmp_path, "serial", **QUIET)

@@ -24,6 +24,13 @@ class Announced(Accuracy, Training[State]):
 
     FedBR of Murhekar et al. 2023, Section 5: `Announced(Trained(engine, rounds=50), MeasuredCurve.measure(...))`.
     Whatever an accuracy can be asked beside that is that of the model.
+
+    Parameters
+    ----------
+    model : Accuracy
+        The accuracies that are true.
+    curve : Accuracy
+        The accuracies by which owners decide and the mechanism settles.
     """
 
     model: Accuracy

@@ -39,6 +39,11 @@ class Draws(Mapping[str, Array]):
     >>> draws = Draws({"scale": [0.5, 0.6], "ceiling": [0.9, 0.95]})
     >>> draws.count, draws.row(1), draws == Draws({"scale": [0.5, 0.6], "ceiling": [0.9, 0.95]})
     (2, {'scale': 0.6, 'ceiling': 0.95}, True)
+
+    Parameters
+    ----------
+    columns : Mapping[str, Any]
+        Numbers by parameter, each of shape (draws,).
     """
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
@@ -84,6 +89,15 @@ class Calibrated(Accuracy):
     >>> curve = Calibrated(PowerLaw(ceiling=0.9), {"ceiling": [0.85, 0.95]}, trusted=100.0)
     >>> curve.values(np.array([[1.0, 3.0]])), curve.draw(0)
     (array([[0.7, 0.7]]), PowerLaw(scale=1.0, exponent=1.0, offset=1.0, ceiling=0.85))
+
+    Parameters
+    ----------
+    best : Accuracy
+        The curve by the best estimate.
+    draws : Path | dict[str, tuple[float, ...]]
+        Draws of its parameters by name, or a CSV file of them.
+    trusted : float, optional
+        Total of data up to which the curve was seen.
     """
 
     best: Accuracy

@@ -33,6 +33,21 @@ class Custom(Accuracy):
 
     >>> Custom(np.sqrt, concave=True).values(np.array([[4.0, 9.0]]))
     array([[2., 3.]])
+
+    Parameters
+    ----------
+    function : Question
+        Profiles (k, owners) in, accuracies (k, owners) out.
+    owners : int | None, optional
+        For how many owners it is defined; None: any number.
+    concave : bool, optional
+        Whether accuracies are concave in the own contribution between kinks.
+    monotone : bool, optional
+        Whether accuracies never fall with any contribution.
+    kinks : Any, optional
+        Own contributions where curves bend or jump.
+    gradient : Question | None, optional
+        Exact derivatives: (k, owners) in, (k, owners, owners) out.
     """
 
     function: Question

@@ -36,6 +36,17 @@ class JointQuadratic(Exposure, Stepwise):
     >>> model = JointQuadratic()
     >>> model.values(np.array([[5.0, 5.0]])), model.advance(np.array([5.0, 5.0])).weights
     (array([[0.5, 0.5]]), (0.05, 0.1))
+
+    Parameters
+    ----------
+    target : tuple[float, ...], optional
+        The best weights.
+    weights : tuple[float, ...], optional
+        The weights at the start.
+    rate : float, optional
+        Step size of training.
+    least : float, optional
+        Total of data below which the curve goes on as a straight line.
     """
 
     target: tuple[float, ...] = (1.0, 2.0)

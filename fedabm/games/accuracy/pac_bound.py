@@ -27,6 +27,13 @@ class PacBound(Exposure):
 
     >>> round(PacBound().viable, 4)
     62.3649
+
+    Parameters
+    ----------
+    ceiling : float, optional
+        Accuracy of unlimited data.
+    complexity : float, optional
+        k, how much data the class of models needs.
     """
 
     ceiling: float = 0.95

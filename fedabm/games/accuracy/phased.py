@@ -39,6 +39,23 @@ class Phased(Training[PhasedState]):
     In phase 1 owners train for themselves as far as they measure what that brings (Doshi et al. 2025, Algorithm 3, line
     5); with tries=False they do not, so that all they measure is 0.  In phase 2 contributions are `frozen`: owners that
     keep to the protocol keep them.  `early` trains on what was contributed before the owners decided.
+
+    Parameters
+    ----------
+    model : Oracle
+        What is trained.
+    full : tuple[float, ...] | None, optional
+        Phase 1 ends when everybody claims this much.
+    tolerance : float | None, optional
+        Phase 1 ends when no claim moves by more than this.
+    at_most : int | None, optional
+        Phase 1 ends after so many steps.
+    early : bool, optional
+        Whether a round trains on what was contributed before owners decided.
+    tries : bool, optional
+        Whether owners try training for themselves in phase 1.
+    rising : bool, optional
+        Whether only claims that rise keep phase 1 going.
     """
 
     model: Oracle
@@ -159,6 +176,21 @@ class Schedule:
 
     `until_full` waits for all data of everybody, `until_still` until no claim moves by more than so much; meanwhile
     owners try local training, unless tries=False.  With `while_rising` only claims that rise keep it waiting.
+
+    Parameters
+    ----------
+    until_full : bool, optional
+        Whether training waits until everybody contributes all data.
+    until_still : float | None, optional
+        Training waits until no claim moves by more than this.
+    at_most : int | None, optional
+        Training waits no more than so many steps.
+    early : bool, optional
+        Whether a round trains on what was contributed before owners decided.
+    tries : bool, optional
+        Whether owners try training for themselves meanwhile.
+    while_rising : bool, optional
+        Whether only claims that rise keep it waiting.
     """
 
     until_full: bool = False

@@ -33,6 +33,17 @@ class PowerLaw(Exposure):
 
     >>> PowerLaw().values(np.array([[1.0, 3.0]]))
     array([[0.8, 0.8]])
+
+    Parameters
+    ----------
+    scale : float, optional
+        What is missing without data, at offset 1.
+    exponent : float, optional
+        How fast it falls with data.
+    offset : float, optional
+        Added to the total of data.
+    ceiling : float, optional
+        Accuracy of unlimited data.
     """
 
     scale: float = 1.0
@@ -110,6 +121,21 @@ class GroupWeighted(PowerLaw):
 
     >>> GroupWeighted(weights=((1.0, 0.5), (0.0, 1.0)), groups=(0, 1)).values(np.array([[1.0, 2.0]]))
     array([[0.66666667, 0.66666667]])
+
+    Parameters
+    ----------
+    weights : Any
+        Entry (g, h): what a unit of group h's data is worth to group g.
+    groups : Any
+        The group of each owner, from 0 on.
+    scale : float, optional
+        What is missing without data, at offset 1.
+    exponent : float, optional
+        How fast it falls with data.
+    offset : float, optional
+        Added to the data.
+    ceiling : float, optional
+        Accuracy of unlimited data.
     """
 
     weights: Any = ((1.0,),)

@@ -36,6 +36,11 @@ class RandomCoverage(Accuracy):
 
     >>> RandomCoverage([[0.5, 0.5], [0.0, 1.0]]).values(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]))
     array([[0.5  , 0.5  ], [0.75 , 0.75 ], [0.875, 1.   ]])
+
+    Parameters
+    ----------
+    q : Any
+        Shape (owners, instances): sampling probabilities of each owner, in [0, 1].
     """
 
     q: Any

@@ -29,6 +29,11 @@ class RandomDiscovery(Exposure):
 
     >>> RandomDiscovery([[1.0, 0.0], [0.5, 0.5]]).values(np.array([[2.0, 4.0]]))
     array([[4., 3.]])
+
+    Parameters
+    ----------
+    q : Any
+        Shape (owners, instances): sampling probabilities of each owner, in [0, 1].
     """
 
     q: Any

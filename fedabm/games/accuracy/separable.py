@@ -27,6 +27,23 @@ class Separable(Accuracy):
 
     >>> Separable(own=np.sqrt, others=lambda s: s.sum(axis=1, keepdims=True) + 0 * s).values(np.array([[4.0, 9.0]]))
     array([[11., 7.]])
+
+    Parameters
+    ----------
+    own : Question
+        g, elementwise: contributions (k, owners) in and out.
+    others : Question
+        h: profiles (k, owners) in and out; asked with the own contribution at 0.
+    owners : int | None, optional
+        For how many owners it is defined; None: any number.
+    concave : bool, optional
+        Whether g is concave between kinks.
+    monotone : bool, optional
+        Whether g and h never fall.
+    kinks : Any, optional
+        Own contributions where g bends or jumps.
+    own_slope : Question | None, optional
+        g', if it is known.
     """
 
     own: Question

@@ -42,9 +42,14 @@ S = TypeVar("S", bound=State)
 class RoundResult:
     """What a round has shown beside the new state.
 
-    dropped   (n,) whose model update was unusable
-    progress  (n,) what every owner's own training gained it on its own test part; None: nobody measured it
-    uploads   (n,) how many models every owner sent; None: nothing was trained
+    Parameters
+    ----------
+    dropped : Flags
+        (n,) whose model update was unusable.
+    progress : Array | None, optional
+        (n,) what every owner's own training gained it on its own test part; None: nobody measured it.
+    uploads : NDArray[np.int64] | None, optional
+        (n,) how many models every owner sent; None: nothing was trained.
     """
 
     dropped: Flags
@@ -198,7 +203,18 @@ class Stepwise(Training[Present]):
 
 
 def training_of(source: Oracle) -> Training[Any]:
-    """The training of a scenario's `accuracy`: itself, or nothing but what it is."""
+    """The training of a scenario's `accuracy`: itself, or nothing but what it is.
+
+    Parameters
+    ----------
+    source : Oracle
+        The scenario's accuracy.
+
+    Returns
+    -------
+    Training[Any]
+        The training.
+    """
     if isinstance(source, Training):
         return source
     check_kind("accuracy", source, Accuracy)

@@ -18,7 +18,15 @@ _POINTS, _LEAST = 1024, 16
 
 
 def check_costs(cost: Cost, capacity: Array) -> None:
-    """Raise unless all data of every owner have a cost, and costs of users' own keep their promises."""
+    """Raise unless all data of every owner have a cost, and costs of users' own keep their promises.
+
+    Parameters
+    ----------
+    cost : Cost
+        Costs of all owners, stacked.
+    capacity : Array
+        How much data each owner has, shape (owners,).
+    """
     if not cost.linear:
         _check_all_data(cost, capacity)
     for rows, part in groups(cost, len(capacity)):

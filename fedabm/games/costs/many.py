@@ -188,6 +188,18 @@ def costs_of(costs: Any, owners: int = 1) -> Cost:
 
     >>> costs_of([0.1, PowerCost(0.25, 2.0)]).rate
     array([0.1 , 0.25])
+
+    Parameters
+    ----------
+    costs : Any
+        A list of costs or numbers (linear rates), a stacked `Cost`, or one of them for all.
+    owners : int, optional
+        How many owners there are.
+
+    Returns
+    -------
+    Cost
+        Costs of all owners, one row each.
     """
     if isinstance(costs, Cost):
         return _mixture(groups(costs.each(owners), owners))

@@ -31,6 +31,17 @@ class PiecewiseCost(Cost):
 
     `starts`, `bends` (how much steeper it gets there) and `jumps` are tuples for one owner, or arrays (n, pieces) with
     starts at infinity where an owner has fewer pieces.
+
+    Parameters
+    ----------
+    starts : Any
+        Where pieces start, for one owner or of shape (owners, pieces).
+    bends : Any
+        How much steeper it gets there.
+    jumps : Any
+        What is paid once beyond each start.
+    fixed : Any, optional
+        What is paid even at 0.
     """
 
     starts: Any
@@ -138,6 +149,22 @@ def Piecewise(starts: Any, slopes: Any, jumps: Any = 0.0, fixed: float = 0.0) ->
 
     >>> Piecewise(starts=[0, 10], slopes=[0.1, 0.5], jumps=[2, 0]).value(np.array([0.0, 5.0, 20.0]))
     array([0. , 2.5, 8. ])
+
+    Parameters
+    ----------
+    starts : Any
+        Where pieces start; the first at 0.
+    slopes : Any
+        Cost of a further unit in each piece; must not fall.
+    jumps : Any, optional
+        What is paid once beyond each start.
+    fixed : float, optional
+        What is paid even at 0.
+
+    Returns
+    -------
+    PiecewiseCost
+        The cost function.
     """
     starts = finite_vector("starts of the pieces", starts)
     slopes, jumps = _per_piece("slopes", slopes, len(starts)), _per_piece("jumps", jumps, len(starts))
@@ -170,6 +197,18 @@ def Tabulated(points: Any, costs: Any) -> PiecewiseCost:
 
     >>> Tabulated(points=[0, 10, 10, 20], costs=[0, 1, 4, 6]).value(np.array([5.0, 10.0, 15.0, 30.0]))
     array([0.5, 1. , 5. , 8. ])
+
+    Parameters
+    ----------
+    points : Any
+        Contributions, from 0 on; twice the same one is a jump.
+    costs : Any
+        The cost at each of them.
+
+    Returns
+    -------
+    PiecewiseCost
+        The cost function.
     """
     points, costs = finite_vector("points", points), finite_vector("costs", costs)
     if len(points) != len(costs) or len(points) < 2:

@@ -30,7 +30,17 @@ _STEEPEST = 1000.0
 @final
 @dataclass(frozen=True)
 class PowerCost(Cost):
-    """c(s) = fixed + rate * s^exponent; use `Linear`, `Affine`, `Power` or `Quadratic` to make one."""
+    """c(s) = fixed + rate * s^exponent; use `Linear`, `Affine`, `Power` or `Quadratic` to make one.
+
+    Parameters
+    ----------
+    rate : Any
+        Cost of the first unit, per owner.
+    exponent : Any, optional
+        At least 1, per owner.
+    fixed : Any, optional
+        What is paid even at 0, per owner.
+    """
 
     rate: Any
     exponent: Any = 1.0
@@ -145,20 +155,68 @@ class PowerCost(Cost):
 
 
 def Linear(rate: Any) -> PowerCost:
-    """c(s) = rate * s.  Karimireddy et al. 2022, eq. (2)."""
+    """c(s) = rate * s.  Karimireddy et al. 2022, eq. (2).
+
+    Parameters
+    ----------
+    rate : Any
+        Cost of a unit: one number, or one per owner.
+
+    Returns
+    -------
+    PowerCost
+        The cost function.
+    """
     return PowerCost(rate)
 
 
 def Affine(rate: Any, fixed: Any) -> PowerCost:
-    """c(s) = rate * s + fixed.  Murhekar et al. 2023, Section 4."""
+    """c(s) = rate * s + fixed.  Murhekar et al. 2023, Section 4.
+
+    Parameters
+    ----------
+    rate : Any
+        Cost of a unit.
+    fixed : Any
+        What is paid even at 0.
+
+    Returns
+    -------
+    PowerCost
+        The cost function.
+    """
     return PowerCost(rate, fixed=fixed)
 
 
 def Power(rate: Any, exponent: Any) -> PowerCost:
-    """c(s) = rate * s^exponent, exponent >= 1: growing marginal cost."""
+    """c(s) = rate * s^exponent, exponent >= 1: growing marginal cost.
+
+    Parameters
+    ----------
+    rate : Any
+        Cost of the first unit.
+    exponent : Any
+        At least 1.
+
+    Returns
+    -------
+    PowerCost
+        The cost function.
+    """
     return PowerCost(rate, exponent)
 
 
 def Quadratic(rate: Any) -> PowerCost:
-    """c(s) = rate * s^2."""
+    """c(s) = rate * s^2.
+
+    Parameters
+    ----------
+    rate : Any
+        Cost of the first unit.
+
+    Returns
+    -------
+    PowerCost
+        The cost function.
+    """
     return PowerCost(rate, 2.0)
