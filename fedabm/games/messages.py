@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedabm.common.blame import failed_as
-from fedabm.common.errors import InputError, shown
+from fedabm.common.errors import UserCodeError, shown
 from fedabm.common.random import Streams
 from fedabm.common.state import Each, FrozenRecord, Numbers, Thing
 from fedabm.games.curves import Array
@@ -57,10 +57,10 @@ class Tampering:
                 raise
             raise told from error
         if getattr(sent, "requires_grad", False):
-            raise InputError(f"{self.who}: it gave a tensor that still needs gradients; return it as .detach()")
+            raise UserCodeError(f"{self.who}: it gave a tensor that still needs gradients; return it as .detach()")
         if not hasattr(sent, "shape") or sent.shape != rows.shape:
             got = f"shape {tuple(sent.shape)}" if hasattr(sent, "shape") else shown(sent)
-            raise InputError(f"{self.who}: it gave {got} for updates {tuple(rows.shape)}; keep their shape")
+            raise UserCodeError(f"{self.who}: it gave {got} for updates {tuple(rows.shape)}; keep their shape")
         return sent
 
 
