@@ -50,6 +50,11 @@ class Streams:
     `generator` gives, as far as it has been drawn from, and from then on it is that one that is drawn from.
     `drawn` says whether anybody has drawn since it was last set to False, also from streams that were taken from these:
     a run does not rest while owners throw dice.
+
+    Parameters
+    ----------
+    generators : Iterable[np.random.Generator], optional
+        One generator per owner.
     """
 
     def __init__(self, generators: Iterable[np.random.Generator] = ()) -> None:

@@ -35,6 +35,13 @@ class BanzhafShare(Mechanism):
     A(s) - A(0), so these payments do not sum to zero: use it to see the difference, and `ShapleyShare` otherwise.
     Above 12 owners the indices are exact where only the total matters and no more than 21 contributions differ; else
     `subsets` coalitions are drawn from `seed`, the same at every question.
+
+    Parameters
+    ----------
+    subsets : int, optional
+        How many coalitions are drawn where not all can be looked at.
+    seed : int, optional
+        Seed of that draw.
     """
 
     subsets: int = 256

@@ -23,6 +23,11 @@ class ContributionSubsidy(Mechanism):
 
     p_i(s) = rate * (s_i - mean_{j != i} s_j), so payments sum to zero.  Doshi et al. 2025, eq. (7).
     An owner that is alone neither pays nor is paid.
+
+    Parameters
+    ----------
+    rate : float
+        What a unit above the mean of the others earns, in units of utility.
     """
 
     rate: float = field(metadata=within(1e-4, 1.0, log=True))

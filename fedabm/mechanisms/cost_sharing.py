@@ -30,6 +30,16 @@ def optimal_rate(unit_costs: Any) -> float:
 
     >>> optimal_rate([1.0, 2.0]), optimal_rate([7.0] * 4)
     (0.3333333333333333, 0.75)
+
+    Parameters
+    ----------
+    unit_costs : Any
+        Cost of a unit, per owner.
+
+    Returns
+    -------
+    float
+        beta*, between 0 and 1 - 1/n.
     """
     costs = finite_vector("unit costs", unit_costs)
     check_positive("unit costs", costs, zero=True)
@@ -56,6 +66,11 @@ class CostSharing(Mechanism):
     Theorem 4.1 says that an equilibrium of M_beta* in which everyone contributes maximises every p-mean welfare.  That
     holds for equal costs and fails for unequal ones: u_i = sqrt(b_i sum_j s_j), c = (1, 2) and budgets (12, 20) have
     the equilibrium (4, 5) with mean utility 8.8704, where 10.4271 can be reached.
+
+    Parameters
+    ----------
+    rate : float | Literal['optimal'], optional
+        Which share of the cost above the others' mean is refunded; "optimal": beta* of eq. (6).
     """
 
     rate: float | Literal["optimal"] = field(default="optimal", metadata=within(0.0, 1.0))

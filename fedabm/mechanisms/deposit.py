@@ -25,6 +25,13 @@ class Deposit(Supervised):
 
     Becker 1968, and staking on blockchains: an attack that is always rejected pays only if it brings its owner more
     than the amount.  Whoever sends what can be used loses nothing.  What is burnt goes to nobody: not balanced.
+
+    Parameters
+    ----------
+    rule : Mechanism, optional
+        The rule whose payments it adds to.
+    amount : float, optional
+        What everyone puts down in a round.
     """
 
     rule: Mechanism = field(default_factory=NoPayments)

@@ -27,6 +27,11 @@ class LeaveOneOut(Mechanism):
     The deletion method of Wang, Dang and Zhou 2019, as a payment.  With rate 1 everyone's utility grows with its
     contribution as the welfare of all does, so that the contributions that are best for all are an equilibrium, and
     nobody needs to know any cost.  Nobody pays, so that all of it comes from the server's pocket.
+
+    Parameters
+    ----------
+    rate : float, optional
+        Which share of what the others gain is paid.
     """
 
     rate: float = field(default=1.0, metadata=within(0.0, 1.0))

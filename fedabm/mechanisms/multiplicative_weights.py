@@ -28,6 +28,15 @@ class MultiplicativeWeights(NoPayments):
     `data` samples per step, and shares move to those whom the model does not serve yet.  Blum's code has factor 4.
     Everybody gets the full model, and no money is paid.  The server measures accuracies itself and normalises in the
     step in which weights grow.  It asks nobody for more than it says it has; the others make up for that, by weight.
+
+    Parameters
+    ----------
+    goal : float
+        The accuracy that every owner should reach.
+    data : float
+        How many samples all owners together use in a step.
+    factor : float, optional
+        By how much the weight of an owner below its goal grows.
     """
 
     goal: float = field(metadata=within(0.05, 1.0))

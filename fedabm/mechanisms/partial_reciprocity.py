@@ -27,6 +27,19 @@ class PartialReciprocity(ShapleyBased):
     r = 0 is M^0 and r = 1 is M^Shap of Murhekar et al. 2025, who name mechanisms in between as an open direction.  The
     payments sum to zero.  If accuracies are not negative, the reciprocity (Definition 3.3) is at least r, because
     a_i + p_i = r phi_i + (1 - r) a_i + r a_i(0) >= r phi_i.
+
+    Parameters
+    ----------
+    r : float
+        Which fraction of the Shapley payments is paid, from 0 to 1.
+    method : str, optional
+        How shares are found: "auto", "enumeration", "quadrature", "linear", "counting" or "monte carlo".
+    permutations : int | None, optional
+        How many orders are drawn where shares are sampled.
+    seed : int, optional
+        Seed of that draw.
+    fresh : bool, optional
+        Whether other orders are drawn at every question.
     """
 
     r: float = field(kw_only=False, metadata=within(0.0, 1.0))

@@ -42,6 +42,21 @@ class PaymentRule(Mechanism):
     where that matters write a subclass.  The other flags say what the function keeps.  `needs` is what the server must
     know of the accuracy; by default nothing if the function never reads its first argument, else "coalitions", which is
     enough to ask for values at what owners claim.
+
+    Parameters
+    ----------
+    function : Rule
+        Payments (owners,) from an accuracy and reports.
+    asks_size : bool, optional
+        Whether it reads claimed sizes.
+    asks_cost : bool, optional
+        Whether it reads stated costs.
+    budget_balanced : bool, optional
+        Whether payments always sum to zero.
+    equal_treatment : bool, optional
+        Whether equal owners are always paid the same.
+    needs : Need | None, optional
+        What the server must know for it.
     """
 
     function: Rule

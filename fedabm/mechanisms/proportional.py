@@ -131,7 +131,13 @@ class RationedShare(ModelShare):
 
 @dataclass(frozen=True)
 class Proportional(Mechanism):
-    """What the three proportional rules share; a subclass says what merit is and where it equals the best rival's."""
+    """What the three proportional rules share; a subclass says what merit is and where it equals the best rival's.
+
+    Parameters
+    ----------
+    p : float
+        The exponent: the share of the full model is (own merit / best merit)^p.
+    """
 
     p: float = field(metadata=within(0.0, 1.0))
     ignores_size = True
@@ -159,7 +165,13 @@ class Proportional(Mechanism):
 
 @dataclass(frozen=True)
 class ProportionalData(Proportional):
-    """Ration by data: psi_i = s_i.  PD of Karimireddy et al. 2022, eq. (12)."""
+    """Ration by data: psi_i = s_i.  PD of Karimireddy et al. 2022, eq. (12).
+
+    Parameters
+    ----------
+    p : float
+        The exponent: the share of the full model is (own merit / best merit)^p.
+    """
 
     stacks = True
     needs = "nothing"
@@ -175,6 +187,11 @@ class ProportionalValue(Proportional):
     """Ration by what the data are worth alone: psi_i = v(s_i).  PV of Karimireddy et al. 2022, eq. (13).
 
     Where accuracies differ between owners, v(s_i) is a_i with the others at zero.
+
+    Parameters
+    ----------
+    p : float
+        The exponent: the share of the full model is (own merit / best merit)^p.
     """
 
     def merits(self, accuracy: Accuracy, reports: Reports) -> tuple[Merits, Array]:

@@ -47,6 +47,11 @@ class ProportionalShapley(Proportional):
     more than 18 different contributions), 512 of them stand for all, the same at every question: ratios are then right
     to about one percent (five for the smallest contributors), and nothing is certified.  Otherwise values are
     computed anew at each trial.
+
+    Parameters
+    ----------
+    p : float
+        The exponent: the share of the full model is (own merit / best merit)^p.
     """
 
     def merits(self, accuracy: Accuracy, reports: Reports) -> tuple[Merits, Array]:

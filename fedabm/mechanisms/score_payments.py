@@ -27,6 +27,11 @@ class ScorePayments(Mechanism):
     Where the server knows worth itself instead, the score is what the own data add to the others' accuracies, as in
     `LeaveOneOut`; nobody knows before how a score of updates would change with the own contribution, so that offers are
     flat then.  The money comes from the server's pocket.
+
+    Parameters
+    ----------
+    rate : float, optional
+        What a unit of score earns.
     """
 
     rate: float = field(default=1.0, metadata=within(0.0, 1.0))

@@ -29,6 +29,19 @@ class Menu:
 
     `high_most` and `low_most` are what value shaping would collect from a known high-cost or low-cost owner; `up` is
     meant for an owner with high cost, `down` for one with low cost: high_alone <= up <= high_most <= down <= low_most.
+
+    Parameters
+    ----------
+    high_alone : Array
+        What an owner with high cost contributes alone.
+    high_most : Array
+        The most that can be had of an owner with high cost.
+    low_most : Array
+        The most that can be had of an owner with low cost.
+    up : Array
+        The contribution meant for high cost.
+    down : Array
+        The contribution meant for low cost.
     """
 
     high_alone: Array
@@ -57,6 +70,19 @@ class Screening(Mechanism):
     low/(low + high)).  While the others' data are so few that the full model still gains more than `low` per unit at
     high_most, eq. (17) puts `up` beyond high_most, which is not feasible: there up = high_most, and `down` is at least
     the last point that a low-cost owner likes as much as high_most.
+
+    Parameters
+    ----------
+    low : float
+        The low unit cost.
+    high : float
+        The high unit cost.
+    probability_low : float
+        The chance that an owner has low cost.
+    printed : bool, optional
+        Whether the menu is taken as printed.
+    slack : float, optional
+        By how much the lines are steeper than the costs.
     """
 
     low: float = field(metadata=given(_BELIEF))

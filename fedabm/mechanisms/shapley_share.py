@@ -88,6 +88,19 @@ class ShapleyShare(ShapleyBased):
 
     Without minimum viability the share is concave in the own contribution, as a mean of concave gains.  With it, it
     has a kink wherever some coalition becomes viable, and only its monotonicity is used.
+
+    Parameters
+    ----------
+    printed : bool, optional
+        Whether the rule is taken as the paper prints it, with its mistakes.
+    method : str, optional
+        How shares are found: "auto", or one method by name.
+    permutations : int | None, optional
+        How many orders are drawn where shares are sampled.
+    seed : int, optional
+        Seed of that draw.
+    fresh : bool, optional
+        Whether other orders are drawn at every question.
     """
 
     printed: bool = False

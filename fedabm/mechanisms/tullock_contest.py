@@ -53,6 +53,13 @@ class TullockContest(Mechanism):
     Tullock 1980, with exponent 1 the lottery contest.  Where the model is worth nothing, n equal owners with unit cost
     c each contribute prize * exponent (n - 1) / (n^2 c), if the exponent is at most n / (n - 1).  Where nobody
     contributes there is nothing to divide, and whoever begins gets all of it.
+
+    Parameters
+    ----------
+    prize : float
+        What is shared out, and paid for in equal parts.
+    exponent : float, optional
+        How sharply the larger contribution wins.
     """
 
     prize: float = field(metadata=within(1e-3, 10.0, log=True))

@@ -131,6 +131,11 @@ class ValueShaping(Mechanism):
 
     As printed the line can promise more than v(sum_j s_j) while the others' data are not viable (m_i* = 0); it is
     capped there.  Owners whose accuracies differ are treated by their own: v(x) is a_i with the others at zero.
+
+    Parameters
+    ----------
+    slack : float, optional
+        By how much the line is steeper than the cost.
     """
 
     slack: float = field(default=0.0, metadata=within(0.0, 0.1))
@@ -165,6 +170,20 @@ def shaped_equilibrium(accuracy: Exposure, cost: Cost, capacity: Array | None = 
 
     The difference is concave beyond the viable total, so Newton's method from above falls on that root without ever
     passing it.  Without a root nobody contributes more than alone.  Karimireddy et al. 2022, Remark 3 and Figure 4.
+
+    Parameters
+    ----------
+    accuracy : Exposure
+        What models are worth to owners at a profile of contributions.
+    cost : Cost
+        The cost function of each owner, one row each.
+    capacity : Array | None, optional
+        How much data each owner has; None: without end.
+
+    Returns
+    -------
+    Array
+        Contribution of each owner, shape (owners,).
     """
     rate = _linear(cost).unit(np.zeros(cost.owners or 1))
     check_positive("unit costs", rate)

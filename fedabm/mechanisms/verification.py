@@ -29,6 +29,15 @@ class Verification(Supervised):
         fine >= (what the rule pays for a further unit) / (sum_j d a_j / d s_i)   up to the largest claim,
 
     since accuracies are concave.  `tolerance` is what measuring is off by.
+
+    Parameters
+    ----------
+    rule : Mechanism, optional
+        The rule whose payments it adds to.
+    fine : float, optional
+        What everyone pays for each unit of missing accuracy.
+    tolerance : float, optional
+        Shortfalls up to this are errors of measuring.
     """
 
     rule: Mechanism = field(default_factory=NoPayments)

@@ -17,12 +17,17 @@ __all__ = ["Recording"]
 class Recording:
     """Which steps, whose rows, and whether sums by strategy beside; what is not kept takes no memory.
 
-    every       every k-th step (None: the last only, which is kept in any case)
-    owners      a random sample of so many, the same in every step, with the money that they pay or get (None: all)
-    strategies  one row per kept step and strategy in the frame `strategies`: sums over all its owners
-
     >>> Recording(every=10, owners=0, strategies=True).sample(seed=1, population=5)
     array([], dtype=int64)
+
+    Parameters
+    ----------
+    every : int | None, optional
+        Every k-th step is kept; None: only the last.
+    owners : int | None, optional
+        How many owners are kept, a random sample; None: all.
+    strategies : bool, optional
+        Whether sums by strategy are kept beside.
     """
 
     every: int | None = 1

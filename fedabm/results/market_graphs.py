@@ -18,6 +18,20 @@ def money_table(transfers: pd.DataFrame, owners: int, step: int | None = None) -
     """What each owner (row) paid each other owner (column), from a frame of transfers: in one step, or in all.
 
     Money through the server's account is not between owners and stays out.
+
+    Parameters
+    ----------
+    transfers : pd.DataFrame
+        The frame of transfers of one run.
+    owners : int
+        How many owners there are.
+    step : int | None, optional
+        One step; by default all.
+
+    Returns
+    -------
+    Array
+        Shape (owners, owners): money from payer (row) to payee (column).
     """
     between = transfers[(transfers["payer"] >= 0) & (transfers["payee"] >= 0)]
     chosen = between if step is None else between[between["step"] == step]
@@ -32,6 +46,20 @@ def import_table(transfers: pd.DataFrame, owners: int, step: int | None = None) 
     Every import of `ModelMarket` is paid for, above the giver's cost, so that transfers tell who imports what: in one
     step 0 or 1, as `fedabm.analysis.figures.collaboration_graph` and `fedabm.results.graphs.import_graph` take it.
     That fails where payments are put off or budgets too small, and rules without payments leave no transfers at all.
+
+    Parameters
+    ----------
+    transfers : pd.DataFrame
+        The frame of transfers of one run.
+    owners : int
+        How many owners there are.
+    step : int | None, optional
+        One step; by default all.
+
+    Returns
+    -------
+    Array
+        Shape (owners, owners): in how many steps i imported j's model.
     """
     paid = transfers[(transfers["reason"] == MODEL_IMPORT) & (transfers["amount"] > 0)]
     return money_table(paid.assign(amount=1.0), owners, step)
@@ -41,6 +69,18 @@ def market_graph(remittances: Array, roles: Sequence[str] | None = None) -> nx.D
     """An edge from payer to payee with the `amount`; models flow the other way.  Every owner is a node, paid or not.
 
     `fedabm.results.graphs.write_graphml` writes it to a file.
+
+    Parameters
+    ----------
+    remittances : Array
+        Shape (owners, owners): money from payer (row) to payee (column).
+    roles : Sequence[str] | None, optional
+        What each owner is.
+
+    Returns
+    -------
+    nx.DiGraph
+        The graph.
     """
     graph = nx.DiGraph()
     for owner in range(len(remittances)):
@@ -59,6 +99,16 @@ def owner_measures(graph: nx.DiGraph) -> pd.DataFrame:
 
     `reciprocity` is the share of an owner's partners with whom money flows both ways; `component` numbers the weakly
     connected components, the largest first; `isolated` owners trade with nobody.
+
+    Parameters
+    ----------
+    graph : nx.DiGraph
+        A market, as `market_graph` makes it.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row per owner.
     """
     nodes = list(graph)
     components = sorted(nx.weakly_connected_components(graph), key=len, reverse=True)
@@ -78,7 +128,18 @@ def owner_measures(graph: nx.DiGraph) -> pd.DataFrame:
 
 
 def graph_measures(graph: nx.DiGraph) -> dict[str, float]:
-    """The whole market: money moved, edges, density, reciprocity, components, isolated owners."""
+    """The whole market: money moved, edges, density, reciprocity, components, isolated owners.
+
+    Parameters
+    ----------
+    graph : nx.DiGraph
+        A market, as `market_graph` makes it.
+
+    Returns
+    -------
+    dict[str, float]
+        One number per measure.
+    """
     edges = graph.number_of_edges()
     return {
         "amount": float(graph.size(weight="amount")),

@@ -39,7 +39,13 @@ class Simultaneous(Activation):
 
 @dataclass(frozen=True)
 class Sequential(Activation):
-    """One after the other, each seeing what the earlier ones have just reported; in random order if shuffled."""
+    """One after the other, each seeing what the earlier ones have just reported; in random order if shuffled.
+
+    Parameters
+    ----------
+    shuffle : bool, optional
+        Whether the order is drawn anew in every step.
+    """
 
     shuffle: bool = False
 
@@ -56,6 +62,11 @@ class RandomSubset(Activation):
 
     Stochastic best response, Murhekar et al. 2025, eq. (11).  For rounds in which only k owners train see
     `fedabm.simulation.participation.SampleCount`.
+
+    Parameters
+    ----------
+    k : int
+        How many owners decide in a step.
     """
 
     k: int

@@ -48,6 +48,15 @@ class Owner(_Agent):
                 return view.truthful(0.5 * view.capacity)
 
         population(costs, capacities, agent=Stubborn)
+
+    Parameters
+    ----------
+    model : Any
+        The federation that it joins.
+    profile : OwnerProfile | None, optional
+        Its private facts.
+    row : int | None, optional
+        Its row in the population, for those that the federation makes itself.
     """
 
     def __init__(self, model: Any, profile: OwnerProfile | None = None, *, row: int | None = None) -> None:
@@ -173,6 +182,15 @@ class Server(_Agent):
 
     What a mechanism wants to remember is in its `memory` from one step to the next.
     It is no member of `model.agents`, which are the owners.
+
+    Parameters
+    ----------
+    model : mesa.Model
+        The federation.
+    mechanism : Mechanism
+        The rule that decides who gets which model and who pays whom.
+    pay_rejected : bool, optional
+        Whether owners are paid for updates that were dropped.
     """
 
     def __init__(self, model: mesa.Model, mechanism: Mechanism, *, pay_rejected: bool = False) -> None:

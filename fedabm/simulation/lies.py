@@ -31,6 +31,24 @@ def misreport(
 
     >>> unit_costs_of(misreport(market_reports([100.0, 50.0], 1.0, 10.0), [1], cost=5.0))
     array([1., 5.])
+
+    Parameters
+    ----------
+    truth : Reports
+        What is true.
+    owners : Sequence[int] | Rows
+        Who lies.
+    size : float, optional
+        Factor of the stated data size.
+    cost : float, optional
+        Factor of the stated cost.
+    eagerness : float, optional
+        Factor of the stated eagerness.
+
+    Returns
+    -------
+    Reports
+        What the server hears.
     """
     check_positive("factors of a lie", [size, cost, eagerness], zero=True)
     factors = np.ones((3, len(truth.size)))
@@ -45,6 +63,17 @@ class Sybil:
 
     Shares that sum to more than one claim the same data more than once.  The accounts' models are `apart` from each
     other, and as far from the other owners' as the owner's own.
+
+    Parameters
+    ----------
+    owner : int
+        Who enters several times.
+    accounts : int, optional
+        How many times.
+    share : float, optional
+        Which part of its data each account claims.
+    apart : float, optional
+        How different its accounts' models are.
     """
 
     owner: int

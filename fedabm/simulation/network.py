@@ -39,7 +39,15 @@ def _in_order(network: nx.Graph, names: Sequence[str]) -> list[Any]:
 
 
 class Sight(Stateful):
-    """Whom every owner sees, and what there was to see in the last step: deeds that are public, and of whom."""
+    """Whom every owner sees, and what there was to see in the last step: deeds that are public, and of whom.
+
+    Parameters
+    ----------
+    network : nx.Graph
+        Who sees whom.
+    names : Sequence[str], optional
+        What owners are called.
+    """
 
     _changing: ClassVar = {"_seen": Many(Numbers(1, "i")), "_there": Numbers(1, "b"), "_deeds": Tuple(*[Numbers()] * 4)}
     _remade = frozenset({"_offsets", "_entries"})

@@ -54,7 +54,13 @@ class Everyone(Participation):
 
 @dataclass(frozen=True)
 class SampleCount(Participation):
-    """Exactly `count` owners per round, drawn without replacement (all, if fewer are left).  McMahan et al. 2017."""
+    """Exactly `count` owners per round, drawn without replacement (all, if fewer are left).  McMahan et al. 2017.
+
+    Parameters
+    ----------
+    count : int
+        How many owners take part in a round.
+    """
 
     count: int
 
@@ -68,7 +74,13 @@ class SampleCount(Participation):
 
 @dataclass(frozen=True)
 class SampleShare(Participation):
-    """A `share` of the owners per round, rounded up: McMahan et al. 2017, where it is called C."""
+    """A `share` of the owners per round, rounded up: McMahan et al. 2017, where it is called C.
+
+    Parameters
+    ----------
+    share : float
+        Which share of the owners takes part in a round.
+    """
 
     share: float
 
@@ -88,6 +100,11 @@ class Trace(Participation):
 
     >>> Trace([[0, 1], [2]]).there(2, np.array([True, True, True]), np.random.default_rng(0)).tolist()
     [False, False, True]
+
+    Parameters
+    ----------
+    rounds : Any
+        Numbers of the owners that take part, round by round.
     """
 
     rounds: Any
@@ -124,6 +141,19 @@ class Deadline(Participation):
 
     Dropping is the FedAvg of Bonawitz et al. 2019; a discount stands for what asynchronous servers make of stale
     updates.  A late owner bears its cost all the same.  `speed` is in samples per second: one number, or one per owner.
+
+    Parameters
+    ----------
+    limit : float
+        Seconds after which an update is late.
+    speed : Any, optional
+        Samples per second: one number, or one per owner.
+    late : Literal['drop', 'discount'], optional
+        What becomes of late updates.
+    discount : float, optional
+        What a late update counts.
+    jitter : float, optional
+        How much times vary from round to round (standard deviation of the logarithm).
     """
 
     limit: float

@@ -34,6 +34,24 @@ def role_reports(
 
     Traders and buyers are eager, U(1/2, 1) of `eagerness`; sellers and attackers are not at all.  Sharing costs traders
     U(1/2, 1) of `unit_cost`, buyers infinitely much, sellers and attackers nothing.
+
+    Parameters
+    ----------
+    roles : Sequence[str]
+        The role of each owner, such as "trader", "buyer", "seller" or "attacker".
+    size : Array
+        Data of each owner.
+    eagerness : float
+        The largest eagerness.
+    unit_cost : float
+        The largest cost of sharing.
+    rng : np.random.Generator
+        The generator that draws both.
+
+    Returns
+    -------
+    Reports
+        Honest reports.
     """
     for role in roles:
         if role not in ROLES:
@@ -49,7 +67,22 @@ def role_reports(
 def market_owners(
     roles: Sequence[str], truth: Reports, strategies: Mapping[int, Strategy] | None = None
 ) -> list[OwnerProfile]:
-    """Owners of a federation in these roles, honest unless a strategy is given for their number."""
+    """Owners of a federation in these roles, honest unless a strategy is given for their number.
+
+    Parameters
+    ----------
+    roles : Sequence[str]
+        The role of each owner, such as "trader", "buyer", "seller" or "attacker".
+    truth : Reports
+        What owners have.
+    strategies : Mapping[int, Strategy] | None, optional
+        What owners do, by number, if they are not honest.
+
+    Returns
+    -------
+    list[OwnerProfile]
+        The owners.
+    """
     chosen = strategies or {}
     costs = np.minimum(unit_costs_of(truth), PROHIBITIVE)
     return [

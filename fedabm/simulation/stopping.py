@@ -64,6 +64,17 @@ class Steady(Stopping):
     for both series, with standard errors from means of `batches` batches per window, which allows for correlation
     between neighbouring steps (batch means; Law and Kelton 2000, Section 9.5.3).  Also ends at rest.  It says that no
     drift can be seen, not that anything is an equilibrium.
+
+    Parameters
+    ----------
+    window : int, optional
+        Steps in a window.
+    tolerance : float, optional
+        The relative drift that counts as none.
+    z : float, optional
+        How many standard errors two windows may differ.
+    batches : int, optional
+        Batches in a window, for its standard error.
     """
 
     window: int = 50

@@ -36,7 +36,13 @@ _AT_ONCE = 1000
 
 
 class TensorBoard(Tracker):
-    """One folder of events per run; look at them with `tensorboard --logdir FOLDER`."""
+    """One folder of events per run; look at them with `tensorboard --logdir FOLDER`.
+
+    Parameters
+    ----------
+    folder : str | Path
+        Where the events lie.
+    """
 
     def __init__(self, folder: str | Path) -> None:
         super().__init__(as_path("the folder of TensorBoard", folder))
@@ -63,7 +69,13 @@ class TensorBoard(Tracker):
 
 
 class MLflow(Tracker):
-    """One MLflow run per run; look at them with `mlflow ui --backend-store-uri sqlite:///FOLDER/mlflow.db`."""
+    """One MLflow run per run; look at them with `mlflow ui --backend-store-uri sqlite:///FOLDER/mlflow.db`.
+
+    Parameters
+    ----------
+    folder : str | Path
+        Where the database lies.
+    """
 
     def __init__(self, folder: str | Path) -> None:
         home = as_path("the folder of MLflow", folder)
@@ -113,7 +125,13 @@ class MLflow(Tracker):
 
 
 class WeightsAndBiases(Tracker):
-    """One run of Weights & Biases per run; `wandb sync` sends what was kept offline."""
+    """One run of Weights & Biases per run; `wandb sync` sends what was kept offline.
+
+    Parameters
+    ----------
+    folder : str | Path
+        Where runs lie until they are sent.
+    """
 
     def __init__(self, folder: str | Path) -> None:
         super().__init__(as_path("the folder of Weights & Biases", folder))

@@ -26,6 +26,19 @@ class RunBegun:
     """What is known of a run when it begins: its place in the study, what it is called, and how far it has come.
 
     `done` is not 0 where a run goes on from a checkpoint.
+
+    Parameters
+    ----------
+    label : str
+        What the run is called.
+    seed : int
+        Its seed.
+    number : int, optional
+        Its place in the study, from 1 on.
+    done : int, optional
+        How many steps are done already, from a checkpoint.
+    facts : Mapping[str, Any], optional
+        Parameters and settings.
     """
 
     label: str

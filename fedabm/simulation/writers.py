@@ -68,7 +68,13 @@ class _LineWriter(Watcher):
 
 
 class CsvWriter(_LineWriter):
-    """One CSV file per run, in the folder: a header, and one line per step."""
+    """One CSV file per run, in the folder: a header, and one line per step.
+
+    Parameters
+    ----------
+    folder : str | Path
+        Where the files are written.
+    """
 
     ending = "csv"
 
@@ -83,7 +89,13 @@ class CsvWriter(_LineWriter):
 
 
 class JsonLinesWriter(_LineWriter):
-    """One file per run, in the folder: one JSON object per line and step, null where there is no number."""
+    """One file per run, in the folder: one JSON object per line and step, null where there is no number.
+
+    Parameters
+    ----------
+    folder : str | Path
+        Where the files are written.
+    """
 
     ending = "jsonl"
 

@@ -108,6 +108,21 @@ class Attacker(Wrapper):
     >>> from fedabm.strategies import Honest
     >>> Attacker(Honest(), "sign_flip").label
     'attacker_sign_flip(honest)'
+
+    Parameters
+    ----------
+    truth : Strategy
+        The strategy that it wraps.
+    attack : str, optional
+        The name of the attack, from `ATTACKS`.
+    scale : float | None, optional
+        How strong it is; by default as `ATTACKS` says.
+    full : bool, optional
+        Whether whole models are changed instead of updates.
+    trains : bool, optional
+        Whether it trains first, and bears the cost.
+    asks : float | None, optional
+        The unit cost that it reports, whatever its own is.
     """
 
     example: ClassVar[str] = "Attacker(truth=Honest(), attack='sign_flip')"

@@ -67,6 +67,11 @@ class Wrapper(Strategy):
     """A strategy around another one, `truth`, which it lets act and remember.
 
     A subclass changes the action of `truth` with `dataclasses.replace`, which keeps what that one wants to remember.
+
+    Parameters
+    ----------
+    truth : Strategy
+        The strategy that it wraps.
     """
 
     truth: Strategy

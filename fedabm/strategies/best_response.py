@@ -22,6 +22,11 @@ class BestResponse(Strategy):
 
     rationality = 1 is the exact best response (Murhekar et al. 2023, Proposition 1); less is a bounded step, which
     also damps the overshooting of owners that all respond at once.
+
+    Parameters
+    ----------
+    rationality : float, optional
+        Which part of the way to the best response it goes.
     """
 
     rationality: float = 1.0
@@ -46,6 +51,13 @@ class GradientResponse(Strategy):
     The best-response dynamics of Murhekar et al. 2023, eq. (4), and Murhekar et al. 2025, eq. (8), with the
     projection that the former omits; Doshi et al. 2025, eq. (3), calls `step` the owner's degree of rationality.  With
     a `unit` contributions are whole multiples of it, the nearest ones (Murhekar et al. 2023, Section 5.1).
+
+    Parameters
+    ----------
+    step : float
+        Size of the gradient step: the degree of rationality.
+    unit : float | None, optional
+        Contributions are whole multiples of it.
     """
 
     step: float

@@ -16,6 +16,19 @@ class Liar(Wrapper):
     """Do what `truth` does, but misstate cost, data size, contribution or eagerness for others' data by a factor.
 
     Factors above one overstate, below one understate; 1 is the truth.
+
+    Parameters
+    ----------
+    truth : Strategy
+        The strategy that it wraps.
+    cost_factor : float, optional
+        Stated over true cost.
+    size_factor : float, optional
+        Stated over true data size.
+    contribution_factor : float, optional
+        Claimed over true contribution.
+    eagerness_factor : float, optional
+        Stated over true eagerness.
     """
 
     cost_factor: float = 1.0

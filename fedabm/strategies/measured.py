@@ -25,6 +25,13 @@ class MeasuredResponse(Strategy):
     whole derivative and `least` = 1 as in the authors' code.  L_i is the loss on the owner's own held-out data, w^{k-1}
     the model it got and w_i^k its own one after training on its s_i^k samples, so that nobody takes the federation's
     progress for its own.  Once the protocol has fixed contributions the owner keeps its own.
+
+    Parameters
+    ----------
+    step : float
+        Size of the gradient step.
+    least : float, optional
+        The least contribution.
     """
 
     step: float

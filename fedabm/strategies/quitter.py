@@ -19,6 +19,15 @@ class Quitter(Wrapper):
     """Do what `truth` does, and leave for good after a step with utility below -tolerance.
 
     After each such step it leaves with probability `chance`; iPFL 2025 has owners that quit strictly (1) or with 1/2.
+
+    Parameters
+    ----------
+    truth : Strategy
+        The strategy that it wraps.
+    tolerance : float, optional
+        How near is near enough.
+    chance : float, optional
+        The chance to leave in a step.
     """
 
     example: ClassVar[str] = "Quitter(truth=Honest())"

@@ -42,7 +42,13 @@ class Honest(Strategy):
 
 @dataclass(frozen=True)
 class FixedShare(Strategy):
-    """Contribute the same share of the data every step: s_i = share * capacity."""
+    """Contribute the same share of the data every step: s_i = share * capacity.
+
+    Parameters
+    ----------
+    share : float
+        Which share of its data it contributes.
+    """
 
     share: float
     stacks = True
@@ -79,7 +85,15 @@ class FreeRider(Strategy):
 
 @dataclass(frozen=True)
 class Random(Strategy):
-    """Contribute a share of the data drawn anew each step: s_i ~ U[low, high] * capacity."""
+    """Contribute a share of the data drawn anew each step: s_i ~ U[low, high] * capacity.
+
+    Parameters
+    ----------
+    low : float, optional
+        Least share of its data.
+    high : float, optional
+        Largest share of its data.
+    """
 
     low: float = 0.0
     high: float = 1.0

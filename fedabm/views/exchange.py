@@ -34,6 +34,15 @@ class LocalTask:
 
     Without a `start` everyone goes on from the model that it keeps, which the server need not know; without a `pull`
     nothing holds them.
+
+    Parameters
+    ----------
+    start : Models | None, optional
+        Models to start from; None: everyone goes on from its own.
+    pull : Models | None, optional
+        Models that training is held to; None: nothing holds it.
+    strength : float, optional
+        Weight of the pull, in strength / 2 |w - pull|^2.
     """
 
     start: Models | None = None
@@ -45,13 +54,24 @@ class LocalTask:
 class Exchange:
     """What the server sends back.
 
-    task       what owners train on next and send
-    imports    (n, n): how much of j's model goes into i's; every other non-zero entry is an import
-    personal   a second training whose result each owner keeps for itself (None: it keeps what it sends)
-    paid       (n, n): what i pays j for its model (None: nobody pays)
-    kept       what owners have, and are judged by, when the exchange is over (None: the models that they trained)
     taken      (n, n): whether i imports j's model, used or not (None: where there is a weight)
-    memory     what the mechanism wants to find in its next reports
+
+    Parameters
+    ----------
+    task : LocalTask
+        What owners train on next, and send.
+    imports : Array
+        Shape (owners, owners): how much of j's model goes into i's.
+    personal : LocalTask | None, optional
+        A second training whose result each owner keeps for itself.
+    paid : Array | None, optional
+        Shape (owners, owners): what i pays j for its model.
+    memory : Any, optional
+        What the mechanism finds in its next reports.
+    kept : Models | None, optional
+        What owners have, and are judged by, after the exchange; None: what they trained.
+    imported : Flags | None, optional
+        Shape (owners, owners): whether i imports j's model, used or not; None: where there is a weight.
     """
 
     task: LocalTask
@@ -69,6 +89,13 @@ class Sent:
 
     `usable` says whose model was usable.  The others' count as what their owners started from, and must not be mixed
     into anybody's.  What a kind of models does not know, it says when it is asked.
+
+    Parameters
+    ----------
+    reports : Reports
+        What owners have told the server.
+    usable : Flags
+        Whose model holds finite numbers only.
     """
 
     reports: Reports

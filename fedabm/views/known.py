@@ -29,16 +29,27 @@ NEEDS: dict[str, str] = {"nothing": "none", "scores": "scores", "coalitions": "c
 class Known:
     """What the server knows of the worth of data at one moment.
 
-    kind         one of `KINDS`
-    worth        a_i(s) as far as it is known: the accuracy that offers are made of, and the `oracle` of settling.  For
-                 "coalitions" values are right where every owner is at its claim or at 0, and slopes are 0
-    error        half the width of the band around what one owner's data add to the mean worth; None: not stated
-    trainings    trainings of a federation that this knowledge took
-    evaluations  models that were judged for it
-    seconds      how long that took
-    since        the step in which it was found
-    scores       a number for each owner, (n,); None: there are none
-    history      what knowledge is to find in the next round, any shape; None: nothing
+    Parameters
+    ----------
+    kind : Kind
+        One of `KINDS`.
+    worth : Accuracy
+        a_i(s) as far as it is known: the accuracy that offers are made of, and the `oracle` of settling.  For
+        "coalitions" values are right where every owner is at its claim or at 0, and slopes are 0.
+    error : float | None, optional
+        Half the width of the band around what one owner's data add to the mean worth; None: not stated.
+    trainings : int, optional
+        Trainings of a federation that this knowledge took.
+    evaluations : int, optional
+        Models that were judged for it.
+    seconds : float, optional
+        How long that took.
+    since : int, optional
+        The step in which it was found.
+    scores : Array | None, optional
+        A number for each owner, (n,); None: there are none.
+    history : Array | None, optional
+        What knowledge is to find in the next round, any shape; None: nothing.
     """
 
     kind: Kind

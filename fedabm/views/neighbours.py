@@ -16,12 +16,6 @@ __all__ = ["Neighbours"]
 class Neighbours:
     """One entry for each neighbour that took part in the last step; entries offsets[i] .. offsets[i + 1] are row i's.
 
-    owner         number of the neighbour
-    contribution  what it said it contributed
-    size          how much data it said it has
-    accuracy      what the model that it was handed is worth
-    payment       money it received (negative: it paid)
-
     What its data cost it, and so its utility, is nobody else's business; what it claims may be a lie.
 
     >>> seen = Neighbours(np.array([0, 2, 2]), np.array([1, 3]), *np.array([[4.0, 8], [8, 8], [0.5, 0.7], [0, 1]]))
@@ -29,6 +23,21 @@ class Neighbours:
     array([ 6., nan])
     >>> seen.best(seen.accuracy).tolist()
     [1, -1]
+
+    Parameters
+    ----------
+    offsets : NDArray[np.intp]
+        Entries offsets[i] to offsets[i + 1] are those of row i.
+    owner : NDArray[np.intp]
+        Number of the neighbour.
+    contribution : Array
+        What it said it contributed.
+    size : Array
+        How much data it said it has.
+    accuracy : Array
+        What the model that it was handed is worth.
+    payment : Array
+        Money it received (negative: it paid).
     """
 
     offsets: NDArray[np.intp]

@@ -40,6 +40,21 @@ class Action:
     `tamper` changes the owners' model updates (rows of a matrix) before they are sent, given the models they received;
     None leaves them alone.  `used` says for the frames which information the decision rests on (`INFORMATION`).
     `memory` is what the owners want to have in mind when they act again; None leaves it as it is.
+
+    Parameters
+    ----------
+    contribution : Array
+        How much data the owners really use.
+    report : Reports
+        What they tell the server.
+    stay : Flags
+        Whether they stay in the federation.
+    tamper : Tamper | None, optional
+        Changes their updates before they are sent.
+    used : str, optional
+        On which information the decision rests.
+    memory : Memory | None, optional
+        What they want to remember; None: as before.
     """
 
     contribution: Array
@@ -56,6 +71,19 @@ class Experience:
 
     `progress` is how much more its own model was worth to it after its own training than the model it had got, on its
     own test part; 0 where it did not measure that (`Strategy.measures`), None where nobody did.
+
+    Parameters
+    ----------
+    contribution : Array
+        What the owner contributed.
+    accuracy : Array
+        What the model that it received is worth.
+    payment : Array
+        Money that it received; negative: it paid.
+    utility : Array
+        Accuracy and payment less cost, by its own valuation.
+    progress : Array | None, optional
+        What its own training gained it, where it measured that.
     """
 
     contribution: Array
@@ -85,6 +113,15 @@ class Payoff:
     """An owner's utility as a function of its own contribution, by its own cost and the public offer.
 
     u_i(x) = received_i(x, s_-i) + p_i(x, s_-i) - c_i(x),      s_-i as last reported.
+
+    Parameters
+    ----------
+    offers : Offers
+        The curves that it faces.
+    cost : Cost
+        The cost function of each owner, one row each.
+    capacity : Array
+        How much data each owner has, shape (owners,).
     """
 
     offers: Offers
@@ -115,6 +152,41 @@ class OwnerView:
     how much the mechanism asks for (None: that is up to them).  `owner` is the number of each row's owner, `memory`
     what the strategy chose to remember (`Strategy.begin`), and `neighbours` what those whom the scenario's network
     links them to did in the last step (None: there is no network).
+
+    Parameters
+    ----------
+    step : int
+        The number of the step, from 1 on.
+    capacity : Array
+        How much data each owner has, shape (owners,).
+    cost : Cost
+        What its data cost.
+    last : Experience
+        What happened to it in the last step.
+    payoff : Payoff
+        Its utility as a function of its own contribution.
+    rng : Streams
+        Its own stream of random numbers.
+    eagerness : Array | None, optional
+        How much it wants others' data.
+    before : Experience | None, optional
+        The step before the last; None: nothing is known of it.
+    curve_known : bool, optional
+        Whether it is told how accuracy changes with its contribution.
+    total : Any, optional
+        What all owners said they contributed.
+    present : int, optional
+        How many owners take part.
+    frozen : bool, optional
+        Whether the protocol asks to keep contributions.
+    quota : Array | None, optional
+        How much the mechanism asks for; None: that is up to it.
+    owner : NDArray[np.intp], optional
+        The number of each row's owner.
+    memory : Memory, optional
+        What the strategy chose to remember.
+    neighbours : Neighbours | None, optional
+        What those did whom the network links it to.
     """
 
     step: int

@@ -42,6 +42,23 @@ class Reports:
     `cost` and `eagerness` are None unless the mechanism asks for them.  For a mechanism that remembers, the server adds
     the `owners`' numbers and the `memory` of its last outcome (None in the first round, and wherever a game is solved).
     `cache` keeps what a mechanism reckons from types only, for whoever asks again and again.
+
+    Parameters
+    ----------
+    contribution : Array
+        Claimed contributions, shape (owners,).
+    size : Array
+        Claimed data sizes.
+    cost : Cost | None, optional
+        Claimed cost functions, where the mechanism asks for them.
+    eagerness : Array | None, optional
+        Claimed eagerness, where it asks for that.
+    owners : NDArray[np.intp] | None, optional
+        The owners' numbers.
+    memory : Any, optional
+        What the mechanism has remembered.
+    cache : TermsCache | None, optional
+        Keeps what follows from sizes and costs only.
     """
 
     contribution: Array

@@ -26,8 +26,12 @@ SERVER = -1
 class Evidence:
     """What the server saw for itself in a round, one entry per owner; nothing that is an owner's secret.
 
-    rejected   whose report or model update was unusable and dropped
-    accuracy   what the model that was really trained is worth, measured
+    Parameters
+    ----------
+    rejected : Flags
+        Whose report or model update was unusable and dropped.
+    accuracy : Array
+        What the model that was really trained is worth, measured.
     """
 
     rejected: Flags
@@ -40,6 +44,21 @@ class ServerView:
 
     `evidence` is None where nothing was trained, such as in a game that is solved.  `known` says what kind of knowledge
     the oracle is, with its error and its scores (None in such a game).
+
+    Parameters
+    ----------
+    step : int
+        The number of the step.
+    reports : Reports
+        What owners have told the server.
+    oracle : Accuracy
+        The accuracy by which it settles.
+    sent : Sent | None, optional
+        Models to ask about, where owners have their own.
+    evidence : Evidence | None, optional
+        What it saw itself; None where nothing was trained.
+    known : Known | None, optional
+        What kind of knowledge the oracle is.
     """
 
     step: int
@@ -52,7 +71,19 @@ class ServerView:
 
 @dataclass(frozen=True)
 class Transfers:
-    """Payments of one step, one entry each: who pays whom how much and why.  `SERVER` is the server's account."""
+    """Payments of one step, one entry each: who pays whom how much and why.  `SERVER` is the server's account.
+
+    Parameters
+    ----------
+    payer : NDArray[np.intp]
+        Who pays, by number; `SERVER` is the server.
+    payee : NDArray[np.intp]
+        Who receives.
+    amount : Array
+        How much, at least 0.
+    reason : str
+        Why, in a word.
+    """
 
     payer: NDArray[np.intp]
     payee: NDArray[np.intp]
@@ -153,6 +184,23 @@ class Outcome:
     owner; `adjacency[i, j]` is how much of j's model goes into i's (None: everyone gets the one shared model).
     `exchange` is what the server sends back where everyone has a model of its own; `memory` is what the mechanism wants
     to find in its next reports.
+
+    Parameters
+    ----------
+    access : Array
+        The share of the full model's accuracy that each owner is handed, in [0, 1].
+    payments : Array
+        Money to each owner.
+    transfers : Transfers
+        The same as payments from payer to payee.
+    offers : Offers
+        The curves that owners faced.
+    adjacency : Array | None, optional
+        How much of j's model goes into i's; None: all share one model.
+    exchange : Exchange | None, optional
+        What is sent back, where owners have models of their own.
+    memory : Any, optional
+        What the mechanism finds in its next reports.
     """
 
     access: Array

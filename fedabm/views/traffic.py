@@ -35,6 +35,22 @@ def traffic_of(sent: NDArray[np.int64] | None, model_bytes: int, access: Array, 
 
     >>> traffic_of(np.array([1, 0, 1]), 400, np.array([1.0, 1.0, 0.0]), None)
     Traffic(models_up=2, models_down=2, bytes_up=800, bytes_down=800)
+
+    Parameters
+    ----------
+    sent : NDArray[np.int64] | None
+        How many models each owner sent; None: nothing was trained.
+    model_bytes : int
+        Size of a model.
+    access : Array
+        Share of the full model that each owner gets.
+    exchange : Exchange | None
+        What the server sends back.
+
+    Returns
+    -------
+    Traffic
+        Models and bytes, up and down.
     """
     if sent is None:
         return NO_TRAFFIC

@@ -80,6 +80,22 @@ def cluster_distances(groups: Sequence[int], within: float, between: float, outc
     array([[0. , 0.1, 0.8],
            [0.1, 0. , 0.8],
            [0.8, 0.8, 0. ]])
+
+    Parameters
+    ----------
+    groups : Sequence[int]
+        The group of each owner.
+    within : float
+        Distance inside a group.
+    between : float
+        Distance of different groups.
+    outcasts : Sequence[int], optional
+        Owners whose models are far from everybody's.
+
+    Returns
+    -------
+    Array
+        Shape (owners, owners).
     """
     check_positive("distances", [within, between], zero=True)
     found = np.where(np.equal.outer(groups, groups), within, between).astype(float)

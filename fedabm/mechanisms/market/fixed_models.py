@@ -24,6 +24,11 @@ class GivenModels(Exchanging[State]):
 
     With it a market runs in the agent-based model in milliseconds a round: leaving, joining, lying.  A distance that is
     not finite belongs to a model that cannot be used.
+
+    Parameters
+    ----------
+    distances : Any
+        Shape (owners, owners): how different two models are.
     """
 
     distances: Any

@@ -85,7 +85,13 @@ class SquareRootGain(Gain):
 
 @dataclass(frozen=True)
 class LogarithmicGain(Gain):
-    """V(n) = K log(n / scale): every doubling of the data is worth the same."""
+    """V(n) = K log(n / scale): every doubling of the data is worth the same.
+
+    Parameters
+    ----------
+    scale : float, optional
+        The amount of data that is worth nothing.
+    """
 
     scale: float = 1.0
 

@@ -44,6 +44,21 @@ class ModelMarket(Personalised):
     >>> adjacency, paid = ModelMarket().clear(market_reports([200.0, 200.0], 1.0, 2e4), np.zeros((2, 2)))
     >>> adjacency.sum(axis=1), paid.sum(axis=0) - paid.sum(axis=1)
     (array([1, 1]), array([0., 0.]))
+
+    Parameters
+    ----------
+    similarity_weight : float, optional
+        lambda: how much the difference of two models counts.
+    step : float, optional
+        eta: the step from the own model towards those imported.
+    gain : Gain, optional
+        What imported data are worth, as a function of their amount.
+    distance : Distance, optional
+        How the difference of two models is measured.
+    printed : bool, optional
+        Whether Algorithm 2 is taken as printed, which leaves out free models.
+    strength : float | None, optional
+        The weight of the pull to the centre in the owner's loss; by default lambda / eta.
     """
 
     similarity_weight: float = field(default=1.0, metadata=within(0.0, 10.0))

@@ -20,7 +20,22 @@ _MOST = 22
 
 
 def best_graph(gain: Gain, reports: Reports, price: Array) -> Flags:
-    """The adjacency that minimises every owner's phi_i(a_i) over all subsets of the others."""
+    """The adjacency that minimises every owner's phi_i(a_i) over all subsets of the others.
+
+    Parameters
+    ----------
+    gain : Gain
+        What imported data are worth to an owner, as a function of their amount.
+    reports : Reports
+        What owners have told the server.
+    price : Array
+        Shape (importers, givers): what an import costs the importer.
+
+    Returns
+    -------
+    Flags
+        Shape (owners, owners): who imports whose model.
+    """
     if len(reports.size) > _MOST:
         raise InputError(f"exact search takes at most {_MOST} owners, got {len(reports.size)}; use ModelMarket instead")
     best = np.zeros(price.shape, dtype=bool)

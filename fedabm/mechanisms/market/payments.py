@@ -34,7 +34,28 @@ def remittances(
     similarity_weight: float,
     rows: Rows | None = None,
 ) -> Array:
-    """r_ij, money from importer i (all, or those in `rows`) to giver j, from reported sizes and eagerness."""
+    """r_ij, money from importer i (all, or those in `rows`) to giver j, from reported sizes and eagerness.
+
+    Parameters
+    ----------
+    gain : Gain
+        What imported data are worth to an owner, as a function of their amount.
+    reports : Reports
+        What owners have told the server.
+    distances : Array
+        Shape (owners, owners): how different two models are.
+    adjacency : Flags
+        Shape (owners, owners): entry (i, j) is true where owner i imports the model of owner j.
+    similarity_weight : float
+        lambda: how much the difference of two models counts.
+    rows : Rows | None, optional
+        The owners that import; by default all.
+
+    Returns
+    -------
+    Array
+        Shape (importers, owners): money from importer to giver.
+    """
     buyer, seller = np.nonzero(adjacency)
     importer = buyer if rows is None else np.asarray(rows)[buyer]
     own, bought = reports.size[importer], reports.size[seller]

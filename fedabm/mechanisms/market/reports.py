@@ -27,6 +27,20 @@ def market_reports(size: Any, unit_cost: Any, eagerness: Any) -> Reports:
 
     >>> unit_costs_of(market_reports([100.0, 50.0], [1.0, np.inf], 2e4))
     array([ 1., inf])
+
+    Parameters
+    ----------
+    size : Any
+        How much data each owner has.
+    unit_cost : Any
+        What each import of its model costs an owner; infinite: it never sells.
+    eagerness : Any
+        How much each owner wants others' data; 0: it never buys.
+
+    Returns
+    -------
+    Reports
+        The reports.
     """
     sizes = finite_vector("size", size)
     check_positive("size", sizes)
@@ -38,7 +52,18 @@ def market_reports(size: Any, unit_cost: Any, eagerness: Any) -> Reports:
 
 
 def unit_costs_of(reports: Reports) -> Array:
-    """c_j: what one import of the own model costs its owner."""
+    """c_j: what one import of the own model costs its owner.
+
+    Parameters
+    ----------
+    reports : Reports
+        What owners have told the server.
+
+    Returns
+    -------
+    Array
+        Cost of one import of the own model, per owner.
+    """
     if reports.cost is None:
         raise InputError("a model market needs the owners' reported costs, got none; report them")
     if not reports.cost.linear:
@@ -48,7 +73,18 @@ def unit_costs_of(reports: Reports) -> Array:
 
 
 def eagerness_of(reports: Reports) -> Array:
-    """K_i: how much an owner wants others' data."""
+    """K_i: how much an owner wants others' data.
+
+    Parameters
+    ----------
+    reports : Reports
+        What owners have told the server.
+
+    Returns
+    -------
+    Array
+        K_i of each owner.
+    """
     if reports.eagerness is None:
         raise InputError("a model market needs the owners' reported eagerness, got none; report it")
     return reports.eagerness

@@ -28,6 +28,20 @@ def select(limits: Array, sizes: Array, *, printed: bool = False) -> Flags:
 
     Ranks are decided in order, since each decision depends on those before, for all rows together.  Equal thresholds
     are taken in the order of the owners.
+
+    Parameters
+    ----------
+    limits : Array
+        Shape (importers, owners): from `limits`.
+    sizes : Array
+        Claimed data of each owner.
+    printed : bool, optional
+        Whether free models are left out, as printed.
+
+    Returns
+    -------
+    Flags
+        Shape (importers, owners): who imports whose model.
     """
     threshold = limits + sizes
     if not printed:

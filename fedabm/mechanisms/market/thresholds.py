@@ -19,14 +19,48 @@ __all__ = ["difference", "limits", "prices", "thresholds"]
 
 
 def difference(importer: Array, giver: Array, distance: Array, similarity_weight: float) -> Array:
-    """lambda (N_j / N_i) d_ij, elementwise: what the difference of two models costs; infinite for an unusable model."""
+    """lambda (N_j / N_i) d_ij, elementwise: what the difference of two models costs; infinite for an unusable model.
+
+    Parameters
+    ----------
+    importer : Array
+        Data of the importer, N_i.
+    giver : Array
+        Data of the giver, N_j.
+    distance : Array
+        How different their models are, d_ij.
+    similarity_weight : float
+        lambda: how much the difference of two models counts.
+
+    Returns
+    -------
+    Array
+        Elementwise.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         found = similarity_weight / importer * giver * np.maximum(distance, 0.0)
     return np.where(np.isfinite(distance), found, np.inf)
 
 
 def prices(reports: Reports, distances: Array, similarity_weight: float, rows: Rows | None = None) -> Array:
-    """c_j + lambda (N_j / N_i) d_ij for importers i (all, or those in `rows`) and givers j."""
+    """c_j + lambda (N_j / N_i) d_ij for importers i (all, or those in `rows`) and givers j.
+
+    Parameters
+    ----------
+    reports : Reports
+        What owners have told the server.
+    distances : Array
+        Shape (owners, owners): how different two models are.
+    similarity_weight : float
+        lambda: how much the difference of two models counts.
+    rows : Rows | None, optional
+        The owners that import; by default all.
+
+    Returns
+    -------
+    Array
+        Shape (importers, owners).
+    """
     sizes = reports.size
     importers, apart = (sizes, distances) if rows is None else (sizes[rows], distances[rows])
     return difference(importers[:, None], sizes, apart, similarity_weight) + unit_costs_of(reports)
@@ -41,6 +75,22 @@ def limits(gain: Gain, reports: Reports, price: Array, rows: Rows | None = None)
     >>> reports = market_reports([200.0, 100.0], 0.05, 100.0)
     >>> round(float(limits(SquareRootGain(), reports, np.full((2, 2), 0.05))[0, 1]) + 100.0, 6)
     316.399193
+
+    Parameters
+    ----------
+    gain : Gain
+        What imported data are worth to an owner, as a function of their amount.
+    reports : Reports
+        What owners have told the server.
+    price : Array
+        Shape (importers, givers): what an import costs the importer.
+    rows : Rows | None, optional
+        The owners that import; by default all.
+
+    Returns
+    -------
+    Array
+        Shape (importers, owners).
     """
     sizes = reports.size
     importers = np.arange(len(sizes)) if rows is None else np.asarray(rows)
@@ -54,5 +104,20 @@ def limits(gain: Gain, reports: Reports, price: Array, rows: Rows | None = None)
 
 
 def thresholds(gain: Gain, reports: Reports, price: Array) -> Array:
-    """N_j^Th of owner i; -inf where no import is ever worth it."""
+    """N_j^Th of owner i; -inf where no import is ever worth it.
+
+    Parameters
+    ----------
+    gain : Gain
+        What imported data are worth to an owner, as a function of their amount.
+    reports : Reports
+        What owners have told the server.
+    price : Array
+        Shape (importers, givers): what an import costs the importer.
+
+    Returns
+    -------
+    Array
+        Shape (owners, owners).
+    """
     return limits(gain, reports, price) + reports.size

@@ -25,6 +25,11 @@ class ImportGain(Valuation):
 
     Data are counted as truly used by the giver, the own ones as owned.  Accounts of one person are one: data that two
     of them import count once, their own not at all, and the gain is booked on the first of them.
+
+    Parameters
+    ----------
+    function : Gain, optional
+        What an amount of imported data is worth.
     """
 
     function: Gain = field(default_factory=SquareRootGain)

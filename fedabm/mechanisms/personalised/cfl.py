@@ -30,6 +30,15 @@ class CFL(Personalised):
     halves are those of complete linkage on the negative cosines of the updates.  Everybody begins in one group; who is
     in which is remembered.  A silent owner goes with the larger half, a newcomer to the group whose model is nearest to
     the initial one.  Sattler et al. 2020 (CFL), with the limits of iPFL 2025.
+
+    Parameters
+    ----------
+    mean_below : float, optional
+        A group is split only where its mean update is shorter than this.
+    max_above : float, optional
+        ... and its longest update is longer than this.
+    smallest : int, optional
+        ... and it has more usable members than this.
     """
 
     mean_below: float = field(default=2.0, metadata=within(0.01, 10.0, log=True))

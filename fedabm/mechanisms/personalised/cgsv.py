@@ -36,6 +36,15 @@ class CGSV(Personalised):
     0.7 on MNIST; five rounds with wrong labels give 0.79 to 0.97, owners that are alike anything from -0.83 to 0.66
     (`python -m tests.mechanisms.test_cgsv`).  Its best lies: lengths do not count, so that an update may be scaled at
     will; a copy of somebody's update, or last round's common one, lies along the common one as well as any other.
+
+    Parameters
+    ----------
+    alpha : float, optional
+        How much of the past reputation stays.
+    beta : float, optional
+        How fast rewards saturate with reputation.
+    gamma : float, optional
+        The length to which updates are scaled.
     """
 
     alpha: float = field(default=0.95, metadata=within(0.0, 0.99))

@@ -19,6 +19,11 @@ class Ditto(Personalised):
     w is the mean model that the owner received; v goes on from where it was and never reaches the server.  Li et al.
     2021 (Ditto), Algorithm 1; strength (lambda) 1 as in iPFL 2025.  In the first round, before the server has said
     anything, both are one model and held by nothing.
+
+    Parameters
+    ----------
+    strength : float, optional
+        lambda: the weight of the pull to the mean model.
     """
 
     strength: float = field(default=1.0, metadata=within(1e-3, 10.0, log=True))

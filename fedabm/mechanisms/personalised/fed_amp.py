@@ -24,6 +24,15 @@ class FedAMP(Personalised):
     with a = `self_weight` and cos_ij the cosine of (w_i - w^0) and (w_j - w^0); all began with w^0.  Data sizes play no
     part.  Huang et al. 2021 (HeurFedAMP), who take the cosine of the models themselves; the cosine relative to w^0,
     self-weight, sharpness and strength are those of iPFL 2025.
+
+    Parameters
+    ----------
+    self_weight : float, optional
+        The weight of the own model in the cloud model.
+    sharpness : float, optional
+        How strongly similar owners are preferred.
+    strength : float, optional
+        The weight of the pull to the cloud model.
     """
 
     self_weight: float = field(default=0.3, metadata=within(0.0, 1.0))

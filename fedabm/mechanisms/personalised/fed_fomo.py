@@ -30,6 +30,11 @@ class FedFomo(Personalised):
     weights, and on data held out for that; here they judge all of them, so that nothing has to be remembered, on their
     training data, to which their own model is fitted already.  Data sizes play no part.  An owner imports all `models`
     that it downloads, whether or not they get a weight, as in the accounts of iPFL 2025.
+
+    Parameters
+    ----------
+    models : int, optional
+        How many others' models an owner mixes at most.
     """
 
     models: int = field(default=6, metadata=within(1, 20, whole=True))

@@ -18,6 +18,11 @@ class FedProxExchange(Personalised):
 
     Li et al. 2020 (FedProx), eq. (2); iPFL 2025 takes mu from 0.01 to 0.1.  The first round, before the server has said
     anything, is held by nothing.  As in FedAvg the mean is what owners have.
+
+    Parameters
+    ----------
+    mu : float, optional
+        The weight of the pull to the mean model.
     """
 
     mu: float = field(default=0.01, metadata=within(1e-4, 1.0, log=True))

@@ -25,6 +25,15 @@ class PFedGraph(Personalised):
     Cosines above `threshold` count as 1.  Owners start from the mixture and are held to it by
     strength / 2 |w - mixture|^2.  Ye et al. 2023 (pFedGraph); alpha, strength and `threshold` are those of the authors'
     code, which holds owners by a cosine instead of a distance.
+
+    Parameters
+    ----------
+    alpha : float, optional
+        How much the shares of data count against similarity.
+    strength : float, optional
+        The weight of the pull to the mixture.
+    threshold : float, optional
+        Cosines above this count as 1.
     """
 
     alpha: float = field(default=0.8, metadata=within(0.01, 10.0, log=True))

@@ -26,6 +26,23 @@ class Aspiration(Strategy):
     A begins at `hope` and is shaken now and then: with probability `tremble` it moves by up to `jolt` either way.
     Karandikar et al. 1998: two owners in a prisoner's dilemma, give all or nothing, whose aspirations change slowly and
     tremble rarely, both give most of the time.  It knows nothing but what it earned itself.
+
+    Parameters
+    ----------
+    hope : float, optional
+        The aspiration at the start.
+    persistence : float, optional
+        How much of the aspiration stays from step to step.
+    sensitivity : float, optional
+        How a shortfall turns into a chance to move.
+    inertia : float, optional
+        The least chance to stay.
+    tremble : float, optional
+        The chance that the aspiration is shaken.
+    jolt : float, optional
+        How far it is shaken at most.
+    levels : int, optional
+        Into how many levels, from nothing to all data, contributions are divided.
     """
 
     hope: float = 1.0

@@ -24,6 +24,13 @@ class EpsilonGreedy(Strategy):
     It knows nothing but what it earned itself.  Against opponents that stay as they are it finds the best level and
     plays it with probability 1 - epsilon + epsilon / levels.  Sutton and Barto 2018, Section 2.4; Auer et al. 2002,
     Figure 3, let epsilon fall like 1/t.
+
+    Parameters
+    ----------
+    epsilon : float, optional
+        The chance to play any level.
+    levels : int, optional
+        Into how many levels, from nothing to all data, contributions are divided.
     """
 
     epsilon: float = 0.1

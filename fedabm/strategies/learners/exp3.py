@@ -29,6 +29,13 @@ class EXP3(Strategy):
     makes it fall like sqrt(K ln K / T) (Corollary 3.2).  Here r is where the utility lies between the lowest and the
     highest that the owner has had so far (1/2 until two of them differ), which no theorem covers while these still
     move.  It knows nothing but what it earned itself.
+
+    Parameters
+    ----------
+    gamma : float, optional
+        The share of play that is spread over all levels.
+    levels : int, optional
+        Into how many levels, from nothing to all data, contributions are divided.
     """
 
     gamma: float = 0.1

@@ -26,6 +26,11 @@ class FictitiousPlay(Strategy):
     the announced payoff while the others' last reports stand; what they declare before the first step is the first
     belief.  Brown 1951.  Remembers its mean contribution as "mean": in games where fictitious play converges it is
     this that does.
+
+    Parameters
+    ----------
+    levels : int, optional
+        Into how many levels, from nothing to all data, contributions are divided.
     """
 
     levels: int = 21

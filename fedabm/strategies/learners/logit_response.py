@@ -23,6 +23,13 @@ class LogitResponse(Strategy):
 
     The logit form of quantal response, McKelvey and Palfrey 1995, as a rule of revision (Blume 1993): the best level
     as the temperature falls to zero, any level as it grows.  u is the announced payoff.
+
+    Parameters
+    ----------
+    temperature : float, optional
+        How much payoffs must differ to matter; towards 0 the best level is played.
+    levels : int, optional
+        Into how many levels, from nothing to all data, contributions are divided.
     """
 
     temperature: float = 0.05

@@ -25,6 +25,21 @@ class QLearning(Strategy):
     on average as a share of one's own data, in one of `moods` steps (moods=1: the own level alone).  So it can learn
     that what it does now changes what others do next: with tit-for-tat it learns to cooperate (Sandholm and Crites
     1996).  With probability epsilon it plays any level; every level seems to earn `hope` for ever until it is tried.
+
+    Parameters
+    ----------
+    rate : float, optional
+        How fast values follow what is earned.
+    discount : float, optional
+        What the next step counts against this one.
+    epsilon : float, optional
+        The chance to play any level.
+    hope : float, optional
+        What an untried level seems to earn in a step.
+    levels : int, optional
+        Into how many levels, from nothing to all data, contributions are divided.
+    moods : int, optional
+        Into how many steps the others' mean contribution is divided.
     """
 
     rate: float = 0.2

@@ -27,6 +27,11 @@ class RegretMatching(Strategy):
     unconditional form of Hart and Mas-Colell 2001: average regret vanishes, whatever the others do, so that play comes
     near the coarse correlated equilibria.  Remembers its mean contribution as "mean": where the equilibrium is unique
     that is what approaches it, not the single step.
+
+    Parameters
+    ----------
+    levels : int, optional
+        Into how many levels, from nothing to all data, contributions are divided.
     """
 
     levels: int = 21

@@ -24,6 +24,13 @@ class UCB(Strategy):
     n_k is how often level k has been played, t the sum of them.  UCB1 of Auer et al. 2002, Figure 1, for utilities in
     a range of width `scale`: a level that is worth d less than the best is played at most 8 (scale / d)^2 ln t + 5
     times (their Theorem 1).  It knows nothing but what it earned itself, and throws no dice.
+
+    Parameters
+    ----------
+    scale : float, optional
+        Width of the range of utilities: how much a level that was seldom tried is preferred.
+    levels : int, optional
+        Into how many levels, from nothing to all data, contributions are divided.
     """
 
     scale: float = 1.0
