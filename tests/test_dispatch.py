@@ -43,6 +43,7 @@ KNOWN = [
     "ScaledCost",
     "Separable",
     "Trained",
+    "Valued",
 ]
 
 

@@ -24,6 +24,13 @@ class Rivalry(Valuation):
     Rivals in one market: with strength 1 only the lead counts, and a model that is equally good for all is worth
     nothing.  Wu and Yu 2022 (MarS-FL) and Tsoy and Konstantinov 2024 ask what becomes of sharing then.
 
+    Parameters
+    ----------
+    strength : float, optional
+        From 0, no rivals, to 1, where only the lead counts.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from fedabm.costs import Linear
     >>> Rivalry(0.5).gain(Deal(np.array([0.8, 0.4]), *3 * (np.zeros(2),), Linear(0.0), np.arange(2)))

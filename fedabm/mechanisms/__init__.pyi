@@ -5,6 +5,7 @@ from fedabm.mechanisms.contribution_subsidy import ContributionSubsidy as Contri
 from fedabm.mechanisms.cost_sharing import CostSharing as CostSharing
 from fedabm.mechanisms.cost_sharing import optimal_rate as optimal_rate
 from fedabm.mechanisms.deposit import Deposit as Deposit
+from fedabm.mechanisms.fact import FACT as FACT
 from fedabm.mechanisms.leave_one_out import LeaveOneOut as LeaveOneOut
 from fedabm.mechanisms.market.model_market import ModelMarket as ModelMarket
 from fedabm.mechanisms.multiplicative_weights import MultiplicativeWeights as MultiplicativeWeights
@@ -31,6 +32,8 @@ from fedabm.mechanisms.proportional import (
     ProportionalValue as ProportionalValue,
 )
 from fedabm.mechanisms.proportional_shapley import ProportionalShapley as ProportionalShapley
+from fedabm.mechanisms.real_fm import RealFM as RealFM
+from fedabm.mechanisms.reverse_auction import ReverseAuction as ReverseAuction
 from fedabm.mechanisms.score_payments import ScorePayments as ScorePayments
 from fedabm.mechanisms.screening import Menu as Menu
 from fedabm.mechanisms.screening import Screening as Screening

@@ -41,6 +41,7 @@ class Mechanism(Declaring, ABC):
     asks_eagerness: ClassVar[bool] = False
     asks_losses: ClassVar[bool] = False
     ignores_size: ClassVar[bool] = False
+    reveals_bids: ClassVar[bool] = False
     promises: ClassVar[bool] = True
     stacks: ClassVar[bool] = False
     separable: ClassVar[bool] = False

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from fedabm.common.bounds import given, within
 from fedabm.common.errors import InputError, check_number, check_range
+from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import PowerCost
 from fedabm.games.curves import Array, Cap, Curve, Line
@@ -71,14 +73,17 @@ class Screening(Mechanism):
     high_most, eq. (17) puts `up` beyond high_most, which is not feasible: there up = high_most, and `down` is at least
     the last point that a low-cost owner likes as much as high_most.
 
+    `probability_low` is one number, or one per owner where the server believes unlike things of them; then each has a
+    menu of its own, and owners that are equal may be offered unequal ones.
+
     Parameters
     ----------
     low : float
         The low unit cost.
     high : float
         The high unit cost.
-    probability_low : float
-        The chance that an owner has low cost.
+    probability_low : float or sequence of float
+        The chance that an owner has low cost; one for all, or one for each.
     printed : bool, optional
         Whether the menu is taken as printed.
     slack : float, optional
@@ -87,14 +92,20 @@ class Screening(Mechanism):
 
     low: float = field(metadata=given(_BELIEF))
     high: float = field(metadata=given(_BELIEF))
-    probability_low: float = field(metadata=given(_BELIEF))
+    probability_low: Any = field(metadata=given(_BELIEF))
     printed: bool = False
     slack: float = field(default=0.0, metadata=within(0.0, 0.1))
 
     def __post_init__(self) -> None:
         check_number("low unit cost", self.low)
         check_number("high unit cost", self.high)
-        check_range("probability of low cost", self.probability_low, 0.0, 1.0)
+        for chance in self.chances.ravel().tolist():
+            check_range("probability of low cost", chance, 0.0, 1.0)
+        if self.chances.ndim > 1:
+            raise InputError(f"probabilities of shape {self.chances.shape}; give one number, or one per owner")
+        if self.chances.ndim:
+            object.__setattr__(self, "probability_low", FrozenArray(self.chances, "probabilities of low cost"))
+            object.__setattr__(self, "equal_treatment", False)
         check_number("slack", self.slack, zero=True)
         if not self.low < self.high:
             raise InputError(f"low unit cost {self.low:g} is not below the high one {self.high:g}; swap them")
@@ -126,7 +137,7 @@ class Screening(Mechanism):
         least = high_most
         if not self.printed:
             least = last_crossing(full, Ramp(full.accuracy, high_most, low.gradient), range_)
-        down = self._down(full, np.minimum(least, low_most), low_most)
+        down = self._down(full, self._targets(reports), np.minimum(least, low_most), low_most)
         up = _meeting(full.accuracy, down, low.gradient, high)
         return Menu(high.start, high_most, low_most, np.clip(up, high.start, high_most), down)
 
@@ -139,21 +150,36 @@ class Screening(Mechanism):
         return self.low * (menu.low_most - menu.down) - value(menu.low_most) + value(menu.down)
 
     @property
-    def target(self) -> float:
-        """The slope of the full model at `down`, before the bounds on `down`."""
-        if self.probability_low == 1:
-            return -np.inf
-        odds = self.probability_low / (1.0 - self.probability_low)
-        return self.low - odds * (self.high if self.printed else self.high - self.low)
+    def chances(self) -> Array:
+        """The probabilities of low cost: one for all owners, or one for each."""
+        return np.asarray(self.probability_low, dtype=float)
 
-    def _down(self, full: Offers, least: Array, most: Array) -> Array:
+    @property
+    def target(self) -> Array:
+        """The slope of the full model at `down`, before the bounds on `down`; one for all owners, or one for each."""
+        with np.errstate(divide="ignore"):
+            odds = self.chances / (1.0 - self.chances)
+        return np.asarray(self.low - odds * (self.high if self.printed else self.high - self.low))
+
+    def _targets(self, reports: Reports) -> Array:
+        """The targets of those who are there."""
+        owners = len(reports.size)
+        if not self.chances.ndim:
+            return np.full(owners, float(self.target))
+        numbers = np.arange(owners) if reports.owners is None else reports.owners
+        if numbers.max(initial=0) >= len(self.chances):
+            raise InputError(f"{len(self.chances)} probabilities of low cost but more owners; give one per owner")
+        return self.target[numbers]
+
+    def _down(self, full: Offers, target: Array, least: Array, most: Array) -> Array:
         # Slopes are never negative, so that a target of at most zero is met nowhere and leaves the upper bound.
-        if self.target <= 0:
+        if np.all(target <= 0):
             return most
         inside, _ = just_inside(least, most)
         needed = np.where(np.isfinite(full.kinks), full.kinks, 0.0).max(axis=1, initial=0.0)
         inside = np.minimum(np.maximum(inside, needed * (1 + 1e-12)), most)
-        return falling_root(lambda x: full.accuracy.slope(x) - self.target, inside, most)
+        found = falling_root(lambda x: full.accuracy.slope(x) - target, inside, most)
+        return np.where(target <= 0, most, found)
 
     def _ramp(self, accuracy: Accuracy, unit_cost: float, start: Array) -> Ramp:
         return Ramp(accuracy.curves(np.zeros(len(start))), start, self._gradient(unit_cost, len(start)))

@@ -19,6 +19,7 @@ class RuleTraits(Traits):
     asks_eagerness   how eager they are,
     asks_losses      and the losses of models on their own data
     ignores_size     the sizes that owners claim change no outcome, only how far a computation reaches
+    reveals_bids     an offer may hold what another owner reports as its cost: a critical price is one
     promises         offers tell what the own contribution brings; without that no game under the rule can be solved
     stacks           batched along the last axis: offers, Jacobian and settling serve many runs at once, (runs, owners)
     separable        p_i is a multiple (at most 1) of the own contribution or cost, and something of the others' reports
@@ -31,6 +32,7 @@ class RuleTraits(Traits):
     asks_eagerness: bool = trait()
     asks_losses: bool = trait()
     ignores_size: bool = trait("offers", "terms", "merits", "shares")
+    reveals_bids: bool = trait()
     promises: bool = trait(default=True)
     stacks: bool = trait(ANY_METHOD)
     separable: bool = trait(ANY_METHOD)

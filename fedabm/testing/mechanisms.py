@@ -248,15 +248,20 @@ def nobody_contributing_is_no_problem(mechanism: Mechanism, seed: int) -> None:
 
 
 def an_offer_tells_no_foreign_secret(mechanism: Mechanism, seed: int) -> None:
-    """Nothing that can be reached from an owner's offer is another owner's reported cost or size."""
+    """Nothing that can be reached from an owner's offer is another owner's reported cost or size.
+
+    A critical price is another owner's bid; a rule with such prices says so (`reveals_bids`).
+    """
     reports = reports_of(seed, mechanism)
     accuracy = PowerLaw(exponent=0.7)
-    secrets = np.column_stack([reports.size, everything(seed).cost.columns[0]])  # type: ignore[union-attr]
+    sizes, costs = reports.size, everything(seed).cost.columns[0]  # type: ignore[union-attr]
+    secrets = np.column_stack([sizes] if mechanism.traits.reveals_bids else [sizes, costs])
     for owner in range(OWNERS):
         mine = mechanism.offers(accuracy, reports).take([owner])
         found = leaks(mine, np.delete(secrets, owner, axis=0).ravel().tolist())
         told = "others' reported sizes or costs can be read from an owner's offer"
-        expect(not found, f"{told}; let curves hold sums and what the own row needs, and take rows of all of it")
+        remedy = "let curves hold sums and what the own row needs, and take rows of all of it"
+        expect(not found, f"{told}; {remedy}; a rule with critical prices declares reveals_bids")
 
 
 def both_ends_of_the_bounds_are_legal(mechanism: Mechanism, seed: int) -> None:

@@ -157,3 +157,20 @@ def test_bad_input_is_refused():
             Screening(*terms)
     with pytest.raises(InputError, match="high unit cost must be a single number up to 1e"):
         Screening(0.1, 1.7e308, 0.5)  # whose products overflow
+
+
+def test_a_prior_per_owner_gives_each_the_menu_of_its_own_prior():
+    claims = np.array([10.0, 20.0, 30.0])
+    told = Reports(claims, np.full(3, 400.0))
+    each = Screening(0.01, 0.02, (0.1, 0.4, 1.0)).menu(PacBound(), told)
+    for owner, chance in enumerate((0.1, 0.4, 1.0)):
+        one = Screening(0.01, 0.02, chance).menu(PacBound(), told)
+        assert (each.up[owner], each.down[owner]) == (one.up[owner], one.down[owner])
+    rule = Screening(0.01, 0.02, [0.1, 0.4, 1.0])
+    assert rule == Screening(0.01, 0.02, (0.1, 0.4, 1.0))
+    assert not rule.traits.equal_treatment
+    assert Screening(0.01, 0.02, 0.4).traits.equal_treatment
+    with pytest.raises(InputError, match="3 probabilities of low cost but more owners"):
+        rule.menu(PacBound(), Reports(np.ones(4), np.full(4, 9.0)))
+    with pytest.raises(InputError, match="probability of low cost"):
+        Screening(0.01, 0.02, [0.1, 1.4])

@@ -12,19 +12,23 @@ from fedabm.games.accuracy.power_law import GroupWeighted, PowerLaw
 from fedabm.games.accuracy.random_coverage import RandomCoverage
 from fedabm.games.accuracy.random_discovery import RandomDiscovery
 from fedabm.games.accuracy.separable import Separable
+from fedabm.games.accuracy.valued import CurvedPayoff, LinearPayoff, Payoff, Valued
 
 __all__ = [
     "Accuracy",
     "Announced",
     "Calibrated",
+    "CurvedPayoff",
     "Custom",
     "Draws",
     "Exposure",
     "GroupWeighted",
     "JointQuadratic",
+    "LinearPayoff",
     "MeanEstimation",
     "Oracle",
     "PacBound",
+    "Payoff",
     "Phased",
     "PowerLaw",
     "RandomCoverage",
@@ -32,4 +36,5 @@ __all__ = [
     "Schedule",
     "Separable",
     "Sharing",
+    "Valued",
 ]

@@ -147,6 +147,10 @@ class Accuracy(Declaring, Oracle, ABC):
         """Whether its class says how curves are found, so that they can be wrong; differences cannot."""
         return type(self).curves is not Accuracy.curves
 
+    def accuracy_of(self, worth: Array) -> Array:
+        """How accurate a model is that is worth this to each owner: just that, unless owners have a payoff."""
+        return worth
+
     def at_zero(self, owners: int) -> Array:
         """What each owner gets from an empty coalition, a_i(0)."""
         return self.values(np.zeros((1, owners)))[0]

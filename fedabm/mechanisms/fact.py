@@ -1,0 +1,125 @@
+"""Owners pay what the federation brings them, and the middle one of three reported costs wins what others pay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fedabm.common.bounds import within
+from fedabm.common.errors import InputError, check_number
+from fedabm.common.leave_one_out import sum_of_others
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.costs import Cost
+from fedabm.games.curves import Array, Curve, Rows, align_rows
+from fedabm.games.individual import individual_optimum
+from fedabm.games.offers import Offers, Shape, full_access, nothing
+from fedabm.mechanisms.base import Mechanism
+from fedabm.views import Reports
+
+__all__ = ["FACT", "chance_of_the_middle"]
+
+
+@dataclass(frozen=True)
+class FACT(Mechanism):
+    """A penalty keeps everyone at what it would give alone, and a game of three makes lies about costs a gamble.
+
+        p_i(x) = -penalty (d_i + m_i* - x)^2 - D_i + 3 chance_i mean_{j != i} D_j
+
+    m_i* is the individual optimum at the reported cost, d_i = (c_i' - a_i') / (2 penalty) at m_i*, at least 0, so that
+    m_i* is the best reply whatever the others give (eq. 4); D_i, paid beforehand, is what the federation brings owner i
+    after the penalty where everyone gives m*.  `chance_i` is how often owner i's reported cost is the middle one of
+    three that are drawn, ties by lot; here everyone is paid the expectation, so that nothing is drawn.  With fewer than three owners
+    nobody pays or wins.  Bornstein et al. 2024, "FACT or Fiction", eq. (4), (10), Theorems 4 and 5.
+
+    Their penalty is written for the loss bound sqrt(gamma sigma L / 2 c); here it is for any accuracy, and how harsh it
+    is remains a parameter (their eq. 21 sets it so that the bound stays rational).  Truth is best in their Theorem 5
+    and in their public check because rivals' costs are drawn symmetrically around the own one.  Where costs differ,
+    whoever is far from the median wins more often by reporting a cost nearer to it: the audit finds that lie.
+
+    Parameters
+    ----------
+    penalty : float, optional
+        How much a squared unit of distance costs.
+    """
+
+    penalty: float = field(default=0.1, metadata=within(1e-3, 10.0, log=True))
+    budget_balanced = False
+    asks_cost = True
+
+    def __post_init__(self) -> None:
+        check_number("penalty", self.penalty)
+
+    def terms(self, accuracy: Accuracy, types: Reports) -> Array:
+        """The individual optima m_i*, and what is won on average less what is paid beforehand, (2, n)."""
+        cost = _reported(types)
+        alone = individual_optimum(accuracy, cost, types.size)[0]
+        together, apart = (accuracy.curves(profile) for profile in (alone, np.zeros(len(alone))))
+        lost = self.penalty * self._beyond(together, cost, alone) ** 2
+        return np.stack([alone, _won(cost, alone, together.value(alone) - apart.value(alone) - lost)])
+
+    def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The full model, and a payment that is largest a little above m_i*."""
+        claimed = reports.contribution
+        alone, won = self.standing_terms(accuracy, reports)
+        bare = full_access(accuracy, claimed, nothing(len(claimed)))
+        top = alone + self._beyond(bare.accuracy, _reported(reports), alone)
+        shape: Shape = "concave" if accuracy.concave else "unknown"
+        return replace(bare, payment=Parabola(won, top, self.penalty), shape=shape)
+
+    def _beyond(self, curves: Curve, cost: Cost, alone: Array) -> Array:
+        """d_i: how far above m_i* the penalty must vanish for m_i* to be the best reply."""
+        steep = curves.slope(alone)
+        missing = cost.slope(alone) - np.where(np.isfinite(steep), steep, 0.0)
+        return np.maximum(missing, 0.0) / (2.0 * self.penalty)
+
+
+@dataclass(frozen=True)
+class Parabola(Curve):
+    """start - height (top - x)^2."""
+
+    start: Array
+    top: Array
+    height: float
+    closed = True
+
+    def value(self, x: Array) -> Array:
+        away = align_rows(self.top, x) - x
+        return align_rows(self.start, x) - self.height * (away * away)
+
+    def slope(self, x: Array) -> Array:
+        return 2.0 * self.height * (align_rows(self.top, x) - x)
+
+    def take(self, rows: Rows) -> Parabola:
+        return Parabola(self.start[rows], self.top[rows], self.height)
+
+
+def chance_of_the_middle(costs: Array) -> Array:
+    """How often each cost is the middle one of three that are drawn with it, ties by lot.
+
+    >>> chance_of_the_middle(np.array([1.0, 2.0, 3.0, 4.0]))
+    array([0.        , 0.66666667, 0.66666667, 0.        ])
+    """
+    owners = len(costs)
+    if owners < 3:
+        return np.zeros(owners)
+    lower = np.sum(costs[:, None] > costs, axis=1)
+    equal = np.sum(costs[:, None] == costs, axis=1) - 1
+    higher = owners - 1 - lower - equal
+    # Among its equals an owner has each place with the same chance: the mean of (lower + k)(higher + equal - k).
+    pairs = lower * higher + equal * (lower + higher) / 2.0 + equal * (equal - 1.0) / 6.0
+    return np.asarray(pairs / ((owners - 1) * (owners - 2) / 2.0))
+
+
+def _won(cost: Cost, alone: Array, brought: Array) -> Array:
+    """What is won on average less what is paid beforehand."""
+    if len(alone) < 3:
+        return np.zeros(len(alone))
+    chance = chance_of_the_middle(cost.slope(alone))
+    return 3.0 * chance * sum_of_others(brought) / (len(alone) - 1) - brought
+
+
+def _reported(reports: Reports) -> Cost:
+    if reports.cost is None:
+        raise InputError("FACT needs the owners' reported costs, got none; report them")
+    return reports.cost
