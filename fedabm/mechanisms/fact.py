@@ -29,8 +29,8 @@ class FACT(Mechanism):
     m_i* is the individual optimum at the reported cost, d_i = (c_i' - a_i') / (2 penalty) at m_i*, at least 0, so that
     m_i* is the best reply whatever the others give (eq. 4); D_i, paid beforehand, is what the federation brings owner i
     after the penalty where everyone gives m*.  `chance_i` is how often owner i's reported cost is the middle one of
-    three that are drawn, ties by lot; here everyone is paid the expectation, so that nothing is drawn.  With fewer than three owners
-    nobody pays or wins.  Bornstein et al. 2024, "FACT or Fiction", eq. (4), (10), Theorems 4 and 5.
+    three that are drawn, ties by lot; here everyone is paid the expectation, so that nothing is drawn.  With fewer
+    than three owners nobody pays or wins.  Bornstein et al. 2024, "FACT or Fiction", eq. (4), (10), Theorems 4 and 5.
 
     Their penalty is written for the loss bound sqrt(gamma sigma L / 2 c); here it is for any accuracy, and how harsh it
     is remains a parameter (their eq. 21 sets it so that the bound stays rational).  Truth is best in their Theorem 5
