@@ -79,6 +79,9 @@ from fedabm import (
 from fedabm.auditing.card import Card as Card
 from fedabm.auditing.card import Thoroughness as Thoroughness
 from fedabm.auditing.card import audit as audit
+from fedabm.calibration.calibration import Calibration as Calibration
+from fedabm.calibration.calibration import calibrate as calibrate
+from fedabm.calibration.costs import calibrate_costs as calibrate_costs
 from fedabm.cli import run_script as run_script
 from fedabm.common.errors import BusyError as BusyError
 from fedabm.common.errors import FedabmError as FedabmError

@@ -28,7 +28,7 @@ FACES = ("fedabm", "accuracy", "checks", "costs", "figures", "market")
 LAYERS = (
     ("common",),
     ("games",),
-    ("shapley",),
+    ("shapley", "calibration"),
     ("views",),
     ("mechanisms", "strategies"),
     ("knowledge",),
@@ -55,7 +55,7 @@ SLOW = {"torch": {"learning", "papers"}, "mesa": {"simulation"}}
 #: rooms that work without either
 LIGHT = (
     *("common", "games", "shapley", "views", "mechanisms", "strategies", "knowledge", "results", "kernel", "solving"),
-    "data",
+    *("data", "calibration"),
 )
 
 

@@ -25,6 +25,7 @@ def command_line() -> argparse.ArgumentParser:
         _list,
         _run,
         _solve,
+        _calibrate,
         _sweep,
         _report,
         _data,
@@ -170,6 +171,25 @@ def _solve(commands: Any) -> None:
     parser.add_argument("--time-limit", type=float, metavar="S", help="say after so many seconds what was reached")
     _json(parser, "all fields of the equilibrium")
     parser.set_defaults(command="fedabm.cli.solve:solve_game")
+
+
+def _calibrate(commands: Any) -> None:
+    parser = commands.add_parser(
+        "calibrate", help="an accuracy from a pilot, or costs from invoices, and how sure they are"
+    )
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE.csv",
+        help="columns samples and accuracy (owner, split, seed), or samples and cost",
+    )
+    parser.add_argument("--owner", metavar="NAME", help="only the rows of this owner")
+    parser.add_argument("--split", metavar="NAME", help="only the rows of this split")
+    parser.add_argument("--draws", type=int, default=200, metavar="N", help="draws of the parameters (default 200)")
+    parser.add_argument("--seed", type=int, default=0, help="all randomness comes from it (default 0)")
+    parser.add_argument("--out", type=Path, metavar="NAME", help="how the files written begin (default: as FILE does)")
+    _json(parser, "what was found")
+    parser.set_defaults(command="fedabm.cli.calibrate:calibrate_file")
 
 
 def _sweep(commands: Any) -> None:

@@ -17,7 +17,7 @@ from fedabm.solving.equilibrium import Equilibrium
 from fedabm.solving.several import Equilibria, solve_all
 from fedabm.specs.games import read_game
 
-__all__ = ["solve_game"]
+__all__ = ["as_table", "solve_game"]
 
 #: so many equilibria and contributions of each are shown; --json has all
 _SHOWN = 12
@@ -35,7 +35,7 @@ def solve_game(options: argparse.Namespace) -> None:
     console = Console()
     console.print(Text(visible(f"Equilibrium under {game.mechanism}"), style="bold"))
     rows = found.answer.rows()
-    console.print(_table(rows[:_OWNERS]))
+    console.print(as_table(rows[:_OWNERS]))
     if len(rows) > _OWNERS:
         console.print(f"and {len(rows) - _OWNERS:,} more owners; --json prints all", highlight=False)
     console.print(_certificate(found.answer), highlight=False)
@@ -44,7 +44,7 @@ def solve_game(options: argparse.Namespace) -> None:
     if found.answer.converged:
         console.print(_number(found), highlight=False)
     if len(found.every) > 1:
-        console.print(_table(_lines(found)))
+        console.print(as_table(_lines(found)))
 
 
 def _certificate(answer: Equilibrium) -> str:
@@ -89,7 +89,7 @@ def _lines(found: Equilibria) -> Iterable[Mapping[str, Any]]:
         }
 
 
-def _table(rows: Iterable[Mapping[str, Any]]) -> Table:
+def as_table(rows: Iterable[Mapping[str, Any]]) -> Table:
     """Rows with the same keys as a table."""
     rows = list(rows)
     table = Table(*rows[0])

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -101,8 +101,10 @@ class Calibrated(Accuracy):
     """
 
     best: Accuracy
-    # As it is given; afterwards it is a `Draws`.
-    draws: Path | dict[str, tuple[float, ...]]
+    if TYPE_CHECKING:
+        draws: Any
+    else:
+        draws: Path | dict[str, tuple[float, ...]]  # as it is given; afterwards it is a `Draws`
     trusted: float = np.inf
 
     def __post_init__(self) -> None:
@@ -128,11 +130,11 @@ class Calibrated(Accuracy):
     @property
     def drawn(self) -> tuple[Accuracy, ...]:
         """The curve of every draw."""
-        return tuple(self.draw(number) for number in range(self.draws.count))  # type: ignore[union-attr]
+        return tuple(self.draw(number) for number in range(self.draws.count))
 
     def draw(self, number: int) -> Accuracy:
         """The curve with the parameters of one draw, from 0 on."""
-        return replace(self.best, **self.draws.row(number))  # type: ignore[union-attr,type-var]
+        return replace(self.best, **self.draws.row(number))  # type: ignore[type-var]
 
     def values(self, profiles: Array) -> Array:
         """Those of the best estimate."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import least_squares, nnls
+from scipy.optimize import nnls
 
+from fedabm.calibration.fitting import fit_bounded
 from fedabm.common.errors import InputError, check_whole, nearest
 from fedabm.games.accuracy.power_law import GroupWeighted
 from fedabm.games.curves import Array
@@ -155,10 +156,7 @@ def _solve(points: Points, given: dict[str, float], free: tuple[str, ...]) -> tu
 
     guess = np.concatenate([_linear_guess(points, given).ravel(), [given[name] for name in free]])
     lowest = np.concatenate([np.zeros(size * size), np.full(len(free), 1e-9)])
-    best = least_squares(
-        residuals, np.maximum(guess, lowest), bounds=(lowest, np.inf), x_scale="jac", xtol=1e-13, ftol=1e-13, gtol=1e-13
-    )
-    return spread(best.x)
+    return spread(fit_bounded(residuals, guess, lowest))
 
 
 def _linear_guess(points: Points, given: dict[str, float]) -> Array:
