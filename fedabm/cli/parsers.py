@@ -28,6 +28,7 @@ def command_line() -> argparse.ArgumentParser:
         _calibrate,
         _sweep,
         _report,
+        _describe,
         _data,
         _reproduce,
         _record,
@@ -217,6 +218,25 @@ def _report(commands: Any) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", help="what `fedabm run` or `fedabm sweep` has written")
     parser.add_argument("--html", type=Path, metavar="FILE", help="where to write (default: DIR/report.html)")
     parser.set_defaults(command="fedabm.cli.report:report")
+
+
+def _describe(commands: Any) -> None:
+    parser = commands.add_parser("describe", help="the ODD protocol of a scenario or study, as reviewers ask for it")
+    parser.add_argument("scenario", metavar="SCENARIO", help="a scenario's name, a script, or a study in TOML")
+    parser.add_argument(
+        "--odd", action="store_true", help="the ODD protocol (Grimm et al. 2020); there is no other form"
+    )
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change a parameter")
+    parser.add_argument("--seed", type=int, default=0, help="the seed that owners are drawn with (default 0)")
+    parser.add_argument(
+        "--write",
+        type=Path,
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="write it to FILE instead: as LaTeX if it ends in .tex, else as Markdown; may be given twice",
+    )
+    parser.set_defaults(command="fedabm.cli.describe:run")
 
 
 def _data(commands: Any) -> None:
