@@ -26,6 +26,20 @@ def owner_bars(frames: Frames, columns: dict[str, str], axis: str = "owner") -> 
     """One row of panels per run, one column per quantity, one bar per owner, coloured by strategy.
 
     `columns` maps a column of the owners frame to its title; `axis` says what the owners are ordered by.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    columns : dict[str, str]
+        Titles by column of the owners' frame.
+    axis : str, optional
+        What owners are ordered by.
+
+    Returns
+    -------
+    Figure
+        The figure.
     """
     needed(frames.owners, "owners", ["run", "step", "owner", "strategy", *columns], frames.runs)
     final = last_step(frames.owners)

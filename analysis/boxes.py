@@ -11,7 +11,21 @@ __all__ = ["lying_box"]
 
 
 def lying_box(ax: Axes, place: float, values: Array, colour: str, width: float = 0.55) -> None:
-    """A box around the middle half of some values with a line at their median, and whiskers that hold 90%."""
+    """A box around the middle half of some values with a line at their median, and whiskers that hold 90%.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to draw; by default new axes.
+    place : float
+        Where it lies on the y-axis.
+    values : Array
+        The values.
+    colour : str
+        A colour as Matplotlib takes it.
+    width : float, optional
+        Its height, in units of the y-axis.
+    """
     known = np.asarray(values, dtype=float)
     known = known[np.isfinite(known)]
     if not len(known):

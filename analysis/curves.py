@@ -39,7 +39,24 @@ _HALO = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"
 
 
 def panels(count: int, rows: int = 1, width: float = 3.6, height: float = 3.0) -> tuple[Figure, list[Axes]]:
-    """A figure with this many panels of equal size, row by row."""
+    """A figure with this many panels of equal size, row by row.
+
+    Parameters
+    ----------
+    count : int
+        How many panels.
+    rows : int, optional
+        In how many rows.
+    width : float, optional
+        Of a panel, in inches.
+    height : float, optional
+        Of a panel, in inches.
+
+    Returns
+    -------
+    tuple[Figure, list[Axes]]
+        The figure and its panels.
+    """
     sns.set_theme(style="whitegrid", context="paper", font_scale=1.05)
     columns = -(-count // rows)
     figure, axes = plt.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False)
@@ -50,7 +67,21 @@ def panels(count: int, rows: int = 1, width: float = 3.6, height: float = 3.0) -
 
 
 def dress(panel: Axes, title: str, x: str, y: str, legend: Any = None) -> None:
-    """Title, axes and, where wanted, a legend at that place of the panel."""
+    """Title, axes and, where wanted, a legend at that place of the panel.
+
+    Parameters
+    ----------
+    panel : Axes
+        The axes that are drawn on.
+    title : str
+        Above the panel.
+    x : str
+        Below the x-axis.
+    y : str
+        Beside the y-axis.
+    legend : Any, optional
+        Where the legend goes; None: there is none.
+    """
     panel.set_title(title)
     panel.set_xlabel(x)
     panel.set_ylabel(y)
@@ -64,6 +95,15 @@ def focus(panel: Axes, ends: Mapping[str, float], width: float = 0.0) -> None:
 
     Far is more than four times as far below the top as the next one, and than `width`, that of a usual interval; such
     values are named at the bottom of the panel with their numbers, and at least half of all stay.
+
+    Parameters
+    ----------
+    panel : Axes
+        The axes that are drawn on.
+    ends : Mapping[str, float]
+        Value by name.
+    width : float, optional
+        Width of a usual interval.
     """
     order = sorted(ends, key=ends.__getitem__)
     top, kept = ends[order[-1]], list(order)
@@ -86,12 +126,32 @@ def seeds_of(count: int, more: str = "") -> str:
 
     >>> seeds_of(1, "95% intervals"), seeds_of(4, "95% intervals")
     ('1 seed', '4 seeds, 95% intervals')
+
+    Parameters
+    ----------
+    count : int
+        How many seeds.
+    more : str, optional
+        What several seeds allow to say.
+
+    Returns
+    -------
+    str
+        The words.
     """
     return "1 seed" if count == 1 else f"{count} seeds, {more}" if more else f"{count} seeds"
 
 
 def shared_legend(figure: Figure, panel: Axes) -> None:
-    """The lines of one panel explained below all panels."""
+    """The lines of one panel explained below all panels.
+
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+    panel : Axes
+        The panel whose lines are explained.
+    """
     handles, labels = panel.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncol=len(labels), frameon=False, handlelength=2.8)
 
@@ -99,7 +159,23 @@ def shared_legend(figure: Figure, panel: Axes) -> None:
 def mark(
     panel: Axes, x: float, y: float, text: str, shift: tuple[float, float] = (5, 5), colour: str = "black"
 ) -> None:
-    """A dot with a label beside it; `shift` is in points."""
+    """A dot with a label beside it; `shift` is in points.
+
+    Parameters
+    ----------
+    panel : Axes
+        The axes that are drawn on.
+    x : float
+        Where it is.
+    y : float
+        Where it is.
+    text : str
+        What stands beside it.
+    shift : tuple[float, float], optional
+        How far beside, in points.
+    colour : str, optional
+        A colour as Matplotlib takes it.
+    """
     panel.plot([x], [y], marker="o", color=colour, markersize=5, linestyle="none", zorder=5)
     across = "left" if shift[0] >= 0 else "right"
     place: dict[str, Any] = {"xytext": shift, "textcoords": "offset points", "ha": across, "va": "center"}
@@ -110,6 +186,17 @@ def offer_curves(panel: Axes, offers: Offers, alone: Curve, contributions: Array
     """What the first owner gets for each contribution: returned (red), alone (grey), with everybody's data (green).
 
     The colours of Karimireddy et al. 2022, Figures 3 and 8; dashes tell them apart without colour vision.
+
+    Parameters
+    ----------
+    panel : Axes
+        The axes that are drawn on.
+    offers : Offers
+        The curves that owners face.
+    alone : Curve
+        What the owner has alone.
+    contributions : Array
+        Where curves are drawn.
     """
     mine, x = offers.take([0]), contributions[None]
     panel.plot(
@@ -122,7 +209,15 @@ def offer_curves(panel: Axes, offers: Offers, alone: Curve, contributions: Array
 
 
 def thousands(axis: str, *axes: Axes) -> None:
-    """Ticks such as 10,000 on one axis ('x' or 'y') of the panels."""
+    """Ticks such as 10,000 on one axis ('x' or 'y') of the panels.
+
+    Parameters
+    ----------
+    axis : str
+        "x" or "y".
+    *axes : Axes
+        The panels.
+    """
     for panel in axes:
         getattr(panel, f"{axis}axis").set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
@@ -130,7 +225,21 @@ def thousands(axis: str, *axes: Axes) -> None:
 def powers(
     panel: Axes, x: Array, lines: Mapping[str, Array], *, markers: Sequence[str] = (), colours: Sequence[str] = COLOURS
 ) -> None:
-    """Labelled lines on log-log axes; values of zero are left out."""
+    """Labelled lines on log-log axes; values of zero are left out.
+
+    Parameters
+    ----------
+    panel : Axes
+        The axes that are drawn on.
+    x : Array
+        Where lines are drawn.
+    lines : Mapping[str, Array]
+        Values by label.
+    markers : Sequence[str], optional
+        One per line.
+    colours : Sequence[str], optional
+        One per line.
+    """
     for turn, (label, y) in enumerate(lines.items()):
         shown = np.where(y > 0, y, np.nan)
         marker = markers[turn] if turn < len(markers) else ""

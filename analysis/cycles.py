@@ -34,6 +34,18 @@ def best_response_cycle(owners: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Contributions by owner and step, as shares of capacity, with the cycle that is repeated at the end framed.
 
     The title says how long the cycle is, that the run came to rest, or that no repetition was found.
+
+    Parameters
+    ----------
+    owners : pd.DataFrame
+        The frame of owners of one run.
+    ax : Axes | None, optional
+        Where to draw; by default new axes.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     needed(owners, "owners", ["run", "step", "owner", "contribution", "capacity"])
     ax = new_panel(ax, width=6.4)

@@ -23,6 +23,20 @@ def accuracy_utility(frames: Frames, by: str = "label", ax: Axes | None = None) 
     """Accuracy received against utility, one dot per owner: iPFL 2025, Figure 2.
 
     Ellipses are one standard deviation around each group's mean (a ring); groups without spread have none.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    by : str, optional
+        The column of `runs` or `owners` that tells groups apart.
+    ax : Axes | None, optional
+        Where to draw; by default new axes.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     rows, ax = grouped(frames, "owners", ["step", "owner", "accuracy", "utility"], by), new_panel(ax)
     if rows.empty:
@@ -65,6 +79,22 @@ def utility_distribution(frames: Frames, column: str = "utility", by: str = "lab
 
     Boxes hold the middle half, whiskers 90%, dots are owners (left out in large groups); who lies left of zero
     would do better to stay away.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    column : str, optional
+        A column of the owners' frame.
+    by : str, optional
+        The column of `runs` or `owners` that tells groups apart.
+    ax : Axes | None, optional
+        Where to draw; by default new axes.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     rows = grouped(frames, "owners", ["step", "owner", column], by)
     if rows.empty:

@@ -62,7 +62,20 @@ __all__ = [
 
 
 def of_runs(frames: Frames, runs: list[int]) -> Frames:
-    """The frames of some runs only."""
+    """The frames of some runs only.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    runs : list[int]
+        Their numbers.
+
+    Returns
+    -------
+    Frames
+        Their frames.
+    """
     parts = {name: getattr(frames, name) for name in COLUMNS}
     return Frames(**{name: part[part["run"].isin(runs)] for name, part in parts.items()})
 
@@ -78,6 +91,26 @@ def side_by_side(
     """The same figure for each group of runs, one panel each on common axes; at most so many groups.
 
     `draw` takes frames and `ax`, for instance `contributions_over_time`.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    draw : Callable[..., Axes]
+        A figure that takes frames and `ax`.
+    by : str, optional
+        The column of `runs` or `owners` that tells groups apart.
+    most : int, optional
+        How many groups are shown at most.
+    width : float, optional
+        Of a panel, in inches.
+    height : float, optional
+        Of a panel, in inches.
+
+    Returns
+    -------
+    Figure
+        The figure.
     """
     check_whole("most", most)
     runs = needed(frames.runs, "runs", ["run", by])

@@ -29,6 +29,20 @@ def gain_table(frames: Frames, baseline: str, by: str = "label") -> pd.DataFrame
     Data gain and accuracy gain of Murhekar et al. 2025, Definitions 3.6 and 3.7, on means over runs.  A column
     `reciprocity` may be added by hand: it needs Shapley shares (`fedabm.solving.metrics.reciprocity`), which no frame
     holds.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    baseline : str
+        The group that the others are multiples of.
+    by : str, optional
+        The column of `runs` or `owners` that tells groups apart.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row per group.
     """
     rows = grouped(frames, "steps", ["step", "contribution", "accuracy", "welfare"], by)
     rows = last_step(rows)
@@ -46,6 +60,22 @@ def heat_table(table: pd.DataFrame, rows: str, columns: Sequence[str] | None = N
     """A table as a heat map with its numbers in it: one line per entry of `rows`, one column per measure.
 
     Shades compare within a column, from its least to its largest value, because the columns have different units.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        The table that is drawn.
+    rows : str
+        The column that names the rows.
+    columns : Sequence[str] | None, optional
+        The columns that are shown; by default all others.
+    ax : Axes | None, optional
+        Where to draw; by default new axes.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     needed(table, "table", [rows, *(columns or [])])
     chosen = list(columns or [c for c in table.columns if c != rows and pd.api.types.is_numeric_dtype(table[c])])
@@ -75,6 +105,26 @@ def heat_map(
 
     `limits` are the values of the darkest and the lightest shade, by default the least and the most shown; cells
     without runs stay grey.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    x : str
+        The parameter along the x-axis.
+    y : str
+        The parameter along the y-axis.
+    column : str, optional
+        A column of `steps`.
+    limits : tuple[float, float] | None, optional
+        Values of the darkest and the lightest shade.
+    ax : Axes | None, optional
+        Where to draw; by default new axes.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     table = _cells(frames, x, y, column)
     ax = new_panel(ax, *_size(table))
@@ -87,7 +137,26 @@ def heat_map(
 
 
 def heat_maps(frames: Frames, x: str, y: str, column: str = "welfare", by: str = "mechanism") -> Figure:
-    """One heat map per mechanism (or another column of `runs`), side by side, with one scale for all."""
+    """One heat map per mechanism (or another column of `runs`), side by side, with one scale for all.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    x : str
+        The parameter along the x-axis.
+    y : str
+        The parameter along the y-axis.
+    column : str, optional
+        A column of `steps`.
+    by : str, optional
+        The column of `runs` that tells maps apart.
+
+    Returns
+    -------
+    Figure
+        The figure.
+    """
     rows = grouped(frames, "steps", ["step", column], by)
     groups = list(dict.fromkeys(rows["group"])) or [""]
     parts = [_part(frames, rows, group) for group in groups]

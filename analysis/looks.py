@@ -81,7 +81,19 @@ _SPARE = ("#1b4f72", "#6b6b00", "#99004c", "#4b2e05", "#005f2f", "#3d3d8f")
 
 @dataclass(frozen=True)
 class Look:
-    """How one thing is drawn everywhere."""
+    """How one thing is drawn everywhere.
+
+    Parameters
+    ----------
+    colour : str
+        A colour as Matplotlib takes it.
+    marker : str
+        A marker as Matplotlib takes it.
+    dashes : Any
+        Dashes as seaborn takes them.
+    hatch : str
+        A hatch as Matplotlib takes it.
+    """
 
     colour: str
     marker: str
@@ -114,12 +126,33 @@ def strategy_looks(labels: Iterable[str]) -> dict[str, Look]:
 
     >>> strategy_looks(["honest"]) == {"honest": strategy_looks(["liar", "honest"])["honest"]}
     True
+
+    Parameters
+    ----------
+    labels : Iterable[str]
+        The labels that need one.
+
+    Returns
+    -------
+    dict[str, Look]
+        Looks by label.
     """
     return _assign({label: label for label in labels}, _listed(_ROLES) | _listed(_STRATEGIES))
 
 
 def mechanism_looks(mechanisms: Mapping[str, str]) -> dict[str, Look]:
-    """One look per label from the mechanism behind it; labels with one mechanism differ in shade and marker."""
+    """One look per label from the mechanism behind it; labels with one mechanism differ in shade and marker.
+
+    Parameters
+    ----------
+    mechanisms : Mapping[str, str]
+        The mechanism, as text, by label.
+
+    Returns
+    -------
+    dict[str, Look]
+        Looks by label.
+    """
     return _assign(mechanisms, _listed(_MECHANISMS | _RIVALS | _LATER))
 
 
@@ -128,12 +161,33 @@ def protocol_looks(labels: Iterable[str]) -> dict[str, Look]:
 
     >>> protocol_looks(["FedAvg", "M^Shap"])["M^Shap"] == mechanism_looks({"shares": "ShapleyShare()"})["shares"]
     True
+
+    Parameters
+    ----------
+    labels : Iterable[str]
+        The labels that need one.
+
+    Returns
+    -------
+    dict[str, Look]
+        Looks by label.
     """
     return mechanism_looks({label: _PROTOCOLS.get(label, label) for label in labels})
 
 
 def strategy_colours(labels: Iterable[str]) -> dict[str, tuple[float, float, float]]:
-    """One colour per strategy, the same in every figure."""
+    """One colour per strategy, the same in every figure.
+
+    Parameters
+    ----------
+    labels : Iterable[str]
+        The labels that need one.
+
+    Returns
+    -------
+    dict[str, tuple[float, float, float]]
+        Colours by label.
+    """
     return {label: to_rgb(look.colour) for label, look in strategy_looks(labels).items()}
 
 
@@ -171,13 +225,41 @@ def _next(look: Look) -> Look:
 
 
 def styled(looks: Mapping[str, Look], *parts: str) -> dict[str, Any]:
-    """Arguments of seaborn that draw hue and style by these looks: some of palette, markers and dashes."""
+    """Arguments of seaborn that draw hue and style by these looks: some of palette, markers and dashes.
+
+    Parameters
+    ----------
+    looks : Mapping[str, Look]
+        Looks by label.
+    *parts : str
+        Which of "palette", "markers" and "dashes".
+
+    Returns
+    -------
+    dict[str, Any]
+        Keyword arguments.
+    """
     fields = {"palette": "colour", "markers": "marker", "dashes": "dashes"}
     return {part: {label: getattr(look, fields[part]) for label, look in looks.items()} for part in parts}
 
 
 def new_panel(ax: Axes | None, width: float = 5.4, height: float = 3.6) -> Axes:
-    """The axes given, or new ones in the style of all figures."""
+    """The axes given, or new ones in the style of all figures.
+
+    Parameters
+    ----------
+    ax : Axes | None
+        Where to draw; by default new axes.
+    width : float, optional
+        Width in inches.
+    height : float, optional
+        Height in inches.
+
+    Returns
+    -------
+    Axes
+        The axes.
+    """
     if ax is not None:
         return ax
     with sns.axes_style("whitegrid"), sns.plotting_context("paper", font_scale=1.05):

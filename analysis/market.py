@@ -26,12 +26,34 @@ _ALONE = -0.22
 
 
 def role_colours(roles: Sequence[str]) -> list[str]:
-    """One colour per owner, the same in every figure."""
+    """One colour per owner, the same in every figure.
+
+    Parameters
+    ----------
+    roles : Sequence[str]
+        The role of each owner, such as "trader", "buyer", "seller" or "attacker".
+
+    Returns
+    -------
+    list[str]
+        One per owner.
+    """
     return [_LOOKS[role][0] for role in roles]
 
 
 def role_markers(roles: Sequence[str]) -> list[str]:
-    """One marker per owner, the same in every figure."""
+    """One marker per owner, the same in every figure.
+
+    Parameters
+    ----------
+    roles : Sequence[str]
+        The role of each owner, such as "trader", "buyer", "seller" or "attacker".
+
+    Returns
+    -------
+    list[str]
+        One per owner.
+    """
     return [_LOOKS[role][1] for role in roles]
 
 
@@ -40,6 +62,18 @@ def money_picture(graph: nx.DiGraph, title: str) -> Figure:
 
     Width is the amount; below a name stands what the owner earned or paid in all.  Owners that trade with nobody are
     hollow and stand below the line.
+
+    Parameters
+    ----------
+    graph : nx.DiGraph
+        A market, as `market_graph` makes it.
+    title : str
+        Above it.
+
+    Returns
+    -------
+    Figure
+        The figure.
     """
     sns.set_theme(style="white", context="paper")
     figure, panel = plt.subplots(figsize=(8.0, 6.4))
@@ -117,7 +151,18 @@ def _dress(panel: Axes, graph: nx.DiGraph, title: str, most: float) -> None:
 
 
 def lie_lines(lies: pd.DataFrame) -> Figure:
-    """What a liar gains over the truth against the factor of its lie, one panel per lie, one line per owner."""
+    """What a liar gains over the truth against the factor of its lie, one panel per lie, one line per owner.
+
+    Parameters
+    ----------
+    lies : pd.DataFrame
+        One row per lie, factor and owner, with its gain.
+
+    Returns
+    -------
+    Figure
+        The figure.
+    """
     sns.set_theme(style="whitegrid", context="paper")
     kinds = list(dict.fromkeys(lies["lie"]))
     figure, panels = plt.subplots(1, len(kinds), figsize=(3.6 * len(kinds), 3.2), squeeze=False)

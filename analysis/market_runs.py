@@ -40,18 +40,52 @@ def spread_words(seeds: int, what: str = "bars") -> str:
 
     >>> spread_words(3), spread_words(1)
     ('bars: 95% intervals of the mean of 3 seeds', 'one seed')
+
+    Parameters
+    ----------
+    seeds : int
+        How many seeds.
+    what : str, optional
+        What is drawn: "bars" or "bands".
+
+    Returns
+    -------
+    str
+        The words.
     """
     return f"{what}: 95% intervals of the mean of {seeds} seeds" if seeds > 1 else counted(seeds)
 
 
 def half_width(values: pd.Series) -> float:
-    """Half of the 95% interval of the mean (Student's t); 0 of a single value, which draws nothing."""
+    """Half of the 95% interval of the mean (Student's t); 0 of a single value, which draws nothing.
+
+    Parameters
+    ----------
+    values : pd.Series
+        One number per seed.
+
+    Returns
+    -------
+    float
+        Half the width of the interval.
+    """
     low, high = confidence(values)
     return (high - low) / 2 if np.isfinite(low) else 0.0
 
 
 def counted(seeds: int) -> str:
-    """How many seeds, in words."""
+    """How many seeds, in words.
+
+    Parameters
+    ----------
+    seeds : int
+        How many seeds.
+
+    Returns
+    -------
+    str
+        The words.
+    """
     return f"{seeds} seeds" if seeds > 1 else "one seed"
 
 
@@ -61,6 +95,18 @@ def owner_sums(frames: Frames, length: int | None = None) -> pd.DataFrame:
     With a `length` sums are those over so many rounds of which the last one is repeated: a run that ends when trade has
     settled stands for a longer one.  `moved` says how far it has, see `moved`.  An owner that has left keeps its best
     model, so that is its accuracy.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    length : int | None, optional
+        Over how many rounds sums go; None: those that were run.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row per run and owner.
     """
     owners, summed = frames.owners, ["utility", "gain", "cost", "payment", "imports", "exports"]
     last = owners[owners["step"] == owners.groupby("run")["step"].transform("max")].set_index(["run", "owner"])
@@ -77,6 +123,16 @@ def moved(owners: pd.DataFrame) -> pd.Series:
     """By run: by how much owners' utilities changed in the last round, as a share of them; 0: trade has settled.
 
     sum_i |u_i(T) - u_i(T - 1)| / sum_i |u_i(T)|, and 0 where nobody has any.
+
+    Parameters
+    ----------
+    owners : pd.DataFrame
+        The frame of owners.
+
+    Returns
+    -------
+    pd.Series
+        One number per run.
     """
     ends = owners["step"] >= owners.groupby("run")["step"].transform("max") - 1
     changes = owners[ends].groupby(["run", "owner"])["utility"].agg(lambda u: abs(u.iloc[-1] - u.iloc[0]))
@@ -85,7 +141,20 @@ def moved(owners: pd.DataFrame) -> pd.Series:
 
 
 def run_summary(frames: Frames, length: int | None = None) -> pd.DataFrame:
-    """One row per run: means over its owners, and the share of owners that lost by taking part."""
+    """One row per run: means over its owners, and the share of owners that lost by taking part.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    length : int | None, optional
+        Over how many rounds sums go; None: those that were run.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row per run.
+    """
     owners = owner_sums(frames, length)
     owners["negative"] = owners["utility"] < -1e-9
     means = owners.groupby(["run", "label", "seed"], sort=False)
@@ -94,7 +163,20 @@ def run_summary(frames: Frames, length: int | None = None) -> pd.DataFrame:
 
 
 def by_label(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Mean and sample standard deviation over the runs of each label, and how many runs that are."""
+    """Mean and sample standard deviation over the runs of each label, and how many runs that are.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        One row per run, with a `label`.
+    columns : Sequence[str]
+        The columns to average.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row per label.
+    """
     groups = table.groupby("label", sort=False)
     parts: dict[str, pd.Series] = {"seeds": groups.size()}
     for column in columns:
@@ -106,6 +188,18 @@ def utility_spread(owners: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
     """By rule: quantiles of owners' utilities over all rounds, the share that loses, and the worst single round.
 
     `owners` is what `owner_sums` gives, `rounds` the owners' frame.
+
+    Parameters
+    ----------
+    owners : pd.DataFrame
+        What `owner_sums` gives.
+    rounds : pd.DataFrame
+        The frame of owners.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row per rule.
     """
     groups = owners.groupby("label", sort=False)["utility"]
     table = pd.DataFrame({"owners": groups.size(), "mean": groups.mean(), "s.d.": groups.std(), "least": groups.min()})
@@ -119,7 +213,19 @@ def utility_spread(owners: pd.DataFrame, rounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def banded(panel: plt.Axes, rows: pd.DataFrame, column: str, **look: Any) -> None:
-    """A column's mean over seeds by step, with its 95% interval as a band; one of `rows` per seed and step."""
+    """A column's mean over seeds by step, with its 95% interval as a band; one of `rows` per seed and step.
+
+    Parameters
+    ----------
+    panel : plt.Axes
+        The axes that are drawn on.
+    rows : pd.DataFrame
+        One row per seed and step.
+    column : str
+        What is drawn.
+    **look : Any
+        What Matplotlib's `plot` takes.
+    """
     steps = rows.groupby("step")[column]
     mean, spread = steps.mean(), steps.agg(half_width)
     panel.plot(mean, markersize=4, **look)
@@ -127,7 +233,17 @@ def banded(panel: plt.Axes, rows: pd.DataFrame, column: str, **look: Any) -> Non
 
 
 def accuracy_against_utility(panel: plt.Axes, table: pd.DataFrame, title: str) -> None:
-    """One mark per rule with its 95% intervals over seeds; up and to the right is better."""
+    """One mark per rule with its 95% intervals over seeds; up and to the right is better.
+
+    Parameters
+    ----------
+    panel : plt.Axes
+        The axes that are drawn on.
+    table : pd.DataFrame
+        One row per run.
+    title : str
+        Above it.
+    """
     looks = protocol_looks(table["label"])
     for label, runs in table.groupby("label", sort=False):
         panel.errorbar(
@@ -151,7 +267,22 @@ def accuracy_against_utility(panel: plt.Axes, table: pd.DataFrame, title: str) -
 
 
 def comparison_picture(table: pd.DataFrame, splits: Sequence[str], words: str) -> Figure:
-    """One panel per partition of the data; `table` has a row per run with its `split`."""
+    """One panel per partition of the data; `table` has a row per run with its `split`.
+
+    Parameters
+    ----------
+    table : pd.DataFrame
+        One row per run, with its `split`.
+    splits : Sequence[str]
+        The partitions that are shown.
+    words : str
+        What the bars show.
+
+    Returns
+    -------
+    Figure
+        The figure.
+    """
     sns.set_theme(style="whitegrid", context="paper", font_scale=1.05)
     figure, panels = plt.subplots(1, len(splits), figsize=(4.0 * len(splits), 3.8), squeeze=False)
     figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
@@ -165,7 +296,20 @@ def comparison_picture(table: pd.DataFrame, splits: Sequence[str], words: str) -
 
 
 def utility_picture(owners: pd.DataFrame, words: str) -> Figure:
-    """How utilities over all rounds are spread over owners, rule by rule; left of zero an owner lost by taking part."""
+    """How utilities over all rounds are spread over owners, rule by rule; left of zero an owner lost by taking part.
+
+    Parameters
+    ----------
+    owners : pd.DataFrame
+        What `owner_sums` gives.
+    words : str
+        How many seeds that are, in words.
+
+    Returns
+    -------
+    Figure
+        The figure.
+    """
     sns.set_theme(style="whitegrid", context="paper", font_scale=1.05)
     labels = list(dict.fromkeys(owners["label"]))
     figure, panel = plt.subplots(figsize=(7.0, 0.55 * len(labels) + 1.4), layout="constrained")

@@ -37,6 +37,24 @@ def money_graph(
     `owners` of the same run gives everybody a place and the look of its strategy.  Of more than `most` owners those
     who move most money are shown.  An arrow of `heaviest` is the widest, by default the largest one; give the same to
     several panels to compare them.
+
+    Parameters
+    ----------
+    transfers : pd.DataFrame
+        The frame of transfers of one run.
+    owners : pd.DataFrame | None, optional
+        The frame of owners of the same run.
+    most : int, optional
+        How many owners are shown at most.
+    ax : Axes | None, optional
+        Where to draw; by default new axes.
+    heaviest : float | None, optional
+        The amount of the widest arrow.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     needed(transfers, "transfers", ["run", "step", "payer", "payee", "amount", "reason"])
     graph = payment_graph(transfers)
@@ -47,6 +65,20 @@ def money_by_strategy(owners: pd.DataFrame, heaviest: float | None = None, ax: A
     """Arrows between the server and the owners of each strategy: the money of a step; numbers: what one owner receives.
 
     Means over the steps of the frame.  An arrow of `heaviest` is the widest, by default the largest one.
+
+    Parameters
+    ----------
+    owners : pd.DataFrame
+        The frame of owners of one run.
+    heaviest : float | None, optional
+        The amount of the widest arrow.
+    ax : Axes | None, optional
+        Where to draw; by default new axes.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     needed(owners, "owners", ["step", "owner", "strategy", "payment"])
     ax = new_panel(ax, 5.6, 5.2)
@@ -89,6 +121,22 @@ def collaboration_graph(
     """Arrows from giver to importer: data to the server and models back, or models between owners.
 
     With an `adjacency` (importer i, giver j) owners exchange models; without one everybody shares the server's.
+
+    Parameters
+    ----------
+    owners : pd.DataFrame
+        The frame of owners of one run.
+    adjacency : Array | None, optional
+        Shape (owners, owners): entry (i, j) is true where owner i imports the model of owner j.
+    most : int, optional
+        How many owners are shown at most.
+    ax : Axes | None, optional
+        Where to draw; by default new axes.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     needed(owners, "owners", ["run", "step", "owner", "contribution", "accuracy", "stayed"])
     if adjacency is None and "imports" in owners and owners["imports"].sum() > 0:

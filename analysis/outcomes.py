@@ -30,7 +30,24 @@ __all__ = ["against_contribution", "mechanism_bars", "welfare_against"]
 
 
 def against_contribution(frames: Frames, column: str = "utility", by: str = "strategy", ax: Axes | None = None) -> Axes:
-    """Utility or payment of every owner at the last step against what it contributed: Doshi et al. 2025, Figure 2."""
+    """Utility or payment of every owner at the last step against what it contributed: Doshi et al. 2025, Figure 2.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    column : str, optional
+        A column of the owners' frame.
+    by : str, optional
+        The column of `runs` or `owners` that tells groups apart.
+    ax : Axes | None, optional
+        Where to draw; by default new axes.
+
+    Returns
+    -------
+    Axes
+        The axes.
+    """
     rows, ax = grouped(frames, "owners", ["step", "owner", "contribution", column], by), new_panel(ax)
     if rows.empty:
         return nothing_to_show(ax, UNITS["contribution"], UNITS.get(column, column))
@@ -66,6 +83,24 @@ def welfare_against(
     """Welfare (or another column of `steps`) at the end against a parameter: Doshi et al. 2025, Figure 1.
 
     Lines are means over runs, bands their 95% confidence intervals (Student's t); one run has no band.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    parameter : str
+        The parameter along the x-axis.
+    column : str, optional
+        A column of `steps`.
+    by : str, optional
+        The column of `runs` that tells lines apart.
+    ax : Axes | None, optional
+        Where to draw; by default new axes.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     runs, ax = needed(getattr(frames, "runs", None), "runs", ["run", parameter]), new_panel(ax)
     if not pd.api.types.is_numeric_dtype(runs[parameter]) and len(runs):
@@ -99,6 +134,16 @@ def confidence(values: pd.Series) -> tuple[float, float]:
     >>> low, high = confidence(pd.Series([1.0, 3.0]))
     >>> round(low, 3), round(high, 3)
     (-10.706, 14.706)
+
+    Parameters
+    ----------
+    values : pd.Series
+        One number per run.
+
+    Returns
+    -------
+    tuple[float, float]
+        Lower and upper end.
     """
     known = np.asarray(values, dtype=float)
     known = known[np.isfinite(known)]
@@ -112,6 +157,22 @@ def mechanism_bars(frames: Frames, column: str = "welfare", by: str = "label", a
     """The mean over runs of a column of `steps` at the end, one bar per mechanism.
 
     Whiskers are the 95% interval of the mean (Student's t), dots the single runs.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    column : str, optional
+        A column of `steps`.
+    by : str, optional
+        The column of `runs` or `owners` that tells groups apart.
+    ax : Axes | None, optional
+        Where to draw; by default new axes.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     rows = grouped(frames, "steps", ["step", column], by)
     if rows.empty:

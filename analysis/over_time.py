@@ -23,6 +23,22 @@ def contributions_over_time(
     """Mean contribution (or another column of `owners`) over the steps, one line per strategy.
 
     Bands hold the middle 80% of the owners of all runs in the frames.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    column : str, optional
+        A column of the owners' frame.
+    by : str, optional
+        The column of `runs` or `owners` that tells groups apart.
+    ax : Axes | None, optional
+        Where to draw; by default new axes.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     rows, ax = grouped(frames, "owners", ["step", "owner", column], by), new_panel(ax)
     if rows.empty:
@@ -58,6 +74,20 @@ def convergence(frames: Frames, by: str = "label", ax: Axes | None = None) -> Ax
     """How far runs are from rest: the certified gap by step where `steps` has it, else the largest move of an owner.
 
     One line per run; a cross marks the certified gap at the run's end, which is what counts.  Zero is shown as FLOOR.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+    by : str, optional
+        The column of `runs` or `owners` that tells groups apart.
+    ax : Axes | None, optional
+        Where to draw; by default new axes.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     steps = needed(getattr(frames, "steps", None), "steps", ["run", "step"], getattr(frames, "runs", None))
     column, ax = "gap" if "gap" in steps else "moved", new_panel(ax)

@@ -74,7 +74,18 @@ def _origin(runs: pd.DataFrame | None) -> str:
 
 
 def last_step(owners: pd.DataFrame) -> pd.DataFrame:
-    """The rows of each run's last step."""
+    """The rows of each run's last step.
+
+    Parameters
+    ----------
+    owners : pd.DataFrame
+        The frame of owners.
+
+    Returns
+    -------
+    pd.DataFrame
+        Its rows of each run's last step.
+    """
     return owners[owners["step"] == owners.groupby("run")["step"].transform("max")]
 
 

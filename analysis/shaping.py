@@ -39,6 +39,26 @@ def offer_frame(
 
     What it gets alone, with everybody's data, and from the mechanism; the payment too, where there is one.  `costs`
     are what owners report where the mechanism asks for costs.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The rule that decides who gets which model and who pays whom.
+    accuracy : Accuracy
+        What models are worth to owners at a profile of contributions.
+    profile : Sequence[float]
+        The contribution of each owner, shape (owners,).
+    contributions : Sequence[float]
+        Where curves are computed.
+    owner : int, optional
+        The number of the owner.
+    costs : object, optional
+        What owners report, where the mechanism asks for costs.
+
+    Returns
+    -------
+    pd.DataFrame
+        Rows of contribution, curve and value.
     """
     others, x = np.asarray(profile, dtype=float), np.asarray(contributions, dtype=float)
     offers = mechanism.offers(accuracy, Reports(others, others, costs)).take([owner])
@@ -52,7 +72,20 @@ def offer_frame(
 
 
 def value_shaping(curves: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """The curves of `offer_frame`: Karimireddy et al. 2022, Figures 1, 3 and 8."""
+    """The curves of `offer_frame`: Karimireddy et al. 2022, Figures 1, 3 and 8.
+
+    Parameters
+    ----------
+    curves : pd.DataFrame
+        What `offer_frame` gives.
+    ax : Axes | None, optional
+        Where to draw; by default new axes.
+
+    Returns
+    -------
+    Axes
+        The axes.
+    """
     needed(curves, "curves", ["contribution", "curve", "value"])
     ax = new_panel(ax)
     if curves.empty:

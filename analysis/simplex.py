@@ -22,7 +22,20 @@ _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
 
 
 def simplex_flow(flows: pd.DataFrame, ends: pd.DataFrame) -> Figure:
-    """One triangle per mechanism: arrows lead to what earns more, black dots are where mixtures end."""
+    """One triangle per mechanism: arrows lead to what earns more, black dots are where mixtures end.
+
+    Parameters
+    ----------
+    flows : pd.DataFrame
+        Arrows: where they start and where they lead, by mechanism.
+    ends : pd.DataFrame
+        Where mixtures end, by mechanism.
+
+    Returns
+    -------
+    Figure
+        The figure.
+    """
     names = [column.removeprefix("share ") for column in flows if column.startswith("share ")]
     if len(names) != 3:
         raise InputError(f"a triangle shows three strategies, got {len(names)}; give three of them")

@@ -44,5 +44,5 @@ def meanings_of(text: str) -> dict[str, str]:
     """
     found = sections_of(text)
     body = "\n".join(found.get(title, "") for title in ("Parameters", "Attributes"))
-    entries = re.findall(r"^\*{0,2}(\w+)[^\n]*\n((?:[ ]{4}[^\n]*(?:\n|$))*)", body, re.MULTILINE)
-    return {name: " ".join(words.split()) for name, words in entries}
+    entries = re.findall(r"^([*\w][*\w, ]*)[^\n]*\n((?:[ ]{4}[^\n]*(?:\n|$))*)", body, re.MULTILINE)
+    return {name: " ".join(words.split()) for names, words in entries for name in re.findall(r"\w+", names)}

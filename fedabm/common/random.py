@@ -38,7 +38,22 @@ def check_seed(seed: int) -> None:
 
 
 def generator(seed: int, kind: str, *path: int) -> np.random.Generator:
-    """The generator of one part of a run, for instance `generator(7, "owner", 3)`."""
+    """The generator of one part of a run, for instance `generator(7, "owner", 3)`.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of all random draws; the same seed gives the same numbers.
+    kind : str
+        Whose generator, such as "owner" or "data".
+    *path : int
+        Numbers that tell generators of one kind apart.
+
+    Returns
+    -------
+    np.random.Generator
+        The generator.
+    """
     words = np.random.SeedSequence(seed, spawn_key=(_KINDS[kind], *path)).generate_state(4)
     return np.random.default_rng(words)
 

@@ -34,6 +34,31 @@ class FederatedData:
     Images of bytes are scaled to [-1, 1] where they are learned from, or, with a `scaling` (mean and deviation by
     channel), to mean 0 and deviation 1; see `normalised`.  Where an answer is several tokens, a sample has a label for
     each of them, and those that are `IGNORED` do not count.
+
+    Parameters
+    ----------
+    name : str
+        What the data are called.
+    x_train : np.ndarray
+        Training inputs of all owners, one after the other.
+    y_train : np.ndarray
+        Their labels or targets.
+    offsets : np.ndarray
+        Owner i's rows are offsets[i] .. offsets[i + 1].
+    x_test : np.ndarray
+        Test inputs of all owners.
+    y_test : np.ndarray
+        Their labels or targets.
+    test_offsets : np.ndarray
+        The same as `offsets`, for the test part.
+    classes : int | None
+        How many labels there are; None: regression.
+    tokens : int | None, optional
+        How many different tokens a sequence can hold.
+    scaling : tuple[tuple[float, ...], tuple[float, ...]] | None, optional
+        Mean and deviation by channel, for images of bytes.
+    names : tuple[str, ...], optional
+        What owners are called.
     """
 
     name: str
@@ -150,6 +175,26 @@ def from_partition(
     >>> data = from_partition(load_dataset("digits"), IID(3))
     >>> data.capacities.tolist(), data.test_sizes.tolist()
     ([539, 539, 539], [60, 60, 60])
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The samples to deal.
+    partition : Partition
+        Who gets which samples.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
+    test_share : float | None, optional
+        Which share of each owner's samples is held out; None: the publisher's test part is dealt, too.
+    quality : Qualities, optional
+        What spoils training parts: one for all, one per owner, or by owner.
+    one_class : str, optional
+        What a single class means: "warn", "error" or "allow".
+
+    Returns
+    -------
+    FederatedData
+        The owners' data.
     """
     check_kind("dataset", dataset, Dataset)
     check_kind("partition", partition, Partition)
@@ -251,6 +296,20 @@ def split_owner(data: FederatedData, owner: int, accounts: int = 2) -> Federated
     """The same data where one owner has entered several times, with an equal part of its samples in each account.
 
     The accounts stand side by side where the owner was, so that later owners move up.
+
+    Parameters
+    ----------
+    data : FederatedData
+        The owners' data.
+    owner : int
+        Who enters several times.
+    accounts : int, optional
+        How many times.
+
+    Returns
+    -------
+    FederatedData
+        The data with its accounts side by side.
     """
     check_whole("accounts", accounts)
     if not 0 <= owner < data.owners or min(data.capacities[owner], data.test_sizes[owner]) < accounts:

@@ -79,6 +79,16 @@ def problems(path: str | Path) -> list[Problem]:
 
     Problems with an `entry_point` are as in HumanEval (Chen et al. 2021): the prompt is the beginning of the function
     with this name, and the tests a function `check` of it.
+
+    Parameters
+    ----------
+    path : str | Path
+        A file of JSON lines with `prompt` and `test`.
+
+    Returns
+    -------
+    list[Problem]
+        The problems.
     """
     file = Path(path).expanduser()
     if not file.is_file():

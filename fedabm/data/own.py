@@ -48,6 +48,28 @@ def from_arrays(
     >>> data = from_arrays([[0.0], [1.0], [2.0], [3.0]], ["no", "yes", "no", "yes"], ["a", "b", "a", "b"])
     >>> data.names, data.capacities.tolist(), data.classes
     (('a', 'b'), [1, 1], 2)
+
+    Parameters
+    ----------
+    x : Any
+        Inputs, one per sample; NumPy or torch.
+    y : Any
+        Labels or targets, one per sample.
+    owner : Sequence[Any] | np.ndarray | Partition
+        Whose each sample is, or a partition that deals them.
+    test_share : float, optional
+        The share of each owner's samples that is held out for judging its model.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
+    regression : bool, optional
+        Whether labels are numbers to be met.
+    name : str, optional
+        What to call the data.
+
+    Returns
+    -------
+    FederatedData
+        The owners' data.
     """
     samples, labels = _samples(name, _numpy(x)), _numpy(y).reshape(-1)
     codes, classes = _labels(name, labels, regression=regression)
@@ -75,6 +97,28 @@ def from_csv(
     """A table with a column of labels and a column that says whose each row is; the other columns are features.
 
     Numbers are standardised, words become one column per word.  Rows with gaps are refused, with how many there are.
+
+    Parameters
+    ----------
+    path : str | Path
+        The file.
+    label : str
+        Name of the column of labels.
+    owner : str
+        Name of the column that says whose a row is.
+    features : Sequence[str] | None, optional
+        Names of the columns to learn from; by default all others.
+    test_share : float, optional
+        The share of each owner's samples that is held out for judging its model.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
+    regression : bool, optional
+        Whether labels are numbers to be met.
+
+    Returns
+    -------
+    FederatedData
+        The owners' data.
     """
     frame = _table(path)
     for column in (label, owner, *(features or ())):
@@ -94,7 +138,26 @@ def from_csv(
 def from_folders(
     path: str | Path, size: int = 32, *, colour: bool = True, test_share: float = 0.2, seed: int = 0
 ) -> FederatedData:
-    """Images in folders, `path/OWNER/CLASS/any_name.png`, scaled to `size` times `size` pixels."""
+    """Images in folders, `path/OWNER/CLASS/any_name.png`, scaled to `size` times `size` pixels.
+
+    Parameters
+    ----------
+    path : str | Path
+        The folder that holds a folder per owner.
+    size : int, optional
+        Height and width in pixels.
+    colour : bool, optional
+        Whether images have three channels, or one.
+    test_share : float, optional
+        The share of each owner's samples that is held out for judging its model.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
+
+    Returns
+    -------
+    FederatedData
+        The owners' data.
+    """
     check_whole("size", size)
     root = Path(path)
     if not root.is_dir():

@@ -24,7 +24,13 @@ class Quality(Protocol):
 
 @dataclass(frozen=True)
 class LabelNoise:
-    """A random `share` of the labels is replaced by one of the other classes; every one equally likely."""
+    """A random `share` of the labels is replaced by one of the other classes; every one equally likely.
+
+    Parameters
+    ----------
+    share : float
+        Which share of the labels becomes another one.
+    """
 
     share: float
 
@@ -46,6 +52,15 @@ class LabelFlip:
     """A `share` of the samples of class `source` is labelled `target`: targeted poisoning by one owner.
 
     from_partition(dataset, partition, quality={3: LabelFlip(source=7, target=1)})    # owner 3 alone
+
+    Parameters
+    ----------
+    source : int
+        The class that is mislabelled.
+    target : int
+        The label it gets.
+    share : float, optional
+        Which share of its samples.
     """
 
     source: int
@@ -69,7 +84,15 @@ class LabelFlip:
 
 @dataclass(frozen=True)
 class LabelShift:
-    """A random `share` of the labels moves on by `by` classes: y -> (y + by) mod classes."""
+    """A random `share` of the labels moves on by `by` classes: y -> (y + by) mod classes.
+
+    Parameters
+    ----------
+    by : int, optional
+        By how many classes labels move on.
+    share : float, optional
+        Which share of the labels.
+    """
 
     by: int = 1
     share: float = 1.0
@@ -89,7 +112,13 @@ class LabelShift:
 
 @dataclass(frozen=True)
 class FeatureNoise:
-    """Normal noise on every feature; `sigma` is in units of the features, for images as a share of full brightness."""
+    """Normal noise on every feature; `sigma` is in units of the features, for images as a share of full brightness.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation, in units of the features; for images as a share of full brightness.
+    """
 
     sigma: float
 
@@ -110,7 +139,13 @@ class FeatureNoise:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """A random `share` of the samples is replaced by copies of the others: as much data, less information."""
+    """A random `share` of the samples is replaced by copies of the others: as much data, less information.
+
+    Parameters
+    ----------
+    share : float
+        Which share of the samples becomes copies of others.
+    """
 
     share: float
 
@@ -127,7 +162,13 @@ class Duplicates:
 
 @dataclass(frozen=True)
 class Chain:
-    """Several defects, one after the other."""
+    """Several defects, one after the other.
+
+    Parameters
+    ----------
+    parts : tuple[Quality, ...]
+        The defects, in order.
+    """
 
     parts: tuple[Quality, ...]
 

@@ -45,6 +45,19 @@ class FederationEnv(ParallelEnv):
     """Owners of a scenario that learn what to give and what to say; `learners` are their numbers (default: all).
 
     `lies` and `most` say what they can misstate, and how far (`Meaning`); `steps` is the length of an episode.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The federation that is learned in.
+    learners : Sequence[int] | None, optional
+        Numbers of the owners that learn; by default all.
+    lies : Sequence[str], optional
+        What they may misstate: "size", "contribution", "cost", "eagerness".
+    most : float, optional
+        The largest factor of a lie; its inverse is the least.
+    steps : int, optional
+        Length of an episode.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"name": "federation_v0", "render_modes": [], "is_parallelizable": True}

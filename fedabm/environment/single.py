@@ -16,7 +16,21 @@ __all__ = ["OwnerEnv"]
 
 
 class OwnerEnv(gymnasium.Env):
-    """Owner `owner` of a scenario learns, the others keep their strategies; see `FederationEnv`."""
+    """Owner `owner` of a scenario learns, the others keep their strategies; see `FederationEnv`.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The federation that is learned in.
+    owner : int, optional
+        Number of the owner that learns.
+    lies : Sequence[str], optional
+        What it may misstate: "size", "contribution", "cost", "eagerness".
+    most : float, optional
+        The largest factor of a lie; its inverse is the least.
+    steps : int, optional
+        Length of an episode.
+    """
 
     metadata = {"render_modes": []}
     observation_space: Box

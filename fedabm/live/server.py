@@ -89,13 +89,31 @@ def live(
 ) -> Served:
     """Serve the page of a scenario, a study, a game or a state that was saved, until Ctrl-C.
 
-    mechanisms  one, or two side by side (default: the first two of the source's own)
-    settings    parameters of a script, as key=value
-    host        who can reach it; everybody needs the token, which is part of the address that is printed
-    port        the first free one from here on; 0: any
-    out         the folder into which visitors save
-    browser     whether to open the page there
-    block       False: serve in the background and return at once
+    Parameters
+    ----------
+    what : str | Path | Scenario
+        A scenario by name, a TOML file, a saved state, or a `Scenario`.
+    mechanisms : Sequence[str], optional
+        One, or two side by side (default: the first two of the source's own).
+    settings : Sequence[str], optional
+        Parameters of a script, as key=value.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
+    host : str, optional
+        Who can reach it; everybody needs the token, which is part of the address that is printed.
+    port : int, optional
+        The first free one from here on; 0: any.
+    out : str | Path, optional
+        The folder into which visitors save.
+    browser : bool, optional
+        Whether to open the page there.
+    block : bool, optional
+        False: serve in the background and return at once.
+
+    Returns
+    -------
+    Served
+        What serves the page, to be closed.
     """
     state = read_setup(what) if isinstance(what, str | Path) and str(what).endswith(".toml") else None
     if state is not None:

@@ -76,6 +76,13 @@ class Session:
     """What one visitor of the page sees: the sides, and the step that is shown.
 
     A changed setup is another session, which begins at step 0: nothing of a run is ever shown under another one's name.
+
+    Parameters
+    ----------
+    source : RunChoice
+        What can be run and chosen.
+    setup : Setup
+        What was chosen.
     """
 
     def __init__(self, source: RunChoice, setup: Setup) -> None:

@@ -26,7 +26,24 @@ Sizes = Literal["quick", "decisive", "paper"]
 
 
 def choose(name: str, note: Callable[[str], None], wanted: str = "mnist", spare: str = "digits") -> Dataset:
-    """The named set; "auto" is the wanted one or, if its files are not there, the spare one, and then says so."""
+    """The named set; "auto" is the wanted one or, if its files are not there, the spare one, and then says so.
+
+    Parameters
+    ----------
+    name : str
+        The set, or "auto".
+    note : Callable[[str], None]
+        Is told which set was taken instead.
+    wanted : str, optional
+        What "auto" takes where its files are there.
+    spare : str, optional
+        What "auto" takes otherwise.
+
+    Returns
+    -------
+    Dataset
+        The set.
+    """
     if name != "auto":
         return load_dataset(name)
     if any(row.name == wanted and row.state == "present" for row in status()):
@@ -44,6 +61,19 @@ class Size:
     """How large a federation of a preset is: owners, training and test samples of each on average, and its network.
 
     With `published` test samples are those that the set's publisher put aside, else a part of the training samples.
+
+    Parameters
+    ----------
+    owners : int
+        How many owners there are.
+    samples : int
+        Training samples of each owner, on average.
+    tests : int
+        Test samples of each owner, on average.
+    network : str
+        The network, by name.
+    published : bool, optional
+        Whether test samples are those that the publisher put aside.
     """
 
     owners: int
@@ -62,6 +92,19 @@ class Preset:
     """What every preset says: how large, for how many rounds, how many seeds, how owners train.
 
     `permutations` is the number of sampled orders for Shapley shares; None looks at all coalitions.
+
+    Parameters
+    ----------
+    size : Size
+        How large the federation is.
+    rounds : int
+        How many rounds.
+    seeds : int
+        How many seeds.
+    recipe : Recipe, optional
+        How owners train in a round and how the server learns from their updates.
+    permutations : int | None, optional
+        How many sampled orders for Shapley shares; None: all coalitions.
     """
 
     size: Size
@@ -91,6 +134,22 @@ def engine_for(dataset: Dataset, size: Size, seed: int, partition: Partition | N
 
     Natural owners keep all their samples.  If a set is too small, owners get less, in the same proportions, and a
     warning says so.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The set to deal.
+    size : Size
+        How large the federation is.
+    seed : int
+        Seed of all random draws; the same seed gives the same numbers.
+    partition : Partition | None, optional
+        Who gets which samples; by default equal random parts.
+
+    Returns
+    -------
+    Engine
+        The engine on the owners' data.
     """
     pool, rule = dataset if size.published else dataset.train, IID(size.owners) if partition is None else partition
     needed = len(pool) if isinstance(rule, Natural) else size.owners * (size.samples + size.tests)
@@ -109,7 +168,18 @@ def engine_for(dataset: Dataset, size: Size, seed: int, partition: Partition | N
 
 
 def spread(values: Array) -> tuple[float, float]:
-    """Mean and half the width of its 95% interval over seeds; no width for a single value."""
+    """Mean and half the width of its 95% interval over seeds; no width for a single value.
+
+    Parameters
+    ----------
+    values : Array
+        One number per seed.
+
+    Returns
+    -------
+    tuple[float, float]
+        The mean, and half the width of its 95% interval.
+    """
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
         return float(values.mean()), float("nan")

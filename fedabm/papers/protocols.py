@@ -35,7 +35,23 @@ __all__ = ["Protocol", "fed_avg", "mw_fed"]
 
 @dataclass(frozen=True)
 class Protocol:
-    """Who is expected to do what, under which rule, in which order, and when weights are trained."""
+    """Who is expected to do what, under which rule, in which order, and when weights are trained.
+
+    Parameters
+    ----------
+    name : str
+        What the paper calls it.
+    strategy : Strategy
+        What owners do.
+    mechanism : Mechanism, optional
+        The rule that decides who gets which model and who pays whom.
+    schedule : Schedule, optional
+        When weights are trained.
+    activation : Activation, optional
+        In which order owners decide.
+    pay_every : int, optional
+        After how many steps money is settled.
+    """
 
     name: str
     strategy: Strategy
@@ -71,10 +87,31 @@ class Protocol:
 
 
 def fed_avg() -> Protocol:
-    """FedAvg: everybody contributes everything.  McMahan et al. 2017."""
+    """FedAvg: everybody contributes everything.  McMahan et al. 2017.
+
+    Returns
+    -------
+    Protocol
+        The protocol.
+    """
     return Protocol("FedAvg", Honest())
 
 
 def mw_fed(goal: float, data: float, factor: float = 1.1) -> Protocol:
-    """MWFed: shares of `data` samples move to owners below their accuracy goal.  Blum et al. 2021 (factor 4)."""
+    """MWFed: shares of `data` samples move to owners below their accuracy goal.  Blum et al. 2021 (factor 4).
+
+    Parameters
+    ----------
+    goal : float
+        The accuracy that every owner should reach.
+    data : float
+        How many samples all owners together use in a step.
+    factor : float, optional
+        By how much the weight of an owner below its goal grows.
+
+    Returns
+    -------
+    Protocol
+        The protocol.
+    """
     return Protocol("MWFed", AsAsked(), MultiplicativeWeights(goal, data, factor))

@@ -39,7 +39,20 @@ class Failure:
 
 
 def write_report(folder: str | Path, file: str | Path | None = None) -> Path:
-    """Write the report of a folder (default: report.html in it) and return where it is."""
+    """Write the report of a folder (default: report.html in it) and return where it is.
+
+    Parameters
+    ----------
+    folder : str | Path
+        The folder of a run or a sweep.
+    file : str | Path | None, optional
+        Where the report goes; by default report.html in the folder.
+
+    Returns
+    -------
+    Path
+        The report.
+    """
     target = Path(folder) / "report.html" if file is None else Path(file)
     if os.path.isfile(target) and not target.is_symlink() and not _is_report(target):
         raise InputError(f"{target} is no report of ours and is left alone; give another place with --html FILE")

@@ -22,16 +22,24 @@ class Column:
 
     Arrays of the round are (owners,), or (runs, owners) where runs are stepped together: reduce along the last axis.
 
-    frame    the frame it stands in
-    name     what it is called there
-    value    its values in a round (None: whoever writes the frame fills it, as the number of the run); where a value
-             of the owners is None, it is 0 for all of them
-    meaning  what it means, in one line
-    kind     float, int, bool or str
-    unit     in what it is measured
-
     >>> Column("steps", "largest", lambda round: round.contribution.max(axis=-1), "the largest contribution").name
     'largest'
+
+    Parameters
+    ----------
+    frame : Literal['runs', 'steps', 'owners', 'strategies', 'transfers', 'imports']
+        The frame it stands in.
+    name : str
+        What it is called there.
+    value : Callable[[Round], Any] | None
+        Its values in a round (None: whoever writes the frame fills it, as the number of the run); where a value of
+        the owners is None, it is 0 for all of them.
+    meaning : str, optional
+        What it means, in one line.
+    kind : type, optional
+        Float, int, bool or str.
+    unit : str, optional
+        In what it is measured.
     """
 
     frame: Literal["runs", "steps", "owners", "strategies", "transfers", "imports"]

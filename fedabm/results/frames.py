@@ -196,7 +196,18 @@ def _pieces(table: pd.DataFrame | LongTable | _Joined) -> Iterator[pd.DataFrame]
 
 
 def split(frames: Frames) -> Iterator[Frames]:
-    """The frames of each run that did not fail by itself, with the columns of a single run, numbered 0."""
+    """The frames of each run that did not fail by itself, with the columns of a single run, numbered 0.
+
+    Parameters
+    ----------
+    frames : Frames
+        The frames of one or more runs.
+
+    Yields
+    ------
+    Iterator[Frames]
+        The frames of one run.
+    """
     parts = {name: dict(iter(getattr(frames, name).groupby("run", sort=False))) for name in COLUMNS}
     for number, status in zip(frames.runs["run"], frames.runs["status"], strict=True):
         if status == "failed":

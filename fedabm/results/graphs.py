@@ -51,6 +51,18 @@ def payment_graph(transfers: pd.DataFrame, step: int | None = None) -> nx.DiGrap
     """Who paid whom, and how much: in one step, or cumulated over all steps of the frame.
 
     An edge payer -> payee carries the `amount` and every `reason`.  The server is the node "server".
+
+    Parameters
+    ----------
+    transfers : pd.DataFrame
+        The frame of transfers of one run.
+    step : int | None, optional
+        One step; by default all, summed.
+
+    Returns
+    -------
+    nx.DiGraph
+        The graph.
     """
     chosen = _chosen(transfers, step)
     graph = nx.DiGraph()
@@ -69,6 +81,20 @@ def import_graph(owners: pd.DataFrame, step: int | None = None, adjacency: Array
     Where everyone gets one shared model, data flow owner -> server (`weight` = contribution) and the model flows
     server -> owner (`weight` = accuracy received).  With an `adjacency` (importer i, giver j) edges run between owners.
     Without a step, weights are summed over all steps of the frame.
+
+    Parameters
+    ----------
+    owners : pd.DataFrame
+        The frame of owners of one run.
+    step : int | None, optional
+        One step; by default all, summed.
+    adjacency : Array | None, optional
+        Shape (owners, owners): entry (i, j) is true where i imports j's model.
+
+    Returns
+    -------
+    nx.DiGraph
+        The graph.
     """
     graph = nx.DiGraph()
     if adjacency is not None:
@@ -85,7 +111,20 @@ def import_graph(owners: pd.DataFrame, step: int | None = None, adjacency: Array
 
 
 def write_graphml(graph: nx.DiGraph, path: str | Path) -> Path:
-    """Write a graph as GraphML, for Gephi, Cytoscape and the like."""
+    """Write a graph as GraphML, for Gephi, Cytoscape and the like.
+
+    Parameters
+    ----------
+    graph : nx.DiGraph
+        Any graph of NetworkX.
+    path : str | Path
+        The file.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
     nx.write_graphml(graph, path)
     return Path(path)
 

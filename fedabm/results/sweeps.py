@@ -35,6 +35,23 @@ class Results(Frames):
     """The frames of a sweep, parameters as columns of `runs`, and the tables of Mesa models by name.
 
     A parameter whose name is a column of `runs` already, such as `owners`, is found under `parameter_owners`.
+
+    Parameters
+    ----------
+    runs : pd.DataFrame
+        One row per run, with parameters as columns.
+    steps : pd.DataFrame
+        One row per run and step.
+    owners : pd.DataFrame
+        One row per run, step and owner.
+    transfers : pd.DataFrame
+        One row per payment.
+    strategies : pd.DataFrame, optional
+        One row per run, step and strategy.
+    imports : pd.DataFrame, optional
+        One row per import of a model.
+    tables : dict[str, pd.DataFrame], optional
+        Tables of Mesa models, by name.
     """
 
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)

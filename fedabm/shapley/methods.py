@@ -230,7 +230,7 @@ def shapley_potential(accuracy: Accuracy, profile: Array) -> float:
     Returns
     -------
     float
-        P(s).
+        The potential P(s).
     """
     fitting = (name for name in ("linear", "quadrature", "enumeration") if _applies(name, accuracy, profile))
     profile, method = _checked(accuracy, profile, next(fitting, "enumeration"))

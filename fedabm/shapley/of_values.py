@@ -17,6 +17,18 @@ def coalitions_of(players: int, members: NDArray[np.intp] | None = None) -> NDAr
 
     >>> coalitions_of(3, np.array([0, 2])).astype(int).tolist()
     [[0, 0, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1]]
+
+    Parameters
+    ----------
+    players : int
+        How many players there are.
+    members : NDArray[np.intp] | None, optional
+        Those that coalitions are made of; by default all.
+
+    Returns
+    -------
+    NDArray[np.bool_]
+        Shape (2^members, players), nobody first and all last.
     """
     who = np.arange(players) if members is None else np.asarray(members)
     found = np.zeros((2 ** len(who), players), dtype=bool)

@@ -21,11 +21,18 @@ Value = Callable[[NDArray[np.bool_]], Array]
 class Truncation:
     """When to break off.
 
-    between   a game in which all together gain no more than this over nobody is not looked at: all values are 0
-    within    an order ends where those who came are within this of all together: the others add 0
-    least     orders that are drawn at least
-    change    drawing ends when the values have moved by less than this, relative to their mean size, in a batch
-    most      orders that are drawn at most
+    Parameters
+    ----------
+    between : float, optional
+        A game in which all together gain no more than this over nobody is not looked at: all values are 0.
+    within : float, optional
+        An order ends where those who came are within this of all together: the others add 0.
+    least : int, optional
+        Orders that are drawn at least.
+    change : float, optional
+        Drawing ends when the values have moved by less than this, relative to their mean size, in a batch.
+    most : int, optional
+        Orders that are drawn at most.
     """
 
     between: float = 0.001

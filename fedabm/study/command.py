@@ -12,7 +12,13 @@ __all__ = ["command_word"]
 
 
 def command_word() -> str:
-    """How to call this command: by its name where the shell finds it, else by its path."""
+    """How to call this command: by its name where the shell finds it, else by its path.
+
+    Returns
+    -------
+    str
+        The word.
+    """
     found = Path(sys.argv[0])
     if shutil.which("fedabm") or found.name != "fedabm":
         return "fedabm"

@@ -29,6 +29,26 @@ def equilibrium_frames(
     """An equilibrium as a run of one step, number 0: the same frames as those of a simulated run.
 
     Columns that only a simulation can fill are empty.
+
+    Parameters
+    ----------
+    game : Game
+        Owners, accuracy and mechanism.
+    found : Equilibrium
+        The equilibrium of the game.
+    label : str
+        What the run is called.
+    scenario : str, optional
+        The scenario's name.
+    parameters : dict[str, Any] | None, optional
+        Parameters to keep with the run.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
+
+    Returns
+    -------
+    Frames
+        Frames of one run with one step.
     """
     round = _round(game, found)
     row = run_row(

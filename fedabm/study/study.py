@@ -44,7 +44,21 @@ Item = TypeVar("Item")
 
 
 class Study:
-    """The runs, tables and pictures of one scenario script."""
+    """The runs, tables and pictures of one scenario script.
+
+    Parameters
+    ----------
+    name : str
+        The scenario's name.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
+    steps : int | None, optional
+        The most steps of a run; None: the scenario's own.
+    parameters : dict[str, Any] | None, optional
+        What `--set` has changed.
+    quiet : bool, optional
+        Whether nothing is printed.
+    """
 
     def __init__(
         self,

@@ -20,6 +20,15 @@ class RayExecutor(Workers):
     """A Ray cluster: the one at `address`, the one that this process is connected to, or a new one on this machine.
 
     Each job takes one processor, and a fraction of a GPU where one is asked for.
+
+    Parameters
+    ----------
+    workers : int | None, optional
+        How many jobs at once; None: as many as there are processors.
+    address : str | None, optional
+        The cluster; None: the one connected to, or a new one.
+    gpus : float, optional
+        Which part of a GPU each job takes.
     """
 
     def __init__(self, workers: int | None = None, address: str | None = None, gpus: float = 0.0) -> None:

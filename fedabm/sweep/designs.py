@@ -30,7 +30,15 @@ __all__ = ["Cell", "Cells", "Design", "Grid", "OneAtATime", "plain"]
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting of the parameters, and its name."""
+    """One setting of the parameters, and its name.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    parameters : dict[str, Any]
+        Values by parameter.
+    """
 
     name: str
     parameters: dict[str, Any]
@@ -53,6 +61,13 @@ class Grid(Design):
 
     >>> [cell.name for cell in Grid(rate=[0.1, 0.2], owners=[5]).cells()]
     ['rate=0.1, owners=5', 'rate=0.2, owners=5']
+
+    Parameters
+    ----------
+    axes : Mapping[str, Sequence[Any]] | None, optional
+        Values by parameter.
+    **more : Sequence[Any]
+        The same, as keywords.
     """
 
     def __init__(self, axes: Mapping[str, Sequence[Any]] | None = None, /, **more: Sequence[Any]) -> None:
@@ -70,7 +85,13 @@ class Grid(Design):
 
 
 class Cells(Design):
-    """Settings by name, each a table of parameters or a whole scenario; or an unnamed list of tables."""
+    """Settings by name, each a table of parameters or a whole scenario; or an unnamed list of tables.
+
+    Parameters
+    ----------
+    settings : Mapping[str, Any] | Sequence[Mapping[str, Any]]
+        Tables of parameters, or scenarios, by name; or a list of tables.
+    """
 
     def __init__(self, settings: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
         named = settings.items() if isinstance(settings, Mapping) else [(None, one) for one in settings]
@@ -88,6 +109,15 @@ class OneAtATime(Design):
 
     >>> [cell.name for cell in OneAtATime({"rate": 0.1}, rate=[0.1, 0.2]).cells()]
     ['baseline', 'rate=0.2']
+
+    Parameters
+    ----------
+    baseline : Mapping[str, Any]
+        One value per parameter.
+    changes : Mapping[str, Sequence[Any]] | None, optional
+        Further values by parameter.
+    **more : Sequence[Any]
+        The same, as keywords.
     """
 
     def __init__(

@@ -65,7 +65,13 @@ class SerialExecutor(Workers):
 
 
 class LocalExecutor(Workers):
-    """Processes of this machine, started afresh (spawn), with one thread each for linear algebra."""
+    """Processes of this machine, started afresh (spawn), with one thread each for linear algebra.
+
+    Parameters
+    ----------
+    workers : int
+        How many processes.
+    """
 
     def __init__(self, workers: int) -> None:
         self.workers = workers

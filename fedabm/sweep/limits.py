@@ -80,6 +80,16 @@ def memory_limit(size: int | None) -> Iterator[None]:
     What counts is memory in use.  On Linux a single request far beyond the limit is also refused at once, by a limit on
     addresses; it leaves room, as libraries reserve addresses that they never use.  Elsewhere (macOS) only the most that
     the process ever held is known, so that a run may fill what an earlier run of its worker has given back.
+
+    Parameters
+    ----------
+    size : int | None
+        Bytes beyond what is in use now; None: no limit.
+
+    Returns
+    -------
+    Iterator[None]
+        A context in which the limit holds.
     """
     if size is None:
         yield

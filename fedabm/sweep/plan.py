@@ -45,6 +45,21 @@ class Sweep:
     """Every cell of a design (or of several) with every seed; `fixed` parameters hold in all cells.
 
     Models train on the `device`; workers share all GPUs where it is "auto" or "cuda".
+
+    Parameters
+    ----------
+    target : Any
+        A scenario by name, a function, or a class of Mesa models.
+    design : Design | Sequence[Design]
+        Which settings are run.
+    seeds : Seeds | int | Sequence[int], optional
+        Which seeds, or how many, per setting.
+    fixed : Mapping[str, Any], optional
+        Parameters that hold everywhere.
+    steps : int | None, optional
+        The most steps of a run.
+    device : str, optional
+        Where models train: "auto", "cpu" or "cuda".
     """
 
     target: Any

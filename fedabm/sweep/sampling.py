@@ -29,7 +29,19 @@ __all__ = ["LatinHypercube", "RandomDesign", "Sobol", "Span"]
 
 @dataclass(frozen=True)
 class Span:
-    """Numbers from `low` to `high`, evenly or on a logarithmic scale, whole numbers if wanted (both ends included)."""
+    """Numbers from `low` to `high`, evenly or on a logarithmic scale, whole numbers if wanted (both ends included).
+
+    Parameters
+    ----------
+    low : float
+        Least number.
+    high : float
+        Largest number.
+    log : bool, optional
+        Whether numbers are even on a logarithmic scale.
+    whole : bool, optional
+        Whether numbers are whole.
+    """
 
     low: float
     high: float
@@ -83,14 +95,34 @@ class _Sampled(Design):
 
 
 class RandomDesign(_Sampled):
-    """Independent uniform points."""
+    """Independent uniform points.
+
+    Parameters
+    ----------
+    ranges : Mapping[str, Span | Sequence[Any]]
+        A `Span`, or values, by parameter.
+    count : int
+        How many points.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
+    """
 
     def _points(self, dimensions: int, rng: np.random.Generator) -> Array:
         return rng.random((self.count, dimensions))
 
 
 class LatinHypercube(_Sampled):
-    """Each of `count` slices of every parameter is met once (McKay et al. 1979)."""
+    """Each of `count` slices of every parameter is met once (McKay et al. 1979).
+
+    Parameters
+    ----------
+    ranges : Mapping[str, Span | Sequence[Any]]
+        A `Span`, or values, by parameter.
+    count : int
+        How many points.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
+    """
 
     def _points(self, dimensions: int, rng: np.random.Generator) -> Array:
         from scipy.stats import qmc  # slow to import, and no worker needs it
@@ -99,7 +131,17 @@ class LatinHypercube(_Sampled):
 
 
 class Sobol(_Sampled):
-    """A scrambled Sobol sequence, best with a power of two points."""
+    """A scrambled Sobol sequence, best with a power of two points.
+
+    Parameters
+    ----------
+    ranges : Mapping[str, Span | Sequence[Any]]
+        A `Span`, or values, by parameter.
+    count : int
+        How many points, best a power of two.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
+    """
 
     def _points(self, dimensions: int, rng: np.random.Generator) -> Array:
         from scipy.stats import qmc

@@ -24,6 +24,17 @@ class Seeds:
     Paired: all cells share them, so that differences between cells are not blurred by chance.  Not paired: each cell
     has its own, spawned from what the cell sets.  `values` gives seeds one by one instead.  More seeds or cells never
     change the seeds that are there.
+
+    Parameters
+    ----------
+    count : int, optional
+        How many seeds.
+    paired : bool, optional
+        Whether all settings share them.
+    root : int, optional
+        What they are spawned from.
+    values : tuple[int, ...] | None, optional
+        The seeds themselves, instead.
     """
 
     count: int = 1

@@ -44,7 +44,18 @@ _DESIGNS = ("grid", "cells", "one_at_a_time", *_SAMPLED)
 
 
 def read_sweep(path: str | Path) -> Sweep:
-    """Read a sweep from a TOML file; modules are looked for beside it and in the current folder too."""
+    """Read a sweep from a TOML file; modules are looked for beside it and in the current folder too.
+
+    Parameters
+    ----------
+    path : str | Path
+        The file.
+
+    Returns
+    -------
+    Sweep
+        The sweep.
+    """
     table, folder = read_toml(path), Path(path).resolve().parent
     for entry in (str(folder), str(Path.cwd())):
         if entry not in sys.path:

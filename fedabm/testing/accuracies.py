@@ -22,7 +22,15 @@ _REACH = 12.0
 
 
 def check_accuracy(accuracy: Accuracy, seeds: int = 3) -> None:
-    """Raise `ContractBroken`, with one line for each promise that does not hold at some profile, or do nothing."""
+    """Raise `ContractBroken`, with one line for each promise that does not hold at some profile, or do nothing.
+
+    Parameters
+    ----------
+    accuracy : Accuracy
+        The accuracy to check.
+    seeds : int, optional
+        How many random federations are tried.
+    """
     check_kind("accuracy", accuracy, Accuracy)
     checked(accuracy, ACCURACY_CHECKS, seeds)
 

@@ -29,7 +29,18 @@ def expect(condition: Any, what: str) -> None:
 
 
 def name_of(check: Check) -> str:
-    """A check's name in words, for the ids of tests."""
+    """A check's name in words, for the ids of tests.
+
+    Parameters
+    ----------
+    check : Check
+        A check, as contracts list them.
+
+    Returns
+    -------
+    str
+        Its name in words.
+    """
     return check.__name__.replace("_", "-")
 
 

@@ -17,7 +17,15 @@ _REACH = 25.0
 
 
 def check_cost(cost: Cost, seeds: int = 3) -> None:
-    """Raise `ContractBroken`, with one line for each promise that one owner's cost breaks somewhere, or do nothing."""
+    """Raise `ContractBroken`, with one line for each promise that one owner's cost breaks somewhere, or do nothing.
+
+    Parameters
+    ----------
+    cost : Cost
+        The cost of one owner.
+    seeds : int, optional
+        How many random contributions are tried.
+    """
     check_kind("cost", cost, Cost)
     checked(cost, COST_CHECKS, seeds)
 

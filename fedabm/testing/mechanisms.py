@@ -34,7 +34,15 @@ __all__ = ["MECHANISM_CHECKS", "check_mechanism"]
 
 
 def check_mechanism(mechanism: Mechanism, seeds: int = 3) -> None:
-    """Raise `ContractBroken`, with one line for each promise that does not hold on some federation, or do nothing."""
+    """Raise `ContractBroken`, with one line for each promise that does not hold on some federation, or do nothing.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The rule to check.
+    seeds : int, optional
+        How many random federations are tried.
+    """
     check_kind("mechanism", mechanism, Mechanism)
     checked(mechanism, MECHANISM_CHECKS, seeds)
 

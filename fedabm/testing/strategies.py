@@ -27,7 +27,15 @@ __all__ = ["STRATEGY_CHECKS", "check_strategy", "draws", "some_owners"]
 
 
 def check_strategy(strategy: Strategy, seeds: int = 3) -> None:
-    """Raise `ContractBroken`, with one line for each promise that does not hold in some cohort, or do nothing."""
+    """Raise `ContractBroken`, with one line for each promise that does not hold in some cohort, or do nothing.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        The strategy to check.
+    seeds : int, optional
+        How many random cohorts are tried.
+    """
     check_kind("strategy", strategy, Strategy)
     checked(strategy, STRATEGY_CHECKS, seeds)
 

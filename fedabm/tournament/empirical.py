@@ -30,6 +30,18 @@ def mixtures(owners: int, strategies: int) -> np.ndarray:
 
     >>> mixtures(2, 2).tolist()
     [[2, 0], [1, 1], [0, 2]]
+
+    Parameters
+    ----------
+    owners : int
+        How many owners there are.
+    strategies : int
+        How many strategies.
+
+    Returns
+    -------
+    np.ndarray
+        Shape (mixtures, strategies): owners per strategy.
     """
     drawn = combinations_with_replacement(range(strategies), owners)
     return np.array([np.bincount(one, minlength=strategies) for one in drawn], dtype=np.intp).reshape(-1, strategies)
@@ -42,6 +54,15 @@ class EmpiricalGame:
     >>> game = EmpiricalGame(("hawk", "dove"), 2, [[-1.0, np.nan], [2.0, 0.0], [np.nan, 1.0]])
     >>> game.fitness([0.5, 0.5])
     array([0.5, 0.5])
+
+    Parameters
+    ----------
+    strategies : Sequence[str]
+        Names of the strategies.
+    owners : int
+        How many owners there are.
+    payoffs : Any
+        Shape (mixtures, strategies): what each strategy earns; nan where nobody plays it.
     """
 
     strategies: Sequence[str]

@@ -22,7 +22,20 @@ __all__ = ["symmetric_equilibria"]
 
 
 def symmetric_equilibria(game: EmpiricalGame, tolerance: float = 1e-7) -> list[Array]:
-    """The mixtures (K,) with a regret of at most the tolerance times the range of payoffs, fewest strategies first."""
+    """The mixtures (K,) with a regret of at most the tolerance times the range of payoffs, fewest strategies first.
+
+    Parameters
+    ----------
+    game : EmpiricalGame
+        Owners, accuracy and mechanism.
+    tolerance : float, optional
+        The largest regret, as a share of the range of payoffs.
+
+    Returns
+    -------
+    list[Array]
+        Mixtures, each of shape (strategies,).
+    """
     kinds = len(game.strategies)
     found: list[Array] = []
     for many in range(1, kinds + 1):

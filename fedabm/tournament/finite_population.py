@@ -26,6 +26,20 @@ def fixation(game: EmpiricalGame, population: int = 50, intensity: float = 10.0)
     """rho (K, K): the chance that one mutant of the column takes over a population of the row; 1/M without selection.
 
     `intensity` is per range of payoffs.
+
+    Parameters
+    ----------
+    game : EmpiricalGame
+        Owners, accuracy and mechanism.
+    population : int, optional
+        How many members the population has.
+    intensity : float, optional
+        Strength of selection, per range of payoffs.
+
+    Returns
+    -------
+    Array
+        Shape (strategies, strategies): row the residents, column the mutant.
     """
     chances = np.exp(_log_fixation(game, population, intensity))
     np.fill_diagonal(chances, np.nan)
@@ -47,6 +61,20 @@ def alpha_rank(game: EmpiricalGame, population: int = 50, intensity: float = 10.
 
     The stationary distribution by elimination without subtractions (Grassmann, Taksar and Heyman 1985), in logarithms:
     chances of 1e-20 and 1e-120 decide by their ratio, however small they are.
+
+    Parameters
+    ----------
+    game : EmpiricalGame
+        Owners, accuracy and mechanism.
+    population : int, optional
+        How many members the population has.
+    intensity : float, optional
+        Strength of selection, per range of payoffs.
+
+    Returns
+    -------
+    Array
+        Share of time with each strategy.
     """
     rates = _log_fixation(game, population, intensity)
     kinds = len(rates)

@@ -23,7 +23,17 @@ Draw = Callable[[np.random.Generator], Sequence[OwnerProfile]]
 
 @dataclass(frozen=True, eq=False)
 class Tournament:
-    """What strategies earned (seeds, m, K) in all mixtures; not a number where nobody plays one."""
+    """What strategies earned (seeds, m, K) in all mixtures; not a number where nobody plays one.
+
+    Parameters
+    ----------
+    strategies : tuple[str, ...]
+        Names of the strategies.
+    owners : int
+        How many owners there are.
+    earned : Array
+        Shape (seeds, mixtures, strategies): mean utilities; nan where nobody plays one.
+    """
 
     strategies: tuple[str, ...]
     owners: int
@@ -53,6 +63,26 @@ def play(
 
     `draw` makes other owners for each seed.  Which owner plays what is drawn, too, once per seed, so that mixtures are
     compared on the same owners.  What a strategy earns is the mean utility of its owners in the second half of the run.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What is run; its owners' strategies are replaced.
+    strategies : Sequence[Strategy]
+        What meets what.
+    seeds : int, optional
+        How many seeds.
+    draw : Draw | None, optional
+        Makes the owners of a seed; by default the scenario's own.
+    first : int, optional
+        The first seed.
+    track : Callable[[Sequence[tuple[int, int]]], Iterable[tuple[int, int]]] | None, optional
+        Goes through pairs of seed and mixture, such as a progress bar.
+
+    Returns
+    -------
+    Tournament
+        What strategies earned.
     """
     check_kind("scenario", scenario, Scenario)
     check_whole("seeds", seeds)

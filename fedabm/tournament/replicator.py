@@ -40,7 +40,20 @@ class End(NamedTuple):
 
 
 def velocity(game: EmpiricalGame, mixture: Any) -> Array:
-    """dx/dt at one mixture (K,) or at many (b, K)."""
+    """dx/dt at one mixture (K,) or at many (b, K).
+
+    Parameters
+    ----------
+    game : EmpiricalGame
+        Owners, accuracy and mechanism.
+    mixture : Any
+        Shares of strategies, shape (strategies,) or (many, strategies).
+
+    Returns
+    -------
+    Array
+        dx/dt, of the same shape.
+    """
     x = np.asarray(mixture, dtype=float)
     return x * _growth(game, x)
 
@@ -100,6 +113,20 @@ def ends(game: EmpiricalGame, parts: int = 10, near: float = 0.02) -> list[End]:
     """Where starts inside the simplex end, most visited first; ends closer than `near` count as one.
 
     Shares sum to one, and a constant added to all payoffs leaves ends and basins as they are.
+
+    Parameters
+    ----------
+    game : EmpiricalGame
+        Owners, accuracy and mechanism.
+    parts : int, optional
+        Into how many parts an edge of the simplex is divided for starts.
+    near : float, optional
+        Ends closer than this count as one.
+
+    Returns
+    -------
+    list[End]
+        Ends with their basins, most visited first.
     """
     found: list[list[Array]] = []
     starts = inside(len(game.strategies), parts)

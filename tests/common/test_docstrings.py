@@ -27,7 +27,7 @@ int
 def test_a_docstring_falls_into_its_sections():
     assert list(sections_of(TEXT)) == ["", "Parameters", "Returns"]
     assert head_of(TEXT) == "What.\n\n    p = r"
-    assert meanings_of(TEXT) == {"first": "One line.", "options": "Others."}
+    assert meanings_of(TEXT) == {"first": "One line.", "more": "One line.", "options": "Others."}
     assert sections_of("What.") == {"": "What."}
     assert meanings_of("What.") == {}
 

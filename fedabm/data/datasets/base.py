@@ -15,16 +15,26 @@ __all__ = ["Dataset", "standardise"]
 class Dataset:
     """Samples `x` with labels or targets `y`.
 
-    x        uint8 images (N, C, H, W), float32 tables (N, F), or int32 sequences of tokens (N, L)
-    y        int64 labels in 0 .. classes - 1, or float32 targets if `classes` is None
-    classes  how many labels there are, or None for regression
-    users    the natural owner of every sample (writer, role, account, domain), or None
-    split    True where the publisher put the sample into the test part, or None
-    tokens   how many different tokens a sequence can hold, or None
-
     >>> tiny = Dataset("tiny", np.zeros((3, 2), np.float32), np.array([0, 1, 1]), classes=2)
     >>> len(tiny), tiny.shape, tiny.subset([2]).y.tolist()
     (3, (2,), [1])
+
+    Parameters
+    ----------
+    name : str
+        What the set is called.
+    x : np.ndarray
+        Uint8 images (N, C, H, W), float32 tables (N, F), or int32 sequences of tokens (N, L).
+    y : np.ndarray
+        Int64 labels in 0 .. classes - 1, or float32 targets if `classes` is None.
+    classes : int | None
+        How many labels there are, or None for regression.
+    users : np.ndarray | None, optional
+        The natural owner of every sample (writer, role, account, domain), or None.
+    split : np.ndarray | None, optional
+        True where the publisher put the sample into the test part, or None.
+    tokens : int | None, optional
+        How many different tokens a sequence can hold, or None.
     """
 
     name: str
@@ -90,6 +100,16 @@ def standardise(table: np.ndarray) -> np.ndarray:
 
     >>> standardise(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
+
+    Parameters
+    ----------
+    table : np.ndarray
+        Shape (samples, features).
+
+    Returns
+    -------
+    np.ndarray
+        float32, of the same shape.
     """
     spread = table.std(axis=0)
     return ((table - table.mean(axis=0)) / np.where(spread > 0, spread, 1.0)).astype(np.float32)

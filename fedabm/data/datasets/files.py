@@ -22,7 +22,18 @@ __all__ = ["bundle", "contents", "damaged", "data_folder", "json_lines", "lookup
 
 
 def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
-    """`folder`, or what FEDABM_DATA says, or `fedabm` in the user's cache."""
+    """`folder`, or what FEDABM_DATA says, or `fedabm` in the user's cache.
+
+    Parameters
+    ----------
+    folder : str | os.PathLike[str] | None, optional
+        A folder; None: the one of FEDABM_DATA, or the cache.
+
+    Returns
+    -------
+    Path
+        The folder.
+    """
     if folder is not None:
         return Path(folder).expanduser()
     if os.environ.get("FEDABM_DATA"):

@@ -15,7 +15,28 @@ __all__ = ["from_flower", "from_hub", "from_table"]
 
 
 def from_hub(path: str, x: str, y: str, user: str | None = None, length: int = 40, **options: Any) -> Dataset:
-    """A set of the hub, for instance `from_hub("ylecun/mnist", x="image", y="label")`; `options` go to load_dataset."""
+    """A set of the hub, for instance `from_hub("ylecun/mnist", x="image", y="label")`; `options` go to load_dataset.
+
+    Parameters
+    ----------
+    path : str
+        The set's name on the hub.
+    x : str
+        Name of the column of inputs.
+    y : str
+        Name of the column of labels.
+    user : str | None, optional
+        Name of the column that says whose a sample is.
+    length : int, optional
+        Tokens of a text; longer ones are cut.
+    **options : Any
+        What `datasets.load_dataset` takes.
+
+    Returns
+    -------
+    Dataset
+        The set.
+    """
     try:
         hub = importlib.import_module("datasets")
     except ImportError:
@@ -34,7 +55,26 @@ def from_hub(path: str, x: str, y: str, user: str | None = None, length: int = 4
 
 
 def from_flower(federated: Any, x: str, y: str, split: str = "train", length: int = 40) -> Dataset:
-    """All partitions of a flwr-datasets FederatedDataset; `users` is the partition, so `Natural()` gives them back."""
+    """All partitions of a flwr-datasets FederatedDataset; `users` is the partition, so `Natural()` gives them back.
+
+    Parameters
+    ----------
+    federated : Any
+        A FederatedDataset of flwr-datasets.
+    x : str
+        Name of the column of inputs.
+    y : str
+        Name of the column of labels.
+    split : str, optional
+        Which split.
+    length : int, optional
+        Tokens of a text; longer ones are cut.
+
+    Returns
+    -------
+    Dataset
+        The set; `users` is the partition.
+    """
     first = federated.load_partition(0, split)  # some partitioners know their number only after that
     count = federated.partitioners[split].num_partitions
     parts = [first, *(federated.load_partition(k, split) for k in range(1, count))]
@@ -46,7 +86,30 @@ def from_flower(federated: Any, x: str, y: str, split: str = "train", length: in
 def from_table(
     name: str, parts: list[Any], x: str, y: str, user: str | None = None, tokens: int = 20_000, length: int = 40
 ) -> Dataset:
-    """Samples from tables with columns of pictures, vectors or texts, as the package `datasets` gives them."""
+    """Samples from tables with columns of pictures, vectors or texts, as the package `datasets` gives them.
+
+    Parameters
+    ----------
+    name : str
+        What to call the set.
+    parts : list[Any]
+        Tables, training first, then test.
+    x : str
+        Name of the column of inputs.
+    y : str
+        Name of the column of labels.
+    user : str | None, optional
+        Name of the column that says whose a sample is.
+    tokens : int, optional
+        Size of the vocabulary of texts.
+    length : int, optional
+        Tokens of a text; longer ones are cut.
+
+    Returns
+    -------
+    Dataset
+        The set.
+    """
     samples, is_text = _samples(name, _column(name, parts, x), tokens, length)
     labels, classes = _labels(name, _column(name, parts, y))
     classes = _declared(parts[0], y) or classes

@@ -188,6 +188,20 @@ def load_dataset(name: str, folder: str | os.PathLike[str] | None = None, **opti
 
     >>> load_dataset("digits").shape
     (1, 8, 8)
+
+    Parameters
+    ----------
+    name : str
+        The set.
+    folder : str | os.PathLike[str] | None, optional
+        The folder of all data; None: the usual one.
+    **options : Any
+        Options of its reader, such as a seed.
+
+    Returns
+    -------
+    Dataset
+        The set.
     """
     spec, place = _spec(name), data_folder(folder)
     allowed = list(inspect.signature(spec.read).parameters)[1:]
@@ -201,7 +215,18 @@ def load_dataset(name: str, folder: str | os.PathLike[str] | None = None, **opti
 
 
 def status(folder: str | os.PathLike[str] | None = None) -> list[DatasetRow]:
-    """Which sets are there; files are looked for, not read."""
+    """Which sets are there; files are looked for, not read.
+
+    Parameters
+    ----------
+    folder : str | os.PathLike[str] | None, optional
+        The folder of all data; None: the usual one.
+
+    Returns
+    -------
+    list[DatasetRow]
+        One row per set.
+    """
     return [_row(name, spec, data_folder(folder)) for name, spec in _SPECS.items()]
 
 
@@ -211,7 +236,24 @@ def download(
     opener: Callable[..., Any] = open_url,
     progress: Progress = lambda name, done, total: None,
 ) -> Path:
-    """Get the files of a set that are not there yet, each checked; the folder they are in."""
+    """Get the files of a set that are not there yet, each checked; the folder they are in.
+
+    Parameters
+    ----------
+    name : str
+        The set.
+    folder : str | os.PathLike[str] | None, optional
+        The folder of all data; None: the usual one.
+    opener : Callable[..., Any], optional
+        What opens an address.
+    progress : Progress, optional
+        Is told how far it has come.
+
+    Returns
+    -------
+    Path
+        The set's folder.
+    """
     spec, place = _spec(name), data_folder(folder)
     if spec.layouts and not spec.files(place):
         if not spec.remotes:

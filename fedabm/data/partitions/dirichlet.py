@@ -22,6 +22,17 @@ class Dirichlet(Partition):
     rule "plain": the proportions as drawn.  Hsu et al. 2019.
     rule "ipfl": class after class, an owner that already has its equal share N / n or more gets nothing of the next
     class and the others' proportions are scaled up.  iPFL 2025 (NIID: alpha = 0.1), after Li et al. 2022.
+
+    Parameters
+    ----------
+    owners : int
+        How many owners there are.
+    alpha : float, optional
+        Concentration; the smaller, the more owners differ.
+    minimum : int, optional
+        The fewest samples that an owner gets.
+    rule : str, optional
+        "plain" as drawn, "ipfl" as in iPFL 2025.
     """
 
     owners: int
@@ -44,6 +55,21 @@ class Clusters(Partition):
     """Groups of owners alike inside and different outside: Dirichlet(between) over groups, Dirichlet(within) in each.
 
     Owners form consecutive groups of nearly equal size.  iPFL 2025 (Cluster: 3 groups, 0.1 between, 10 within).
+
+    Parameters
+    ----------
+    owners : int
+        How many owners there are.
+    groups : int, optional
+        How many groups of owners.
+    between : float, optional
+        Concentration over groups; small: groups differ much.
+    within : float, optional
+        Concentration inside a group; large: owners are alike.
+    minimum : int, optional
+        The fewest samples that an owner gets.
+    rule : str, optional
+        "ipfl" as in iPFL 2025, "plain" as drawn.
     """
 
     owners: int

@@ -21,6 +21,11 @@ class FromFlower(Partition):
 
     The partitioner sees a table with the columns `index`, `label` and, if the set has users, `user`: name one of them
     as its `partition_by`.  Its randomness is its own seed's, not the run's.
+
+    Parameters
+    ----------
+    partitioner : Any
+        A partitioner of flwr-datasets.
     """
 
     partitioner: Any

@@ -18,6 +18,13 @@ class Rotated(Partition):
     """Another partition whose owners form as many consecutive groups as there are angles, each turning its pictures.
 
     Murhekar et al. 2025, Section 5.1: `Rotated(IID(30))`, three groups of ten, turned by 10, 90 and 180 degrees.
+
+    Parameters
+    ----------
+    within : Partition
+        The partition whose owners' pictures are turned.
+    angles : tuple[float, ...], optional
+        Degrees, one per group of owners.
     """
 
     within: Partition
@@ -42,6 +49,18 @@ def rotate(images: np.ndarray, angle: float) -> np.ndarray:
     """Images (N, C, H, W) turned counter-clockwise by `angle` degrees about their centre, corners filled with 0.
 
     Exact for multiples of 90 degrees of square images, linear interpolation otherwise.
+
+    Parameters
+    ----------
+    images : np.ndarray
+        Shape (N, C, H, W).
+    angle : float
+        Degrees, counter-clockwise.
+
+    Returns
+    -------
+    np.ndarray
+        Images of the same shape.
     """
     if images.ndim != 4:
         raise InputError(f"only images (N, C, H, W) can be rotated, got shape {images.shape}; use another partition")

@@ -14,7 +14,13 @@ __all__ = ["IID", "Natural", "SizeSkew"]
 
 @dataclass(frozen=True)
 class IID(Partition):
-    """Random parts of equal size (they differ by one sample at most)."""
+    """Random parts of equal size (they differ by one sample at most).
+
+    Parameters
+    ----------
+    owners : int
+        How many owners there are.
+    """
 
     owners: int
 
@@ -31,6 +37,17 @@ class SizeSkew(Partition):
     """Random parts of unequal size: log-normal with `sigma`, or owner k's share falling as 1 / k^exponent.
 
     Every owner gets `minimum` samples; the rest is shared in proportion and rounded to the largest remainders.
+
+    Parameters
+    ----------
+    owners : int
+        How many owners there are.
+    sigma : float | None, optional
+        Standard deviation of the logarithm of sizes.
+    exponent : float | None, optional
+        Owner k's share falls as 1 / k^exponent.
+    minimum : int, optional
+        The fewest samples that an owner gets.
     """
 
     owners: int
@@ -65,6 +82,15 @@ class Natural(Partition):
 
     Users with fewer than `minimum` samples are left out.  With `parts_each` = 2 every user is divided at random between
     two owners, as iPFL does with the four domains of PACS.
+
+    Parameters
+    ----------
+    owners : int | None, optional
+        How many users with most samples; None: all.
+    minimum : int, optional
+        Users with fewer samples are left out.
+    parts_each : int, optional
+        Between how many owners every user is divided.
     """
 
     owners: int | None = None

@@ -18,6 +18,15 @@ class ClassSkew(Partition):
 
     Within a block owners take turns, so that every class is held; its samples are shared equally by the owners that
     hold it.  iPFL 2025 (Skew: 5 classes per owner, two blocks of classes).
+
+    Parameters
+    ----------
+    owners : int
+        How many owners there are.
+    classes : int, optional
+        How many classes each owner has.
+    blocks : int, optional
+        Into how many blocks classes are divided.
     """
 
     owners: int
@@ -52,7 +61,15 @@ class ClassSkew(Partition):
 
 @dataclass(frozen=True)
 class Shards(Partition):
-    """Samples sorted by label, cut into owners x per_owner equal shards, dealt at random.  McMahan et al. 2017."""
+    """Samples sorted by label, cut into owners x per_owner equal shards, dealt at random.  McMahan et al. 2017.
+
+    Parameters
+    ----------
+    owners : int
+        How many owners there are.
+    per_owner : int, optional
+        How many shards each owner gets.
+    """
 
     owners: int
     per_owner: int = 2
@@ -73,6 +90,11 @@ class LabelMix(Partition):
 
     ((0.3, 0.7), (0.7, 0.3)) is the setting of Murhekar et al. 2025, Section 5.1, for the two tables: one owner with 70%
     positive samples, the other with 30%.  What does not fit the shares goes to nobody.
+
+    Parameters
+    ----------
+    shares : tuple[tuple[float, ...], ...]
+        Shares[i][k] of owner i's samples have label k.
     """
 
     shares: tuple[tuple[float, ...], ...]

@@ -23,6 +23,16 @@ def adapt(network: nn.Module) -> nn.Module:
     >>> network = adapt(nn.Sequential(nn.Conv2d(3, 16, 3), nn.BatchNorm2d(16), nn.Dropout(0.5)))
     >>> [type(part).__name__ for part in network]
     ['Conv2d', 'GroupNorm', 'SeededDropout']
+
+    Parameters
+    ----------
+    network : nn.Module
+        Any module of PyTorch.
+
+    Returns
+    -------
+    nn.Module
+        The copy.
     """
     check_kind("network", network, nn.Module)
     return _adapted(copy.deepcopy(network))

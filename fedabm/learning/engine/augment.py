@@ -15,7 +15,13 @@ __all__ = ["CropAndFlip", "crop_and_flip"]
 
 @dataclass(frozen=True)
 class CropAndFlip:
-    """A crop of the image's own size from the image with a black border of `pad` pixels, mirrored every second time."""
+    """A crop of the image's own size from the image with a black border of `pad` pixels, mirrored every second time.
+
+    Parameters
+    ----------
+    pad : int, optional
+        Pixels of the black border.
+    """
 
     pad: int = 4
 

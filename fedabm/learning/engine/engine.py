@@ -69,15 +69,25 @@ Owners = Sequence[int] | np.ndarray | None
 class Engine:
     """Trains and judges models of one network on one federation's data.
 
-    network       a name (see `networks.NETWORKS`) or a module without state
-    device        "auto" (the one that --device names, else a GPU if there is one), or any device of PyTorch; "meta"
-                  computes shapes only
-    memory_limit  bytes that models and training may take; by default half of the memory, or of a GPU's free memory
-                  this worker's part
-    path          how gradients are found: "auto", "batched", "vmap" or "serial"; see `work`
-    chunk         how many owners to train at once; by default what fits (the serial path takes one)
-    precision     in which numbers gradients are found: "float32", or "bfloat16" with the weights in float32; "auto" is
-                  what --precision names, else float32.  Models are judged in float32 in any case
+    Parameters
+    ----------
+    network : str | nn.Module
+        A name (see `networks.NETWORKS`) or a module without state.
+    data : FederatedData
+        The owners' data.
+    device : str, optional
+        "auto" (the one that --device names, else a GPU if there is one), or any device of PyTorch; "meta" computes
+        shapes only.
+    memory_limit : float | None, optional
+        Bytes that models and training may take; by default half of the memory, or of a GPU's free memory this
+        worker's part.
+    path : str, optional
+        How gradients are found: "auto", "batched", "vmap" or "serial"; see `work`.
+    chunk : int | None, optional
+        How many owners to train at once; by default what fits (the serial path takes one).
+    precision : str, optional
+        In which numbers gradients are found: "float32", or "bfloat16" with the weights in float32; "auto" is what
+        --precision names, else float32.  Models are judged in float32 in any case.
     """
 
     @timed("handing data to the engine")

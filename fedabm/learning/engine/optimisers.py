@@ -39,7 +39,17 @@ class Optimiser(Protocol):
 
 @dataclass(frozen=True)
 class SGD(Optimiser):
-    """v <- momentum v + g + weight_decay w; w <- w - rate v."""
+    """v <- momentum v + g + weight_decay w; w <- w - rate v.
+
+    Parameters
+    ----------
+    rate : float
+        Step size.
+    momentum : float, optional
+        How much of the last step is added to the next.
+    weight_decay : float, optional
+        The weight of |w|^2 / 2.
+    """
 
     rate: float
     momentum: float = 0.0
@@ -72,7 +82,19 @@ class SGD(Optimiser):
 
 @dataclass(frozen=True)
 class Adam(Optimiser):
-    """Kingma & Ba 2015, with the weight decay added to the gradient."""
+    """Kingma & Ba 2015, with the weight decay added to the gradient.
+
+    Parameters
+    ----------
+    rate : float, optional
+        Step size.
+    betas : tuple[float, float], optional
+        How much of the past the two moving means keep, each in [0, 1).
+    epsilon : float, optional
+        Added to the root of the second moment, so that nothing is divided by zero.
+    weight_decay : float, optional
+        The weight of |w|^2 / 2.
+    """
 
     rate: float = 1e-3
     betas: tuple[float, float] = (0.9, 0.999)
@@ -111,7 +133,19 @@ class Adam(Optimiser):
 
 @dataclass(frozen=True)
 class AdamW(Adam):
-    """Loshchilov & Hutter 2019: the weight decay acts on the weights, w <- (1 - rate weight_decay) w, not through g."""
+    """Loshchilov & Hutter 2019: the weight decay acts on the weights, w <- (1 - rate weight_decay) w, not through g.
+
+    Parameters
+    ----------
+    rate : float, optional
+        Step size.
+    betas : tuple[float, float], optional
+        How much of the past the two moving means keep, each in [0, 1).
+    epsilon : float, optional
+        Added to the root of the second moment, so that nothing is divided by zero.
+    weight_decay : float, optional
+        By which share of the rate weights shrink in a step.
+    """
 
     weight_decay: float = 0.01
 

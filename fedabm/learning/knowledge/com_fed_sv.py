@@ -33,6 +33,17 @@ class ComFedSV(RoundShapley):
     A round's score is its row's value, completed by what has been seen up to then.  It ranks and does not price, see
     `RoundShapley`, and has the best lies of `FedSV`; and who has been seen once is
     paid for staying away.
+
+    Parameters
+    ----------
+    utility : Literal['loss', 'accuracy'], optional
+        What models are judged by: "loss" or "accuracy".
+    server : Engine | None, optional
+        An engine with data of the server's own to judge by; None: the owners' test parts.
+    rank : int, optional
+        Rank of the completed table.
+    weight : float, optional
+        Weight of the squared factors in the completion.
     """
 
     rank: int = 2

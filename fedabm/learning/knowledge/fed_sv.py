@@ -32,6 +32,13 @@ class FedSV(RoundShapley):
 
     It ranks and does not price, see `RoundShapley`.  Its best lies: a copy of somebody's update is paid nearly as much
     as the update itself, and sending on what the last round brought ("delta weights") about half of an honest share.
+
+    Parameters
+    ----------
+    utility : Literal['loss', 'accuracy'], optional
+        What models are judged by: "loss" or "accuracy".
+    server : Engine | None, optional
+        An engine with data of the server's own to judge by; None: the owners' test parts.
     """
 
     def valued(self, game: RoundGame, context: Context) -> Valued:

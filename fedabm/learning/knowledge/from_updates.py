@@ -39,6 +39,13 @@ class FromUpdates(Knowledge):
     data; "root" trains on its training part.  Before owners decide the server knows what the last round has shown, in
     the first round nothing, so that owners that respond to offers give nothing; nobody states an error.  Any rule that
     asks for coalitions is answered exactly; above 12 owners rules ask for sampled ones, which is said.
+
+    Parameters
+    ----------
+    by : Literal['coalitions', 'cosine', 'root'], optional
+        What is looked at: "coalitions", "cosine" or "root".
+    server : Engine | None, optional
+        An engine on the server's own data, to train and judge on.
     """
 
     by: Literal["coalitions", "cosine", "root"] = "coalitions"

@@ -25,6 +25,15 @@ class GTGShapley(RoundShapley):
     coalitions, values are exact.
 
     It ranks and does not price, see `RoundShapley`, and has the same best lies as `FedSV`.
+
+    Parameters
+    ----------
+    utility : Literal['loss', 'accuracy'], optional
+        What models are judged by: "loss" or "accuracy".
+    server : Engine | None, optional
+        An engine with data of the server's own to judge by; None: the owners' test parts.
+    truncation : Truncation, optional
+        When orders are broken off.
     """
 
     truncation: Truncation = field(default_factory=Truncation)

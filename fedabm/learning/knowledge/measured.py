@@ -26,16 +26,23 @@ __all__ = ["Measured", "band"]
 class Measured(Knowledge):
     """A curve of the total, v(sum_j s_j), measured by training on parts of the data at hand (`MeasuredCurve.measure`).
 
-    rounds   rounds of each training
-    points   how many totals are trained on: all data, one half, one quarter, ..., and three quarters
-    repeats  trainings of each total with seeds of their own; their mean counts
-    every    None: measured once, before the first step, with models that start afresh; k: again every k steps, from the
-             model of that moment, so that the curve tells what the next `rounds` rounds can add to it
-    checks   how many owners the error is estimated with, two trainings for each; 0: no error is stated
-
     Murhekar et al. 2023, Section 5.1, has the server measure and announce such a curve.  Data of all owners count alike
     in it: where they do not, as with skewed labels, the error (`band`) says how much is lost.  Trainings see the data
     that owners have, not what they claim.
+
+    Parameters
+    ----------
+    rounds : int, optional
+        Rounds of each training.
+    points : int, optional
+        How many totals are trained on: all data, one half, one quarter, ..., and three quarters.
+    repeats : int, optional
+        Trainings of each total with seeds of their own; their mean counts.
+    every : int | None, optional
+        None: measured once, before the first step, with models that start afresh; k: again every k steps, from the
+        model of that moment, so that the curve tells what the next `rounds` rounds can add to it.
+    checks : int, optional
+        How many owners the error is estimated with, two trainings for each; 0: no error is stated.
     """
 
     rounds: int = 10

@@ -130,6 +130,21 @@ def trial(program: str, limits: ProgramLimits | None = None) -> Ending:
 
 
 def pass_rate(problems: Sequence[Problem], answers: Sequence[str], limits: ProgramLimits | None = None) -> float:
-    """The share of answers that pass the tests of their problem."""
+    """The share of answers that pass the tests of their problem.
+
+    Parameters
+    ----------
+    problems : Sequence[Problem]
+        The problems.
+    answers : Sequence[str]
+        One program per problem.
+    limits : ProgramLimits | None, optional
+        Seconds and memory that a program may take.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+    """
     ended = [trial(one.program(answer), limits) for one, answer in zip(problems, answers, strict=True)]
     return sum(end == "passed" for end in ended) / len(ended)

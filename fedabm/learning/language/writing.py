@@ -20,7 +20,28 @@ __all__ = ["answers_to", "written"]
 def answers_to(
     base: Base, network: Adapted, row: Tensor, problems: list[Problem], template: tuple[str, str], most: int = 256
 ) -> list[str]:
-    """The answers to problems of a model with an owner's adapter (P,), in at most so many tokens each."""
+    """The answers to problems of a model with an owner's adapter (P,), in at most so many tokens each.
+
+    Parameters
+    ----------
+    base : Base
+        The language model.
+    network : Adapted
+        Its adapter's form.
+    row : Tensor
+        The owner's adapter, shape (parameters,).
+    problems : list[Problem]
+        What to answer.
+    template : tuple[str, str]
+        What stands before and after a problem.
+    most : int, optional
+        The most tokens of an answer.
+
+    Returns
+    -------
+    list[str]
+        One answer per problem.
+    """
     end = base.tokeniser.eos_token_id
     texts = [prompt(base, one.prompt, "", template) for one in problems]
     said = [written(network, row, text, most, end) for text in texts]

@@ -15,7 +15,18 @@ __all__ = ["majority", "tf_idf", "zero_shot"]
 
 
 def majority(task: Task) -> float:
-    """The share of tests that the commonest answer of the owner's examples gets right."""
+    """The share of tests that the commonest answer of the owner's examples gets right.
+
+    Parameters
+    ----------
+    task : Task
+        Examples and tests of one owner.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+    """
     said = Counter(one.output for one in task.train).most_common(1)[0][0]
     return sum(one.output == said for one in task.test) / len(task.test)
 

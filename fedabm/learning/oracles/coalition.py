@@ -51,6 +51,25 @@ class Coalition(Answering, Stepwise):
     They train when a value is first asked for.  Values are remembered, in `folder` also between runs, so that an
     interrupted computation goes on where it stopped.  An update that holds NaN or infinity is in no coalition;
     `dropped` says whose.  The recipe's rule must be a weighted mean of updates, such as `FedAvg`.
+
+    Parameters
+    ----------
+    engine : Engine
+        What trains and judges models of one network on the owners' data.
+    profile : Array
+        Contributions, shape (owners,); only coalitions of it can be asked about.
+    rounds : int, optional
+        How many rounds are trained.
+    recipe : Recipe, optional
+        How owners train in a round and how the server learns from their updates.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
+    measure : Measure, optional
+        How a model is judged: by right answers or by its loss.
+    start : Tensor | None, optional
+        The weights to start from; by default new ones.
+    folder : str | Path | None, optional
+        Where values are kept between runs.
     """
 
     engine: Engine

@@ -33,6 +33,15 @@ class MeasuredCurve(Exposure):
     >>> curve = MeasuredCurve([0, 10, 20, 30], [0.1, 0.5, 0.4, 0.7], concave=True)
     >>> curve.values(np.array([[5.0, 0.0], [10.0, 10.0]])).round(3).tolist(), curve.concave, curve.monotone
     ([[0.3, 0.3], [0.6, 0.6]], True, True)
+
+    Parameters
+    ----------
+    totals : Any
+        Amounts of data.
+    accuracies : Any
+        Accuracy at each of them.
+    concave : bool, optional
+        Whether the least concave curve above the points is taken.
     """
 
     totals: Any

@@ -22,7 +22,19 @@ _COMMON = ("scale", "exponent", "offset", "ceiling")
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted accuracy and how well it fits; `residuals` (k, G) are measured minus fitted accuracies."""
+    """A fitted accuracy and how well it fits; `residuals` (k, G) are measured minus fitted accuracies.
+
+    Parameters
+    ----------
+    accuracy : GroupWeighted
+        The fitted accuracy.
+    r_squared : float
+        The share of variance that it explains.
+    rmse : float
+        Root of the mean squared residual.
+    residuals : Array
+        Shape (points, groups): measured less fitted.
+    """
 
     accuracy: GroupWeighted
     r_squared: float
@@ -69,6 +81,32 @@ def fit_groups(
     >>> fit = fit_groups(S, 1 - 1 / (1 + S @ np.array([[1.0, 0.25], [0.5, 2.0]]).T), groups=[0, 1, 1])
     >>> fit.accuracy.table.round(6).tolist(), round(fit.r_squared, 6)
     ([[1.0, 0.25], [0.5, 2.0]], 1.0)
+
+    Parameters
+    ----------
+    totals : Any
+        Shape (points, groups): data of each group.
+    accuracies : Any
+        Shape (points, groups): what its owners got.
+    groups : Sequence[int]
+        The group of each owner, from 0 on.
+    scale : float, optional
+        Where the fit starts, or the fixed value.
+    exponent : float, optional
+        Where the fit starts, or the fixed value.
+    offset : float, optional
+        Where the fit starts, or the fixed value.
+    ceiling : float, optional
+        Where the fit starts, or the fixed value.
+    free : Sequence[str], optional
+        Which of these are fitted, too.
+    least : float | None, optional
+        An R^2 below this is refused.
+
+    Returns
+    -------
+    Fit
+        The fit.
     """
     points = _points(totals, accuracies, len(free))
     unknown = [name for name in free if name not in _COMMON]
@@ -92,7 +130,24 @@ def fit_groups(
 
 
 def measure_groups(oracle: Trained, groups: Sequence[int], points: int, rng: np.random.Generator) -> Points:
-    """Train on a random share of each group's data, `points` times, without strategic behaviour."""
+    """Train on a random share of each group's data, `points` times, without strategic behaviour.
+
+    Parameters
+    ----------
+    oracle : Trained
+        What trains.
+    groups : Sequence[int]
+        The group of each owner, from 0 on.
+    points : int
+        How many random profiles.
+    rng : np.random.Generator
+        The generator that draws them.
+
+    Returns
+    -------
+    Points
+        Totals and accuracies by group.
+    """
     check_whole("points", points)
     belongs = _membership(oracle, groups)
     shares = rng.uniform(size=(points, belongs.shape[1]))
@@ -103,6 +158,20 @@ def corners(oracle: Trained, groups: Sequence[int], samples: float) -> Array:
     """The profiles (2^G, n) in which every group gives nothing or `samples`, the same from each of its owners.
 
     Murhekar et al. 2025, Appendix E: "0 and 200 batches from each group".
+
+    Parameters
+    ----------
+    oracle : Trained
+        What trains.
+    groups : Sequence[int]
+        The group of each owner, from 0 on.
+    samples : float
+        What each owner of a group gives, or nothing.
+
+    Returns
+    -------
+    Array
+        Shape (2^groups, owners).
     """
     belongs = _membership(oracle, groups)
     each = belongs @ (samples / belongs.sum(axis=0))
@@ -117,7 +186,22 @@ def corners(oracle: Trained, groups: Sequence[int], samples: float) -> Array:
 
 
 def measure_corners(oracle: Trained, groups: Sequence[int], profiles: Array) -> Points:
-    """Train on each of these profiles; `corners` makes the paper's."""
+    """Train on each of these profiles; `corners` makes the paper's.
+
+    Parameters
+    ----------
+    oracle : Trained
+        What trains.
+    groups : Sequence[int]
+        The group of each owner, from 0 on.
+    profiles : Array
+        Shape (points, owners).
+
+    Returns
+    -------
+    Points
+        Totals and accuracies by group.
+    """
     return _measured(oracle, _membership(oracle, groups), profiles)
 
 

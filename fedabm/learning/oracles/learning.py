@@ -80,6 +80,25 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
     `known` remembers what rounds have led to, also for other runs with the same data, recipe, seed and contributions.
     A round that is known is not trained; should its model be wanted later, all rounds since the last one that was
     trained are.
+
+    Parameters
+    ----------
+    engine : Engine
+        What trains and judges models of one network on the owners' data.
+    recipe : Recipe, optional
+        How owners train in a round and how the server learns from their updates.
+    announced : Accuracy | None, optional
+        What owners and mechanism settle by; None: the present model alone.
+    measure : Measure, optional
+        How a model is judged: by right answers or by its loss.
+    seed : int | None, optional
+        None: it follows from the run's.
+    early : bool, optional
+        Whether a round trains on what was contributed before owners decided.
+    rounds : int | None, optional
+        After how many rounds the model is final; None: never.
+    known : Remembered | None, optional
+        Trainings that other runs have done.
     """
 
     engine: Engine

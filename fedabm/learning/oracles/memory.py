@@ -24,8 +24,12 @@ __all__ = ["MEMORY", "AnswerCache", "digest"]
 class AnswerCache:
     """Arrays of one shape by question, which is a row of whole numbers.
 
-    folder    where answers are kept (None: in memory only)
-    content   a short text that names everything else that the answers depend on
+    Parameters
+    ----------
+    folder : str | Path | None, optional
+        Where answers are kept (None: in memory only).
+    content : str, optional
+        A short text that names everything else that the answers depend on.
     """
 
     def __init__(self, folder: str | Path | None = None, content: str = "") -> None:

@@ -72,6 +72,23 @@ class Rounds(EngineFacts, Training[Present]):  # type: ignore[override]
 
     Owners train when a value of the round is first asked for.  The recipe's rule must be a weighted mean of updates,
     such as `FedAvg`.
+
+    Parameters
+    ----------
+    engine : Engine
+        What trains and judges models of one network on the owners' data.
+    recipe : Recipe, optional
+        How owners train in a round and how the server learns from their updates.
+    more : int, optional
+        By how many samples a contribution is varied.
+    measure : Measure, optional
+        How a model is judged: by right answers or by its loss.
+    seed : int | None, optional
+        None: it follows from the run's.
+    start : Any, optional
+        On how many samples owners train before the first decision.
+    whole : bool, optional
+        Whether payments are the shares of the whole model instead of the round's progress.
     """
 
     engine: Engine

@@ -21,6 +21,13 @@ class Measure:
     """ "accuracy": the share of right answers (1 - squared error for real targets); "loss": a_i = reference - loss_i.
 
     The latter is Doshi et al. 2025, Section 4; unlike the share of right answers it is smooth in the model.
+
+    Parameters
+    ----------
+    kind : str, optional
+        "accuracy" or "loss".
+    reference : float, optional
+        What the loss is taken from.
     """
 
     kind: str = "accuracy"

@@ -47,6 +47,25 @@ class Trained(Answering, Training[Present]):
 
     Slopes are differences over `step` samples, as smaller ones would see rounding only.  Nothing is promised about the
     shape: best responses search a grid and the gap of an equilibrium is not certified (it is infinite).
+
+    Parameters
+    ----------
+    engine : Engine
+        What trains and judges models of one network on the owners' data.
+    rounds : int, optional
+        How many rounds each model is trained.
+    recipe : Recipe, optional
+        How owners train in a round and how the server learns from their updates.
+    seed : int, optional
+        Seed of all random draws; the same seed gives the same numbers.
+    measure : Measure, optional
+        How a model is judged: by right answers or by its loss.
+    step : int, optional
+        Over how many samples slopes are taken.
+    folder : str | Path | None, optional
+        Where values are kept between runs.
+    start : Tensor | None, optional
+        The model to start from; by default a fresh one.
     """
 
     engine: Engine

@@ -91,12 +91,22 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
     the initial model, too, since the server has not written to it yet.  What is sent may be tampered with (see `tasks`
     for what updates are counted from); a model that holds NaN or infinity is dropped, so that it reaches nobody.
 
-    recipe    how to train locally; mixing is up to the mechanism
-    measure   `ClassMix` or `OwnPart`
-    seed      without one, initial model and mini-batches follow from the seed of the run
-    measured  on how many of its training samples an owner measures losses, at most (None: on all)
-    every     models are judged in every so many rounds only; in between the last judgement stands
-    known     trainings already done, of this run or another on the same engine
+    Parameters
+    ----------
+    engine : Engine
+        What trains and judges models of one network on the owners' data.
+    recipe : Recipe, optional
+        How to train locally; mixing is up to the mechanism.
+    measure : OwnMeasure, optional
+        `ClassMix` or `OwnPart`.
+    seed : int | None, optional
+        Without one, initial model and mini-batches follow from the seed of the run.
+    measured : int | None, optional
+        On how many of its training samples an owner measures losses, at most (None: on all).
+    every : int, optional
+        Models are judged in every so many rounds only; in between the last judgement stands.
+    known : Remembered, optional
+        Trainings already done, of this run or another on the same engine.
     """
 
     engine: Engine

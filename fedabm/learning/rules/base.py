@@ -31,11 +31,20 @@ Memory = tuple[Any, ...]
 class Received:
     """What reached the server in a round.
 
-    updates   (n, P) as sent; zero for owners that did not train
     sound     (n,) on the device: which rows hold finite numbers only; the others must reach nobody
-    claimed   (n,) how many samples each owner says it used; who claims nothing does not take part
-    steps     (n,) how many local steps each owner took
-    rate      the rate of these steps if they are plain gradient descent, else None
+
+    Parameters
+    ----------
+    updates : Tensor
+        (n, P) as sent; zero for owners that did not train.
+    usable : Tensor
+        Shape (owners,): which rows hold finite numbers only; the others must reach nobody.
+    claimed : Array
+        (n,) how many samples each owner says it used; who claims nothing does not take part.
+    steps : Array
+        (n,) how many local steps each owner took.
+    rate : float | None, optional
+        The rate of these steps if they are plain gradient descent, else None.
     """
 
     updates: Tensor

@@ -22,6 +22,13 @@ class FedAvg(Rule):
 
     p_i is proportional to what owner i claims to contribute ("data"), or the same for all that claim anything
     ("equal").  The weight of an update that is not sound goes to the others.
+
+    Parameters
+    ----------
+    rate : float, optional
+        Step size of the server.
+    weighting : Literal['data', 'equal'], optional
+        "data": by what owners claim; "equal": all alike.
     """
 
     rate: float = 1.0

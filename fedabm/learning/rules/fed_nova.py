@@ -21,6 +21,11 @@ class FedNova(Rule):
     FedAvg's fixed point is that of an objective in which owners count p_i k_i; this one's counts them p_i.  Wang et al.
     2020 (Tackling the objective inconsistency problem), Section 4, for plain local descent.  `averaging` has rate and
     shares p_i.
+
+    Parameters
+    ----------
+    averaging : FedAvg, optional
+        Step size and weights.
     """
 
     averaging: FedAvg = field(default_factory=FedAvg)

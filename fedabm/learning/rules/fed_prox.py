@@ -19,6 +19,13 @@ class FedProx(Rule):
     """Every owner adds strength / 2 * |w - start|^2 to its loss; the server does as `inner`.
 
     Li et al. 2020 (Federated optimization in heterogeneous networks), Algorithm 2, with mu = strength.
+
+    Parameters
+    ----------
+    strength : float, optional
+        mu: the weight of the pull to the server's model.
+    inner : Rule, optional
+        What the server does with the updates.
     """
 
     strength: float = 0.1

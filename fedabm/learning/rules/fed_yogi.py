@@ -16,6 +16,17 @@ class FedYogi(ServerOptimiser):
     """A server optimiser whose v moves by no more than the last square, up or down.  Reddi et al. 2021, Algorithm 2.
 
     v <- v - (1 - beta_2) d^2 sign(v - d^2)
+
+    Parameters
+    ----------
+    rate : float, optional
+        Step size of the server.
+    betas : tuple[float, float], optional
+        How much of the past the two moving means keep, each in [0, 1).
+    floor : float, optional
+        Added to the root of v, so that steps stay bounded: tau in the paper.
+    inner : Rule, optional
+        The rule whose change the server's optimiser takes for a gradient.
     """
 
     def spread(self, second: Tensor, square: Tensor) -> Tensor:

@@ -22,6 +22,13 @@ class GeometricMedian(Robust):
 
     Pillutla et al. 2022 (Robust aggregation for federated learning), Algorithm 2.  Every v is a mean of updates, so
     that its weights and the inner products of updates are all that is needed, and iterations cost nothing beside those.
+
+    Parameters
+    ----------
+    iterations : int, optional
+        Steps of the Weiszfeld algorithm.
+    smoothing : float, optional
+        The least distance that weights are taken of.
     """
 
     iterations: int = 100

@@ -21,6 +21,13 @@ class Krum(Robust):
     Blanchard et al. 2017, Section 4; with several `chosen` it is the mean of that many best ones, their Multi-Krum.
     Their theorem needs 2 f + 2 < n; without a number f is the largest that fulfils it.  Updates that are equally near
     are averaged.
+
+    Parameters
+    ----------
+    attackers : int | None, optional
+        How many attackers it stands; None: as many as its theorem allows.
+    chosen : int, optional
+        Of how many best updates the mean is taken.
     """
 
     attackers: int | None = None

@@ -27,10 +27,22 @@ __all__ = ["Recipe"]
 class Recipe:
     """How owners train in one round and how the server learns from their updates.
 
-    epochs, steps  how long to train: one of them (neither: one epoch)
-    rule           how the server's model changes; see `fedabm.learning.rules`
-    augment        how images are changed at random whenever they are seen; None: not at all
-    schedule       how the optimiser's rate falls from round to round; None: not at all
+    Parameters
+    ----------
+    epochs : int | None, optional
+        How long to train: one of them (neither: one epoch).
+    steps : int | None, optional
+        How long to train: one of them (neither: one epoch).
+    batch : int, optional
+        Samples of a mini-batch.
+    optimiser : Optimiser, optional
+        How owners take steps.
+    rule : Rule, optional
+        How the server's model changes; see `fedabm.learning.rules`.
+    augment : CropAndFlip | None, optional
+        How images are changed at random whenever they are seen; None: not at all.
+    schedule : CosineSchedule | None, optional
+        How the optimiser's rate falls from round to round; None: not at all.
     """
 
     epochs: int | None = None

@@ -20,6 +20,11 @@ class TrimmedMean(Robust):
 
     As many are left out at each end as to make up the share or more, but never all.  Up to that many owners cannot move
     it out of the others' range.  Yin et al. 2018, Definition 2, with beta = share.
+
+    Parameters
+    ----------
+    share : float, optional
+        Which share is left out at each end.
     """
 
     share: float = 0.2

@@ -35,7 +35,7 @@ def difference(importer: Array, giver: Array, distance: Array, similarity_weight
     Returns
     -------
     Array
-        Elementwise.
+        What each difference costs, elementwise.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         found = similarity_weight / importer * giver * np.maximum(distance, 0.0)

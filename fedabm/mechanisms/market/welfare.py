@@ -78,7 +78,7 @@ def social_welfare(gain: Gain, truth: Reports, adjacency: Flags) -> float:
     Returns
     -------
     float
-        SW(A).
+        The welfare SW(A).
     """
     return float(np.sum(gains(gain, truth, adjacency) - sharing_costs(truth, adjacency.sum(axis=0))))
 
