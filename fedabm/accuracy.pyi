@@ -20,8 +20,8 @@ from fedabm.games.accuracy.training import State as State
 from fedabm.games.accuracy.training import Stepwise as Stepwise
 from fedabm.games.accuracy.training import Training as Training
 from fedabm.games.accuracy.training import training_of as training_of
+from fedabm.games.accuracy.valued import AccuracyPayoff as AccuracyPayoff
 from fedabm.games.accuracy.valued import CurvedPayoff as CurvedPayoff
 from fedabm.games.accuracy.valued import LinearPayoff as LinearPayoff
-from fedabm.games.accuracy.valued import Payoff as Payoff
 from fedabm.games.accuracy.valued import Valued as Valued
 from fedabm.games.messages import OwnerMessages as OwnerMessages

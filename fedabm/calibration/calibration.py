@@ -108,7 +108,21 @@ def _trusted(drawn: Bootstrap, pilot: Pilot, *, wary: bool) -> float:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What a pilot says: families by held-out error (best first), draws, how far it is trusted, and doubts."""
+    """What a pilot says: families by held-out error (best first), draws, how far it is trusted, and doubts.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        The measured accuracies.
+    tried : tuple[Fitted, ...]
+        Families that were fitted, best first by their held-out error.
+    bootstrap : Bootstrap
+        Draws of the parameters of the best one.
+    trusted : float
+        Total of data up to which the pilot can be trusted.
+    doubts : tuple[str, ...]
+        What speaks against trusting it, each in one line.
+    """
 
     pilot: Pilot
     tried: tuple[Fitted, ...]

@@ -12,10 +12,11 @@ from fedabm.games.accuracy.power_law import GroupWeighted, PowerLaw
 from fedabm.games.accuracy.random_coverage import RandomCoverage
 from fedabm.games.accuracy.random_discovery import RandomDiscovery
 from fedabm.games.accuracy.separable import Separable
-from fedabm.games.accuracy.valued import CurvedPayoff, LinearPayoff, Payoff, Valued
+from fedabm.games.accuracy.valued import AccuracyPayoff, CurvedPayoff, LinearPayoff, Valued
 
 __all__ = [
     "Accuracy",
+    "AccuracyPayoff",
     "Announced",
     "Calibrated",
     "CurvedPayoff",
@@ -28,7 +29,6 @@ __all__ = [
     "MeanEstimation",
     "Oracle",
     "PacBound",
-    "Payoff",
     "Phased",
     "PowerLaw",
     "RandomCoverage",

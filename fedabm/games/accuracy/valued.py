@@ -13,15 +13,21 @@ from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Curve, Rows, align_rows
 
-__all__ = ["CurvedPayoff", "LinearPayoff", "Payoff", "Valued"]
+__all__ = ["AccuracyPayoff", "CurvedPayoff", "LinearPayoff", "Valued"]
 
 #: the most accurate model that a payoff tells from a perfect one, whose curved payoff would be infinite
 _BEST = 1.0 - 1e-9
 
 
 @dataclass(frozen=True)
-class Payoff(ABC):
-    """phi_i(a), rising in the accuracy; `weight` is one number for all owners, or one for each."""
+class AccuracyPayoff(ABC):
+    """phi_i(a), rising in the accuracy; `weight` is one number for all owners, or one for each.
+
+    Parameters
+    ----------
+    weight : Any, optional
+        How much accuracy is worth: one number for all owners, or one for each.
+    """
 
     weight: Any = 1.0
 
@@ -54,14 +60,20 @@ class Payoff(ABC):
     def inverse_of(self, value: Array) -> Array:
         """The accuracy at which phi / w is this."""
 
-    def take(self, rows: Rows) -> Payoff:
+    def take(self, rows: Rows) -> AccuracyPayoff:
         """That of some owners only."""
         return self if self.owners is None else replace(self, weight=self.weights[rows])
 
 
 @dataclass(frozen=True)
-class LinearPayoff(Payoff):
-    """phi(a) = w a."""
+class LinearPayoff(AccuracyPayoff):
+    """phi(a) = w a.
+
+    Parameters
+    ----------
+    weight : Any, optional
+        How much accuracy is worth: one number for all owners, or one for each.
+    """
 
     def of(self, accuracy: Array) -> Array:
         return accuracy
@@ -74,10 +86,15 @@ class LinearPayoff(Payoff):
 
 
 @dataclass(frozen=True)
-class CurvedPayoff(Payoff):
+class CurvedPayoff(AccuracyPayoff):
     """phi(a) = w ((1 - a)^-2 - 1): the last percents are worth most.  RealFM, Bornstein et al. 2023, Section 6.
 
     Accuracies above 1 - 1e-9 count as that, since a perfect model would be worth infinitely much.
+
+    Parameters
+    ----------
+    weight : Any, optional
+        How much accuracy is worth: one number for all owners, or one for each.
     """
 
     def of(self, accuracy: Array) -> Array:
@@ -113,11 +130,11 @@ class Valued(Accuracy):
     """
 
     accuracy: Accuracy
-    payoff: Payoff
+    payoff: AccuracyPayoff
 
     def __post_init__(self) -> None:
         check_kind("accuracy", self.accuracy, Accuracy)
-        check_kind("payoff", self.payoff, Payoff)
+        check_kind("payoff", self.payoff, AccuracyPayoff)
         known = self.accuracy.owners, self.payoff.owners
         if None not in known and known[0] != known[1]:
             raise InputError(f"an accuracy of {known[0]} owners and a payoff of {known[1]}; give one weight per owner")
@@ -173,7 +190,7 @@ class PaidOff(Curve):
     """weight * phi(curve)."""
 
     curve: Curve
-    payoff: Payoff
+    payoff: AccuracyPayoff
     weight: Array
 
     def value(self, x: Array) -> Array:

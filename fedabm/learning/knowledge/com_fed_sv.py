@@ -10,7 +10,7 @@ from fedabm.common.errors import InputError, check_number, check_whole
 from fedabm.games.accuracy.base import Oracle
 from fedabm.games.curves import Array
 from fedabm.knowledge.base import Context
-from fedabm.learning.knowledge.round_shapley import RoundGame, RoundShapley, Valued
+from fedabm.learning.knowledge.round_shapley import RoundGame, RoundShapley, RoundValues
 from fedabm.shapley.completed import completed
 from fedabm.shapley.of_values import coalitions_of, shapley_of_values
 
@@ -61,13 +61,13 @@ class ComFedSV(RoundShapley):
             most = f"ComFedSV completes values of all coalitions of at most {MOST_OWNERS} owners"
             raise InputError(f"{most}, got {owners}; use GTGShapley()")
 
-    def valued(self, game: RoundGame, context: Context) -> Valued:
+    def valued(self, game: RoundGame, context: Context) -> RoundValues:
         """The value of this round's row."""
         row, evaluations = seen(game)
         before = None if context.last is None else context.last.history
         table = row[None] if before is None else np.vstack([before, row])
         scores = shapley_of_values(completed(table, self.rank, self.weight)[-1])
-        return Valued(scores, evaluations, table)
+        return RoundValues(scores, evaluations, table)
 
 
 def seen(game: RoundGame) -> tuple[Array, int]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedabm.common.errors import InputError
 from fedabm.knowledge.base import Context
-from fedabm.learning.knowledge.round_shapley import RoundGame, RoundShapley, Valued
+from fedabm.learning.knowledge.round_shapley import RoundGame, RoundShapley, RoundValues
 from fedabm.shapley.of_values import coalitions_of, shapley_of_values
 
 __all__ = ["MOST_OWNERS", "FedSV", "by_enumeration"]
@@ -41,12 +41,12 @@ class FedSV(RoundShapley):
         An engine with data of the server's own to judge by; None: the owners' test parts.
     """
 
-    def valued(self, game: RoundGame, context: Context) -> Valued:
+    def valued(self, game: RoundGame, context: Context) -> RoundValues:
         """Exact values of this round."""
         return by_enumeration(game)
 
 
-def by_enumeration(game: RoundGame) -> Valued:
+def by_enumeration(game: RoundGame) -> RoundValues:
     """Exact values of a round, and what they cost."""
     owners, who = len(game.updates.claimed), game.who
     if len(who) > MOST_OWNERS:
@@ -55,4 +55,4 @@ def by_enumeration(game: RoundGame) -> Valued:
     scores = np.zeros(owners)
     values = game.values(coalitions_of(owners, who))
     scores[who] = shapley_of_values(values)
-    return Valued(scores, len(values))
+    return RoundValues(scores, len(values))

@@ -9,7 +9,7 @@ import numpy as np
 from fedabm.common.errors import check_kind
 from fedabm.common.random import generator
 from fedabm.knowledge.base import Context
-from fedabm.learning.knowledge.round_shapley import RoundGame, RoundShapley, Valued
+from fedabm.learning.knowledge.round_shapley import RoundGame, RoundShapley, RoundValues
 from fedabm.shapley.truncated import Truncation, truncated_shapley
 
 __all__ = ["GTGShapley", "by_orders"]
@@ -42,12 +42,12 @@ class GTGShapley(RoundShapley):
         super().__post_init__()
         check_kind("truncation", self.truncation, Truncation)
 
-    def valued(self, game: RoundGame, context: Context) -> Valued:
+    def valued(self, game: RoundGame, context: Context) -> RoundValues:
         """Sampled values of this round."""
         return by_orders(game, generator(context.seed, "server", context.step), self.truncation)
 
 
-def by_orders(game: RoundGame, rng: np.random.Generator, truncation: Truncation) -> Valued:
+def by_orders(game: RoundGame, rng: np.random.Generator, truncation: Truncation) -> RoundValues:
     """Sampled values of a round, and what they cost."""
     owners, who = len(game.updates.claimed), game.who
 
@@ -59,4 +59,4 @@ def by_orders(game: RoundGame, rng: np.random.Generator, truncation: Truncation)
     found = truncated_shapley(value, len(who), rng, truncation)
     scores = np.zeros(owners)
     scores[who] = found.values
-    return Valued(scores, found.evaluations)
+    return RoundValues(scores, found.evaluations)

@@ -23,7 +23,7 @@ from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.updates import Updates
 from fedabm.views.known import Kind, Known
 
-__all__ = ["RoundGame", "RoundShapley", "Valued"]
+__all__ = ["RoundGame", "RoundShapley", "RoundValues"]
 
 _UTILITIES = ("loss", "accuracy")
 
@@ -57,7 +57,7 @@ class RoundGame:
         return self.updates.models(self.utility, self.server)
 
 
-class Valued(NamedTuple):
+class RoundValues(NamedTuple):
     """What a round is worth by owner, (n,); how many models were judged; what to remember."""
 
     scores: Array
@@ -89,7 +89,7 @@ class RoundShapley(Knowledge):
             check_kind("server", self.server, Engine)
 
     @abstractmethod
-    def valued(self, game: RoundGame, context: Context) -> Valued:
+    def valued(self, game: RoundGame, context: Context) -> RoundValues:
         """What each owner's update was worth in this round."""
 
     def kind(self, accuracy: Oracle) -> Kind:
