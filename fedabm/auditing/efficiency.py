@@ -14,6 +14,7 @@ from fedabm.auditing.stage import Stage
 from fedabm.common.errors import FedabmError, InputError
 from fedabm.games.costs import PowerCost
 from fedabm.games.curves import Array
+from fedabm.games.money import net_welfare
 from fedabm.games.welfare import welfare_optimum
 from fedabm.mechanisms import NoPayments
 from fedabm.mechanisms.wrapper import RuleWrapper
@@ -75,19 +76,29 @@ def about_sampling(stage: Stage) -> list[Claim]:
 
 def about_outcome(stage: Stage, known: list[Equilibrium]) -> list[Claim]:
     """Price of anarchy and stability, data gain and reciprocity, over the equilibria found."""
-    names = ("price of anarchy", "price of stability", "data gain", "reciprocity")
+    names = ("net welfare", "price of anarchy", "price of stability", "data gain", "reciprocity")
     if not known:
         return [Claim(name, None, "unknown", np.nan, "no equilibrium is known") for name in names]
     best = stage.owners * welfare_optimum(stage.accuracy, stage.costs, stage.capacities).welfare
-    welfare = np.array([float((one.utilities - one.payments).sum()) for one in known])
+    welfare = np.array([one.net_welfare for one in known])
     # The optimum is a local climb where accuracies are not concave: it is no less than what is known.
     best = max(best, float(welfare.max()))
-    claims = [_price(names[0], best, welfare.min(), "worst"), _price(names[1], best, welfare.max(), "best")]
+    claims = [_price(names[1], best, welfare.min(), "worst"), _price(names[2], best, welfare.max(), "best")]
     base = solve(Game(stage.accuracy.public, stage.costs, stage.capacities, NoPayments()))
     gain = data_gain(np.array([one.profile for one in known]), base.profile[None])
     words = f"{gain:.4g} times the data of an equilibrium without payments ({base.profile.sum():.4g})"
-    claims.append(Claim(names[2], None, "found", gain, words))
-    return [*claims, _reciprocity(stage, known)]
+    claims.append(Claim(names[3], None, "found", gain, words))
+    return [_money(known), *claims, _reciprocity(stage, known)]
+
+
+def _money(known: list[Equilibrium]) -> Claim:
+    """Welfare without money from outside, at the equilibrium where that is least."""
+    worst = min(known, key=lambda one: one.net_welfare)
+    outside = worst.outside_money
+    words = f"welfare net of outside money is {worst.net_welfare:.4g} at the worst equilibrium found"
+    if outside:
+        words += f"; owners get {outside:.4g} from outside" if outside > 0 else f"; {-outside:.4g} is left outside"
+    return Claim("net welfare", None, "found", worst.net_welfare, words)
 
 
 def _price(name: str, best: float, reached: float, which: str) -> Claim:
@@ -140,8 +151,8 @@ def about_information(stage: Stage, tried: list[Tried], limits: LieLimits, effor
         return Claim(name, None, "found", 0.0, "nobody was found to gain by another cost than its own: nothing changes")
     lied = solve(Game(stage.accuracy.public, stage.costs, stage.capacities, Misheard(stage.mechanism, factors)))
     data = float(lied.profile.sum() - stage.profile.sum())
-    before = float((stage.settled.utility - stage.settled.payment).sum())
-    after = float((lied.utilities - lied.payments).sum())
+    before = float(net_welfare(stage.settled.utility, stage.settled.payment))
+    after = lied.net_welfare
     told_ = ", ".join(f"{factor:.2g}" for factor in factors)
     words = (
         f"if all state what is best for them (times {told_}), data change by {data:+.4g} and welfare by "

@@ -26,6 +26,7 @@ from fedabm.common.errors import InputError, check_count, check_whole, nearest
 from fedabm.common.random import generator
 from fedabm.games.accuracy import PowerLaw
 from fedabm.games.costs import Linear
+from fedabm.games.money import net_welfare, outside_money
 from fedabm.mechanisms import (
     ContributionSubsidy,
     CostSharing,
@@ -123,7 +124,13 @@ def _one(task: tuple[str, int, int, int]) -> list[dict[str, Any]]:
         joint = best_joint_lie(stage, sorted(members), limits, effort, alone)
         rows.append(_row(PAIR, joint.gain, joint.loss, np.inf, joint.words))
     rows += [_row(kind, np.nan, np.nan, np.nan, f"skipped: {why}") for kind, why in skipped(stage).items()]
-    return [{"rule": name, "seed": seed, "stake": unit, **row} for row in rows if row["deviation"] in COLUMNS]
+    settled = stage.settled
+    money = {
+        "outside_money": float(outside_money(settled.payment)),
+        "net_welfare": float(net_welfare(settled.utility, settled.payment)),
+    }
+    known = {"rule": name, "seed": seed, "stake": unit, **money}
+    return [{**known, **row} for row in rows if row["deviation"] in COLUMNS]
 
 
 def _row(kind: str, gain: float, loss: float, bound: float, words: str) -> dict[str, Any]:
@@ -144,6 +151,12 @@ class League:
         names = [*(name for name in COLUMNS if name in asked), *(name for name in asked if name not in COLUMNS)]
         wide = wide.reindex(index=dict.fromkeys(self.rows["rule"]))[names]
         return wide.sort_values(BEST, kind="stable") if BEST in wide else wide
+
+    def money(self) -> pd.DataFrame:
+        """Per rule, the best first: mean over populations of net welfare and outside money, if nobody deviates."""
+        once = self.rows.drop_duplicates(["rule", "seed"]).groupby("rule", sort=False)
+        table = once[["net_welfare", "outside_money"]].mean().reset_index()
+        return table.sort_values("net_welfare", ascending=False, kind="stable", ignore_index=True)
 
     def paired(self, deviation: str = BEST, against: str = "NoPayments") -> pd.DataFrame:
         """The gain of a deviation under each rule less that under another one on the same populations, with 95% CI."""

@@ -45,6 +45,8 @@ def _play(options: argparse.Namespace, seeds: int, owners: int, workers: int) ->
     _show(console, found.table("gain"), "What the deviator gains")
     _show(console, found.table("loss").drop(columns="best lie", errors="ignore"), "What the others lose")
     _show_paired(console, found.paired())
+    title = "If nobody deviates: welfare net of money from outside, and that money (means over populations)"
+    _show(console, found.money().set_index("rule"), title)
     leagues = {"league": found}
     if not options.closed:
         from fedabm.auditing.trained import trained_league  # PyTorch is slow to import, so only when it is wanted

@@ -118,6 +118,8 @@ def _ends(frames: Frames) -> pd.DataFrame:
         "contribution": "data",
         "accuracy": "accuracy",
         "welfare": "welfare",
+        "outside_money": "outside money",
+        "net_welfare": "net welfare",
         "transferred": "paid",
     }
     return runs.join(steps[list(shown)].rename(columns=shown)).reset_index(drop=True)

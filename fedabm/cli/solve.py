@@ -41,10 +41,21 @@ def solve_game(options: argparse.Namespace) -> None:
     console.print(_certificate(found.answer), highlight=False)
     total, method = found.answer.profile.sum(), found.answer.method
     console.print(f"total data {total:.8g}; method {method}", highlight=False)
+    console.print(_money(found.answer), highlight=False)
     if found.answer.converged:
         console.print(_number(found), highlight=False)
     if len(found.every) > 1:
         console.print(as_table(_lines(found)))
+
+
+def _money(answer: Equilibrium) -> str:
+    """Welfare, and how much of it is money from outside."""
+    outside = answer.outside_money
+    if outside == 0:
+        return f"welfare {answer.net_welfare:.8g}; no money from outside"
+    way = "pays owners" if outside > 0 else "keeps"
+    words = f"welfare {answer.net_welfare + outside:.8g}, net of outside money {answer.net_welfare:.8g}"
+    return f"{words}: somebody outside {way} {abs(outside):.4g}"
 
 
 def _certificate(answer: Equilibrium) -> str:
@@ -85,6 +96,7 @@ def _lines(found: Equilibria) -> Iterable[Mapping[str, Any]]:
             "equilibrium": "the answer" if found.is_answer(one) else "another",
             "total data": float(one.profile.sum()),
             "welfare": float(one.utilities.sum()),
+            "net welfare": one.net_welfare,
             "contributions": given + (", ..." if len(one.profile) > _SHOWN else ""),
         }
 

@@ -29,6 +29,7 @@ from fedabm.common.notebooks import as_html
 from fedabm.common.random import generator
 from fedabm.common.texts import markdown_cell, visible
 from fedabm.games.accuracy.base import Oracle
+from fedabm.games.money import deficit
 from fedabm.mechanisms import Mechanism, PaymentRule
 from fedabm.results.frames import Frames
 from fedabm.results.store import save
@@ -47,6 +48,8 @@ MEASURES = {
     "data": "data contributed by all owners",
     "accuracy": "mean accuracy that owners receive",
     "welfare": "sum of all utilities",
+    "outside": "money from outside in a step",
+    "net": "welfare less money from outside",
     "worst": "utility of the owner that is worst off",
     "paid": "money that owners receive in a step",
 }
@@ -61,7 +64,7 @@ def compare(
     mechanisms: Mapping[str, Mechanism] | Sequence[Mechanism],
     seeds: int | Sequence[int] = 10,
     *,
-    accuracy: Oracle,
+    accuracy: Oracle | Callable[[np.random.Generator], Oracle],
     activation: Activation | None = None,
     simulate: Simulate | None = None,
     **options: Any,
@@ -76,8 +79,8 @@ def compare(
         The rules by what to call them, or a list of them.
     seeds : int | Sequence[int], optional
         Which seeds, or how many.
-    accuracy : Oracle
-        What models are worth to owners at a profile of contributions.
+    accuracy : Oracle | Callable[[np.random.Generator], Oracle]
+        What models are worth to owners, one for all seeds, or a function that draws one from a generator.
     activation : Activation | None, optional
         In which order owners decide.
     simulate : Simulate | None, optional
@@ -100,9 +103,10 @@ def compare(
     parts = []
     for seed in numbers:
         people = tuple(owners(generator(seed, "population")) if callable(owners) else owners)
+        worth = accuracy if isinstance(accuracy, Oracle) else accuracy(generator(seed, "population", 1))
         for label, mechanism in named.items():
             check_kind(f"mechanism {label!r}", mechanism, Mechanism)
-            scenario = Scenario(people, accuracy, mechanism, activation or Sequential(), **options)
+            scenario = Scenario(people, worth, mechanism, activation or Sequential(), **options)
             parts.append(run(scenario, label, seed).frames(label))
     return Comparison(Frames.join(parts))
 
@@ -155,6 +159,8 @@ class Comparison:
             "data": steps["contribution"],
             "accuracy": steps["accuracy"],
             "welfare": steps["welfare"],
+            "outside": _known_column(steps, "outside_money"),
+            "net": _known_column(steps, "net_welfare"),
             "worst": worst,
             "paid": steps["transferred"],
         }
@@ -179,6 +185,26 @@ class Comparison:
             return []
         said = runs[["label", "without_effect"]].astype(str).drop_duplicates()
         return [f"{one.label}: {one.without_effect}" for one in said.itertuples() if one.without_effect]
+
+    def ranking(self) -> list[str]:
+        """The mechanisms by their mean welfare net of money from outside, the best first."""
+        means = self.ends().groupby("label", sort=False)["net"].mean().loc[self.labels]
+        return means.sort_values(ascending=False, kind="stable").index.tolist()
+
+    def ranked(self) -> str:
+        """A line with the mechanisms by welfare net of money from outside; equal ones are joined by =."""
+        means, line, before = self.ends().groupby("label")["net"].mean(), "", np.nan
+        for label in self.ranking():
+            same = abs(means[label] - before) <= 1e-9 * max(abs(before), abs(means[label]))
+            line += ("" if not line else " = " if same else " > ") + f"{label} ({means[label]:.5g})"
+            before = means[label]
+        return f"By net welfare: {line}"
+
+    def deficits(self) -> list[str]:
+        """A line for each mechanism that pays owners more than it takes from them, at the end, on average."""
+        means = self.ends().groupby("label")[["welfare", "outside"]].mean()
+        lines = [deficit(label, *means.loc[label].tolist()) for label in self.labels]
+        return [line for line in lines if line]
 
     def table(self, measures: Sequence[str] = tuple(MEASURES)) -> pd.DataFrame:
         """Means over seeds and half the widths of their 95% intervals (Student's t), one row per mechanism."""
@@ -207,8 +233,11 @@ class Comparison:
                 table[f"{name} ±"] = [_half(gap) for gap in gaps]
         return table
 
-    def owners(self, column: str = "utility") -> pd.DataFrame:
-        """Mean over seeds of an owners' column at the end: one row per owner, one column per mechanism."""
+    def owners(self, column: str = "utility", *, intervals: bool = False) -> pd.DataFrame:
+        """Mean over seeds of an owners' column at the end: one row per owner, one column per mechanism.
+
+        With `intervals` each has half the width of its 95% interval (Student's t) beside it.
+        """
         last = self.last
         if column not in last:
             raise InputError(f"owners have no column {column!r}; {nearest(column, list(last.columns))}")
@@ -217,7 +246,13 @@ class Comparison:
         named = last.drop_duplicates("owner").set_index("owner")
         front = pd.DataFrame({"owner": [named["name"][one] or f"{one}" for one in means.index]}, index=means.index)
         front["strategy"] = named["strategy"].astype(str)
-        return pd.concat([front, means[self.labels]], axis=1).reset_index(drop=True)
+        if not intervals or self.seeds < 2:
+            return pd.concat([front, means[self.labels]], axis=1).reset_index(drop=True)
+        halves = last.assign(label=label).pivot_table(
+            index="owner", columns="label", values=column, observed=True, aggfunc=_half
+        )
+        pairs = [part for name in self.labels for part in (means[name], halves[name].rename(f"{name} ±"))]
+        return pd.concat([front, *pairs], axis=1).reset_index(drop=True)
 
     def figure(self, measures: Sequence[str] = tuple(MEASURES)) -> Figure:
         """One panel per measure: the mean of every mechanism, its 95% interval, and the runs as dots."""
@@ -334,6 +369,11 @@ def _known(measures: Sequence[str]) -> None:
     for name in measures:
         if name not in MEASURES:
             raise InputError(f"unknown measure {name!r}; {nearest(name, MEASURES)}")
+
+
+def _known_column(steps: pd.DataFrame, name: str) -> pd.Series:
+    """A column that folders from before 0.3.0 do not have."""
+    return steps[name] if name in steps else pd.Series(np.nan, index=steps.index)
 
 
 def _half(values: pd.Series) -> float:

@@ -20,7 +20,8 @@
     data = 50
 
 Mechanisms, accuracies, strategies and costs go by name or table, as in a game (`fedabm.specs.games`); members of a
-group are called by its name and their number; what has a `low` and a `high` is drawn between them, anew for every seed.
+group are called by its name and their number; numbers that are not known
+(`{ low = 1, high = 2 }`, `{ mean = 1, sd = 0.2 }`, `{ draws = [1, 2] }`) are drawn anew for every seed.
 Owners may also be written all at once, as in a game (`fedabm.specs.owners`).
 `device = "cuda"` says where models train, unless `--device` does, if an accuracy of one's own trains any.
 `knowledge = { kind = "measured", rounds = 5 }` says what the server knows of the worth of data (`fedabm.knowledge`).
@@ -32,14 +33,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, Literal
 
 import numpy as np
 
 from fedabm.common.device import check_written, preferring
 from fedabm.common.errors import InputError, check_range, check_whole
-from fedabm.comparison.comparison import Comparison, compare
+from fedabm.comparison.comparison import MEASURES, Comparison, compare
+from fedabm.comparison.wanted import Wanted
 from fedabm.games.accuracy import Oracle
+from fedabm.games.accuracy.valued import LinearPayoff, Valued
 from fedabm.games.costs import Cost, Linear
 from fedabm.knowledge import Knowledge
 from fedabm.mechanisms import Mechanism
@@ -49,40 +53,35 @@ from fedabm.simulation.participation import Everyone, Participation
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.specs.owners import one_by_one
 from fedabm.specs.toml import read_toml
+from fedabm.specs.uncertain import Uncertain, drawn_number, is_uncertain
 from fedabm.specs.values import Reader
 from fedabm.strategies import BestResponse, Strategy
 from fedabm.study.library import Script
 from fedabm.study.study import Study
 
-__all__ = ["PICTURES", "Written", "read_study", "script_of"]
+__all__ = ["PICTURES", "Written", "drawn_curves", "read_study", "script_of"]
 
 Picture = Literal["comparison", "owners", "money", "over time"]
 
 
 @dataclass(frozen=True)
-class Range:
-    """A number between two others, each as likely as the next."""
-
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        if not self.low <= self.high:
-            raise InputError(f"low must not be above high, got {self.low:g} and {self.high:g}; exchange them")
-
-
-@dataclass(frozen=True)
 class NamedOwner:
-    """An owner with a name: what its data cost (a number is a rate per unit), how much it has, what it does."""
+    """An owner with a name: what its data cost (a number is a rate per unit), how much it has, what it does.
+
+    `value` is what a unit of accuracy is worth to it in money (none: accuracy itself is what counts), and `outside`
+    what it has if it stays away (none: the best it can do alone).  Numbers may be uncertain (`fedabm.specs.uncertain`).
+    """
 
     name: str
-    cost: float | Cost
-    data: float
+    cost: float | Uncertain | Cost
+    data: float | Uncertain
     strategy: Strategy = field(default_factory=BestResponse)
     start: float = 0.0
     budget: float = np.inf
     joins: int = 1
     role: str = "owner"
+    value: float | Uncertain | None = None
+    outside: float | Uncertain | None = None
 
 
 @dataclass(frozen=True)
@@ -91,10 +90,11 @@ class OwnerGroup:
 
     name: str
     count: int
-    cost: float | Range | Cost
-    data: float | Range
+    cost: float | Uncertain | Cost
+    data: float | Uncertain
     strategy: Strategy = field(default_factory=BestResponse)
     joins: int = 1
+    value: float | Uncertain | None = None
 
     def __post_init__(self) -> None:
         check_whole(f"count of group {self.name!r}", self.count)
@@ -106,7 +106,7 @@ class Written:
     """What a file says about a study."""
 
     accuracy: Oracle
-    mechanisms: dict[str, Mechanism] | tuple[Mechanism, ...]
+    mechanisms: dict[str, Mechanism] | tuple[Mechanism, ...] = ()
     owners: tuple[NamedOwner, ...] = ()
     groups: tuple[OwnerGroup, ...] = ()
     question: str = "What do these owners make of these mechanisms?"
@@ -119,6 +119,7 @@ class Written:
     device: str = "auto"
     knowledge: Knowledge | None = None
     pay_rejected: bool = False
+    recommend: Wanted = field(default_factory=Wanted)
 
     def __post_init__(self) -> None:
         check_written(self.device)
@@ -131,8 +132,8 @@ class Written:
         """The owners, then the groups, with what is random drawn."""
         named = [
             OwnerProfile(
-                _cost(one.cost),
-                one.data,
+                _cost(drawn_number(one.cost, rng)),
+                drawn_number(one.data, rng),
                 one.strategy,
                 one.start,
                 budget=one.budget,
@@ -144,13 +145,45 @@ class Written:
         ]
         return named + [profile for group in self.groups for profile in _drawn(group, rng)]
 
+    @property
+    def values(self) -> list[Any]:
+        """What a unit of accuracy is worth to each owner; empty where nobody says so."""
+        listed = [one.value for one in self.owners] + [one.value for one in self.groups for _ in range(one.count)]
+        if all(one is None for one in listed):
+            return []
+        if any(one is None for one in listed):
+            raise InputError("some owners have a value of accuracy and some have none; give one to each of them")
+        return listed
+
+    @property
+    def uncertain_world(self) -> bool:
+        """Whether the accuracy, or what it is worth to whom, differs from seed to seed or from owner to owner."""
+        return bool(self.values) or drawn_curves(self.accuracy) is not None
+
+    def world(self, rng: np.random.Generator) -> Oracle:
+        """The accuracy with what is uncertain drawn."""
+        curves = drawn_curves(self.accuracy)
+        curve: Any = self.accuracy if curves is None else curves[int(rng.integers(len(curves)))]
+        return Valued(curve, LinearPayoff([drawn_number(one, rng) for one in self.values])) if self.values else curve
+
+    @property
+    def unknown(self) -> list[str]:
+        """What is not known exactly, in words: whose numbers, and the curve."""
+        found = []
+        for one in (*self.owners, *self.groups):
+            names = [name for name in ("cost", "data", "value", "outside") if is_uncertain(getattr(one, name, None))]
+            found += [f"{' and '.join(names)} of {one.name}"] if names else []
+        return found + (["the curve of accuracy"] if drawn_curves(self.accuracy) is not None else [])
+
     def compared(self, study: Study) -> Comparison:
         """Run everything inside a study."""
+        if not self.mechanisms:
+            raise InputError("the study has no mechanisms to compare; add [mechanisms], or ask fedabm recommend")
         return compare(
             self.people,
             self.mechanisms,
             range(study.seed, study.seed + self.seeds),
-            accuracy=self.accuracy,
+            accuracy=self.world if self.uncertain_world else self.accuracy,
             activation=self.activation,
             participation=self.participation,
             simulate=study.simulate,
@@ -167,27 +200,45 @@ class Written:
             raise InputError(f"the figure {others[0]!r} needs rows of owners, got owners = 0 to keep; leave one out")
         with preferring(self.device):
             found = self.compared(study)
-        show(found, study, self.figures)
+        show(found, study, self.figures, self.unknown)
 
 
-def show(found: Comparison, study: Study, figures: Sequence[Picture]) -> None:
-    """Tables and pictures of a comparison, kept by the study."""
+def show(found: Comparison, study: Study, figures: Sequence[Picture], unknown: Sequence[str] = ()) -> None:
+    """Tables and pictures of a comparison, kept by the study; intervals are over what is `unknown`, or over seeds."""
     chance = found.seeds > 1 and found.random
-    runs = f"{found.seeds} seeds, ± half the 95% interval" if chance else "at the end"
-    study.table(found.table() if chance else found.table().filter(regex="[^±]$"), f"By mechanism, {runs}", "comparison")
+    over = "draws of what is not known" if unknown else "seeds"
+    runs = f"{found.seeds} {over}, ± half the 95% interval of the mean" if chance else "at the end"
+    measures = [name for name in MEASURES if name != "outside" or found.ends()[name].any()]
+    table = found.table(measures)
+    study.table(table if chance else table.filter(regex="[^±]$"), f"By mechanism, {runs}", "comparison")
+    if len(found.labels) > 1:
+        _note(study, found.ranked())
+    for line in found.deficits():
+        _note(study, line)
+    _note(study, "net: welfare without money from outside (outside), which nobody among the owners pays")
     study.note("worst: the owner that is worst off; paid: money that owners receive in a step")
     for line in (*found.unsettled(), *found.without_effect()):
         study.note(line)
+    if unknown:
+        drawn = "each seed is one draw of it" if found.seeds > 1 else "this is one draw of it; give more seeds"
+        _note(study, f"Not known exactly: {', '.join(unknown)}; {drawn}.")
     if found.seeds > 1 and not chance:
         study.note(f"All {found.seeds} seeds give the same: nothing here is random.")
     if len(found.labels) > 1 and chance:
         study.table(found.differences(), "Paired differences, seed by seed", "differences")
     if 0 < found.last["owner"].nunique() <= 40:
-        study.table(found.owners(), "Utility of every owner", "owners")
+        kind = f": mean and half the 95% interval over {found.seeds} {over}" if chance else ""
+        study.table(found.owners(intervals=chance), f"Utility of every owner{kind}", "owners")
     for name in figures:
         study.picture(PICTURES[name](found), name.replace(" ", "_"))
     for word, text in (("md", found.markdown()), ("tex", found.latex())):
         study.text(text, f"comparison.{word}")
+
+
+def _note(study: Study, text: str) -> None:
+    """A note of several lines."""
+    for line in wrap(text, 80):
+        study.note(line)
 
 
 def read_study(path: str | Path) -> Written:
@@ -214,6 +265,12 @@ def script_of(path: str | Path) -> Script:
     return Script(place.stem, written.question, run, defaults, str(place))
 
 
+def drawn_curves(accuracy: Oracle) -> tuple[Any, ...] | None:
+    """The curves of all draws of an accuracy that a pilot has left uncertain; None for any other."""
+    found = getattr(accuracy, "drawn", None)
+    return tuple(found) if found else None
+
+
 def _cost(given: float | Cost) -> Cost:
     return given if isinstance(given, Cost) else Linear(given)
 
@@ -231,7 +288,7 @@ def _drawn(group: OwnerGroup, rng: np.random.Generator) -> list[OwnerProfile]:
 
 
 def _numbers(given: Any, count: int, rng: np.random.Generator) -> list[Any]:
-    return rng.uniform(given.low, given.high, count).tolist() if isinstance(given, Range) else [given] * count
+    return given.at(rng.uniform(size=count)).tolist() if isinstance(given, Uncertain) else [given] * count
 
 
 def _owners_picture(found: Comparison) -> Any:

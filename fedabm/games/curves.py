@@ -21,7 +21,20 @@ import numpy as np
 from fedabm.common.arrays import Array, Flags, Rows, distinct, select_rows
 from fedabm.common.rowwise import sum_last
 
-__all__ = ["Along", "AlongEach", "Array", "Cap", "Curve", "Flags", "Line", "Rows", "align_rows", "is_affine", "leaves"]
+__all__ = [
+    "Along",
+    "AlongEach",
+    "Array",
+    "Cap",
+    "Curve",
+    "Flags",
+    "Line",
+    "Rows",
+    "ScaledEach",
+    "align_rows",
+    "is_affine",
+    "leaves",
+]
 
 
 def align_rows(rows: Any, x: Array) -> Any:
@@ -224,6 +237,28 @@ class Scaled(Curve):
 
     def take(self, rows: Rows) -> Scaled:
         return Scaled(self.factor, self.part.take(rows))
+
+
+@dataclass(frozen=True)
+class ScaledEach(Curve):
+    """A curve times a number of every owner's own."""
+
+    factor: Array
+    part: Curve
+
+    @property
+    def closed(self) -> Any:
+        """If the curve is."""
+        return self.part.closed
+
+    def value(self, x: Array) -> Array:
+        return align_rows(self.factor, x) * self.part.value(x)
+
+    def slope(self, x: Array) -> Array:
+        return align_rows(self.factor, x) * self.part.slope(x)
+
+    def take(self, rows: Rows) -> ScaledEach:
+        return ScaledEach(self.factor[rows], self.part.take(rows))
 
 
 def leaves(curve: Curve) -> Iterator[Curve]:

@@ -12,7 +12,7 @@ from fedabm.games.curves import Array
 from fedabm.games.offers import Offers, all_kinks, full_access, nothing
 from fedabm.games.roots import falling_root, just_inside
 
-__all__ = ["individual_optimum", "smallest_federation", "viability_cost"]
+__all__ = ["best_alone", "individual_optimum", "smallest_federation", "viability_cost"]
 
 
 def individual_optimum(accuracy: Accuracy, cost: Cost, capacity: Array) -> tuple[Array, Array]:
@@ -40,8 +40,13 @@ def individual_optimum(accuracy: Accuracy, cost: Cost, capacity: Array) -> tuple
         Best contribution and utility of each owner alone.
     """
     capacity = np.asarray(capacity, dtype=float)
+    alone = full_access(accuracy, np.zeros(len(capacity)), nothing(len(capacity)))
+    return best_alone(alone, cost, capacity)
+
+
+def best_alone(alone: Offers, cost: Cost, capacity: Array) -> tuple[Array, Array]:
+    """The same from the curves that owners face while nobody else contributes."""
     nobody = np.zeros(len(capacity))
-    alone = full_access(accuracy, nobody, nothing(len(capacity)))
     best = best_response(alone, cost, capacity)
     idle = alone.received.value(nobody) - cost.value(nobody)
     found = _sharpened(alone, cost, capacity, best.contribution)

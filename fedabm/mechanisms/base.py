@@ -46,6 +46,8 @@ class Mechanism(Declaring, ABC):
     stacks: ClassVar[bool] = False
     separable: ClassVar[bool] = False
     potential: ClassVar[bool] = False
+    #: numbers of the rule that may be columns (games, 1), one per game, where many games are solved together
+    columns: ClassVar[tuple[str, ...]] = ()
     #: what the server must know of the worth of data; with less the rule pays nothing and rations nobody
     needs: ClassVar[Need] = "curve"
     #: decides by single owners' updates, models or rejections, which secure aggregation hides
@@ -78,6 +80,24 @@ class Mechanism(Declaring, ABC):
 
     def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
         """d(benefit slope of i) / d(contribution of j), (n, n), where the mechanism knows it; speeds up the solver."""
+        return None
+
+    def tabled(self, accuracy: Accuracy, owners: int) -> bool:
+        """Whether it can state its offers for many games at once, (games, owners), with accuracies of this kind."""
+        return self.traits.stacks
+
+    def table_offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The curves of the owners of many games, one game after the other; reports are tables (games, owners)."""
+        shape = reports.contribution.shape
+        places: Any = np.unravel_index(np.arange(reports.contribution.size), shape)
+        return self.offers(accuracy, reports).take(places)
+
+    def table_jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
+        """`jacobian` of many games, (games, owners, owners)."""
+        return self.jacobian(accuracy, reports)
+
+    def table_guess(self, accuracy: Accuracy, reports: Reports) -> Array | None:
+        """Where equilibria of many games are to be looked for, (games, owners); None: the rule knows no better."""
         return None
 
     def quotas(self, reports: Reports) -> Array | None:
@@ -114,7 +134,7 @@ def balanced(mechanism: Mechanism, payments: Array, accuracies: Array, oracle: A
     amounts = np.abs(payments).sum(axis=-1, keepdims=True) + np.abs(accuracies).sum(axis=-1, keepdims=True)
     much = np.abs(left) > _ROUNDING * amounts
     if np.any(much):
-        amounts = np.where(much, amounts + np.abs(oracle.at_zero(owners)).sum(), amounts)
+        amounts = np.where(much, amounts + np.abs(oracle.at_zero(owners)).sum(axis=-1, keepdims=True), amounts)
     rounding = (left != 0) & (np.abs(left) <= _ROUNDING * amounts)
     return payments - np.where(rounding, left / owners, 0.0)
 
@@ -130,13 +150,22 @@ def mean_of_others(x: Array) -> Array:
 
 def full_access_jacobian(accuracy: Accuracy, profile: Array) -> Array | None:
     """d^2 a_i / d s_i d s_j = W_ii v''(exposure_i) W_ij: the Jacobian where payments are affine in contributions."""
-    exposure = accuracy.as_exposure()
+    exposure, owners = accuracy.as_exposure(), profile.shape[-1]
     if exposure is None:
-        return None
-    owners = profile.shape[-1]
+        return _valued_jacobian(accuracy, profile)
     exposures = exposure.exposures(np.atleast_2d(profile)).reshape(profile.shape)
     bend = exposure.own_weights(owners) * exposure.curve_curvature(exposures)
     return bend[..., None] * exposure.weight_matrix(owners)
+
+
+def _valued_jacobian(accuracy: Accuracy, profile: Array) -> Array | None:
+    """The same where owners value a common curve of the total differently."""
+    known = accuracy.as_common(profile.shape[-1])
+    if known is None:
+        return None
+    curve, factors = known
+    total = profile.sum(axis=-1, keepdims=True)
+    return (factors * curve.curve_curvature(total))[..., None] * np.ones(profile.shape[-1])
 
 
 def on_diagonal(entries: Array) -> Array:

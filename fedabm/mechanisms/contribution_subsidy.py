@@ -32,6 +32,7 @@ class ContributionSubsidy(Mechanism):
 
     rate: float = field(metadata=within(1e-4, 1.0, log=True))
     stacks = True
+    columns = ("rate",)
     separable = True
     needs = "nothing"
 

@@ -76,6 +76,7 @@ class CostSharing(Mechanism):
     rate: float | Literal["optimal"] = field(default="optimal", metadata=within(0.0, 1.0))
     asks_cost = True
     stacks = True
+    columns = ("rate",)
     separable = True
     needs = "nothing"
 
@@ -92,7 +93,7 @@ class CostSharing(Mechanism):
         if reports.contribution.shape[-1] == 1:
             return 0.0
         if not isinstance(self.rate, str):
-            return float(self.rate)
+            return self.rate if np.ndim(self.rate) else float(self.rate)
         if not cost.linear:
             raise InputError("the optimal rate needs linear costs, got one that is not linear; give a rate instead")
         units = cost.unit(reports.contribution)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 
 from fedabm.common.bounds import within
 from fedabm.common.errors import check_range
 from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.accuracy.many import CurveTable
 from fedabm.games.curves import Array, Line
 from fedabm.games.offers import Offers, full_access, nothing
 from fedabm.mechanisms.base import full_access_jacobian
-from fedabm.mechanisms.shapley_share import ShapleyBased, shape_of_shares
+from fedabm.mechanisms.shapley_share import ShapleyBased, shape_of_shares, tabled_offers
+from fedabm.shapley.rows import row_curvatures
 from fedabm.views import Reports
 
 __all__ = ["PartialReciprocity"]
@@ -43,6 +46,7 @@ class PartialReciprocity(ShapleyBased):
     """
 
     r: float = field(kw_only=False, metadata=within(0.0, 1.0))
+    columns = ("r",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -58,6 +62,20 @@ class PartialReciprocity(ShapleyBased):
         curves = accuracy.curves(reports.contribution)
         owed = self.shares(accuracy, reports) - curves + Line(accuracy.at_zero(owners), np.zeros(owners))
         return Offers(curves, curves, self.r * owed, accuracy.own_jumps(owners), shape_of_shares(accuracy, owners))
+
+    def tabled(self, accuracy: Accuracy, owners: int) -> bool:
+        """As shares are."""
+        return type(self).offers is PartialReciprocity.offers and super().tabled(accuracy, owners)
+
+    def table_offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The same for many games, by every coalition."""
+        return tabled_offers(cast("CurveTable", accuracy), reports.contribution, self.r)
+
+    def table_jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
+        """Blended as below."""
+        profiles, r = reports.contribution, np.asarray(self.r)[..., None]
+        own = full_access_jacobian(accuracy, profiles)
+        return None if own is None else r * row_curvatures(cast("CurveTable", accuracy), profiles) + (1.0 - r) * own
 
     def jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
         """r times that of the shares plus 1 - r times that of the accuracies."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from fedabm.common.errors import InputError, check_whole, nearest
 from fedabm.common.random import check_seed
 from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.curves import Array, Curve, Line
+from fedabm.games.accuracy.many import CurveTable, common_curve
+from fedabm.games.curves import Array, Curve, Line, ScaledEach
 from fedabm.games.offers import Offers, Shape
 from fedabm.mechanisms.base import Mechanism
-from fedabm.shapley import METHODS, choose_method, counting, shapley_curves, shapley_jacobian
+from fedabm.shapley import METHODS, choose_method, counting, rows, shapley_curves, shapley_jacobian
 from fedabm.views import Reports, ServerView
 from fedabm.views.known import Need
 
@@ -62,6 +63,13 @@ class ShapleyBased(Mechanism):
     def remembered(self, view: ServerView) -> Any:
         """If orders are to be fresh, how many rounds there were."""
         return {"rounds": self._turn(view.reports) + 1} if self.fresh else None
+
+    def tabled(self, accuracy: Accuracy, owners: int) -> bool:
+        """Where every coalition of few owners is looked at, and each model is worth something from the start."""
+        curve = common_curve(accuracy)
+        exact = self.method in ("auto", "enumeration", "quadrature", "counting") and not self.fresh
+        usual = type(self).shares is ShapleyBased.shares and owners <= rows.MOST_OWNERS
+        return exact and usual and curve is not None and curve.traits.concave and curve.viable <= 0
 
     @staticmethod
     def _turn(reports: Reports) -> int:
@@ -129,6 +137,34 @@ class ShapleyShare(ShapleyBased):
         """That of the shares."""
         return self.share_jacobian(accuracy, reports)
 
+    def tabled(self, accuracy: Accuracy, owners: int) -> bool:
+        """As shares are; a subclass with offers of its own must say itself."""
+        return type(self).offers is ShapleyShare.offers and super().tabled(accuracy, owners)
+
+    def table_offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The same for many games, by every coalition."""
+        table, profiles = cast("CurveTable", accuracy), reports.contribution
+        return tabled_offers(table, profiles, 1.0, printed=self.printed)
+
+    def table_jacobian(self, accuracy: Accuracy, reports: Reports) -> Array | None:
+        """That of the shares."""
+        return rows.row_curvatures(cast("CurveTable", accuracy), reports.contribution)
+
+
+def tabled_offers(table: CurveTable, profiles: Array, part: Any, *, printed: bool = False) -> Offers:
+    """The full model, and `part` of what is missing to the Shapley share, for the owners of many games.
+
+    `part` is a number, or one per game, (games, 1).
+    """
+    places: Any = np.unravel_index(np.arange(profiles.size), profiles.shape)
+    curves = table.curves(profiles).take(places)
+    parts = np.broadcast_to(part, profiles.shape).ravel()
+    base = np.zeros(profiles.size) if printed else table.at_zero(profiles.shape[1]).ravel()
+    owed = rows.row_curves(table, profiles) - curves + Line(base, np.zeros(profiles.size))
+    whole = np.ndim(part) == 0 and part == 1.0
+    payment = owed if whole else ScaledEach(parts, owed)
+    return Offers(curves, curves, payment, np.empty((profiles.size, 0)), "concave")
+
 
 def _is_long(profile: Array) -> bool:
     """Whether differences of slopes would take longer than one look at all subset sums."""
@@ -146,6 +182,8 @@ def shape_of_shares(accuracy: Accuracy, owners: int) -> Shape:
     It is concave if *every* owner's accuracy is concave in owner i's contribution at any contribution of the others:
     then a curve of exposures must not have a kink anywhere.
     """
+    known = accuracy.as_common(owners)
+    accuracy = accuracy if known is None else known[0]
     traits, exposure = accuracy.traits, accuracy.as_exposure()
     if traits.of_exponentials:
         return "concave"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from fedabm.common.bounds import within
 from fedabm.common.errors import InputError, check_number, check_positive
 from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.accuracy.many import CurveTable, common_curve
 from fedabm.games.costs import Cost, PowerCost
 from fedabm.games.curves import Array, Cap, Curve, Rows, align_rows
-from fedabm.games.individual import individual_optimum
+from fedabm.games.individual import best_alone, individual_optimum
 from fedabm.games.offers import Offers, full_access, nothing
 from fedabm.games.roots import falling_root, just_inside
 from fedabm.mechanisms.base import Mechanism
@@ -145,20 +146,59 @@ class ValueShaping(Mechanism):
         check_number("slack", self.slack, zero=True)
 
     def terms(self, accuracy: Accuracy, types: Reports) -> Ramp:
-        """The ramp that starts at m_i*, by reported costs and sizes."""
-        cost, nobody = _linear(types.cost), np.zeros(len(types.size))
-        alone, _ = individual_optimum(accuracy, cost, types.size)
-        return Ramp(accuracy.curves(nobody), alone, (1.0 + TILT) * cost.unit(nobody) + self.slack)
+        """The ramp that starts at m_i*, by reported costs and sizes; of many games, one game after the other."""
+        cost, nobody = _linear(types.cost), np.zeros(types.size.shape)
+        full = full_access(accuracy, nobody, nothing(nobody.shape))
+        if nobody.ndim > 1:
+            full, cost = full.take(_places(nobody.shape)), cost.take(_places(nobody.shape))
+        alone, _ = best_alone(full, cost, types.size.ravel())
+        return Ramp(full.accuracy, alone, (1.0 + TILT) * cost.unit(nobody.ravel()) + self.slack)
 
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The lower of the full model and the ramp that starts at the individual optimum."""
+        full = full_access(accuracy, reports.contribution, nothing(len(reports.contribution)))
+        return self._capped(full, accuracy.kinks(np.zeros(len(reports.contribution))), accuracy, reports)
+
+    def tabled(self, accuracy: Accuracy, owners: int) -> bool:
+        """Where all learn from a common total; a subclass with offers of its own must say itself."""
+        usual = type(self).offers is ValueShaping.offers and type(self).terms is ValueShaping.terms
+        return usual and common_curve(accuracy) is not None
+
+    def table_offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
+        """The same for many games."""
         claimed = reports.contribution
-        full = full_access(accuracy, claimed, nothing(len(claimed)))
+        full = full_access(accuracy, claimed, nothing(claimed.shape)).take(_places(claimed.shape))
+        alone = accuracy.kinks(np.zeros(claimed.shape)).reshape(claimed.size, -1)
+        return self._capped(full, alone, accuracy, reports)
+
+    def _capped(self, full: Offers, first: Array, accuracy: Accuracy, reports: Reports) -> Offers:
         ramp = self.standing_terms(accuracy, reports)
-        most = last_crossings(full, ramp, np.maximum(reports.size, claimed))
-        first = accuracy.kinks(np.zeros(len(claimed)))
+        most = last_crossings(full, ramp, np.maximum(reports.size, reports.contribution).ravel())
         kinks = np.column_stack([full.kinks, first, bends(ramp.start), bends(most)])
         return replace(full, received=Lowest((full.accuracy, ramp)), kinks=kinks, caps=(ramp.cap,))
+
+    def table_guess(self, accuracy: Accuracy, reports: Reports) -> Array | None:
+        """The equilibria with the most data, as `shaped_equilibrium` finds one."""
+        ramp, table = self.standing_terms(accuracy, reports), cast("CurveTable", accuracy)
+        shape, most = reports.size.shape, reports.size
+        alone, rate = ramp.start.reshape(shape), ramp.gradient.reshape(shape)
+        at_alone = ramp.curve.value(ramp.start).reshape(shape)
+
+        def asked(totals: Array) -> Array:
+            worth = table.curve(np.repeat(totals[:, None], shape[1], axis=1))
+            return np.minimum(most, alone + np.maximum(worth - at_alone, 0.0) / rate)
+
+        totals = most.sum(axis=1)
+        for _ in range(100):
+            given = asked(totals)
+            steep = table.curve_slope(np.repeat(totals[:, None], shape[1], axis=1)) / rate
+            fall = 1.0 - np.sum(np.where(given < most, steep, 0.0), axis=1)
+            lower = totals - (totals - given.sum(axis=1)) / np.where(fall > 0, fall, np.inf)
+            lower = np.maximum(lower, alone.sum(axis=1))
+            if not np.any(lower < totals * (1.0 - 1e-15)):
+                break
+            totals = np.minimum(lower, totals)
+        return np.where((given.sum(axis=1) >= totals * (1.0 - 1e-9))[:, None], given, alone)
 
 
 def shaped_equilibrium(accuracy: Exposure, cost: Cost, capacity: Array | None = None) -> Array:
@@ -213,6 +253,11 @@ def shaped_equilibrium(accuracy: Exposure, cost: Cost, capacity: Array | None = 
 def _ends(accuracy: Exposure) -> tuple[float, float]:
     """v with unlimited data and with none."""
     return float(accuracy.curve(np.array(1e200))), float(accuracy.curve(np.array(0.0)))
+
+
+def _places(shape: tuple[int, ...]) -> Any:
+    """Where the owners of a table stand, one game after the other."""
+    return np.unravel_index(np.arange(int(np.prod(shape))), shape)
 
 
 def _linear(cost: Cost | None) -> Cost:

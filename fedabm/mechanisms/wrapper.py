@@ -30,6 +30,7 @@ class RuleWrapper(Mechanism):
     needs: ClassVar[Need] = "nothing"
     reads_updates: ClassVar[bool] = False
     checks_claims: ClassVar[bool] = False
+    columns: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         check_kind("the rule beside it", self.rule, Mechanism)

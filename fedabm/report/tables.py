@@ -15,7 +15,7 @@ from fedabm.report.folder import ResultFolder
 
 __all__ = ["Shown", "by_strategy", "headline", "shown"]
 
-_MEASURES = ("contribution", "accuracy", "cost", "transferred", "welfare")
+_MEASURES = ("contribution", "accuracy", "cost", "transferred", "welfare", "outside_money", "net_welfare")
 _MOST = 100
 #: studies of more runs with repeated labels are summed up by label
 _FEW = 12
@@ -64,7 +64,8 @@ def headline(source: ResultFolder) -> Shown:
     if not source.federated:
         return _other_models(source)
     told = source.frames.runs.drop(columns=[*_MEASURES], errors="ignore")  # `accuracy` of a run names its oracle
-    runs = told.merge(source.ends[["run", *_MEASURES]], on="run", how="left")
+    known = source.ends.reindex(columns=["run", *_MEASURES])  # folders from before 0.3.0 have no outside money
+    runs = told.merge(known, on="run", how="left")
     if source.kind == "sweep":
         return _of_groups(runs, "cell", "Each cell of the design")
     repeated = len(runs) > _FEW and runs["label"].nunique() < len(runs)
@@ -73,7 +74,7 @@ def headline(source: ResultFolder) -> Shown:
 
 def _of_runs(runs: pd.DataFrame, source: ResultFolder) -> Shown:
     least = last_step(source.frames.owners).groupby("run")["utility"].min()
-    table = runs[["label", "mechanism", "owners", "steps", "status", "gap", *_MEASURES]].copy()
+    table = runs[["label", "mechanism", "owners", "steps", "status", "gap", *_told(runs)]].copy()
     table["mechanism"] = table["mechanism"].map(kind_of)
     table["least utility"] = runs["run"].map(least)
     return shown(table.rename(columns={"label": "run", "transferred": "paid"}), "Each run at its last step", _WORDS)
@@ -87,15 +88,21 @@ def _of_groups(runs: pd.DataFrame, by: str, what: str) -> Shown:
         good = part[part["status"] != "failed"]
         row = {by: name, "mechanism": rule, "runs": len(part), "failed": len(part) - len(good)}
         row |= {"converged": f"{100 * good['converged'].astype(bool).mean():.0f}%" if len(good) else "–"}
-        rows.append(row | {name: _spread(good[name]) for name in _MEASURES})
-    names = [by, "mechanism", "runs", "failed", "converged", *_MEASURES]
+        rows.append(row | {name: _spread(good[name]) for name in _told(runs)})
+    names = [by, "mechanism", "runs", "failed", "converged", *_told(runs)]
     table = pd.DataFrame(rows, columns=names).rename(columns={"transferred": "paid"})
     title = f"{what}: mean ± standard deviation over runs, last step"
     return shown(table, title, _WORDS, figures=list(table)[4:])
 
 
+def _told(runs: pd.DataFrame) -> tuple[str, ...]:
+    """What is shown of runs: outside money where there is any, as welfare is net of it everywhere else."""
+    return _MEASURES if runs["outside_money"].fillna(0.0).astype(float).any() else _MEASURES[:-2]
+
+
 _WORDS = (
     "Contribution, cost and what owners are paid are sums, accuracy is their mean, welfare the sum of utilities; "
+    "outside money, where there is any, is what owners get from nobody among them, net welfare is welfare without it; "
     "the gap is the most any owner could still gain by changing its own contribution."
 )
 

@@ -141,6 +141,20 @@ TABLE: tuple[Column, ...] = (
     ),
     Column("steps", "welfare", lambda round: round.total("utility"), "sum of all utilities", unit="utility"),
     Column(
+        "steps",
+        "outside_money",
+        attrgetter("outside_money"),
+        "money that owners were paid from outside, less what they left there (positive: somebody outside bears it)",
+        unit="utility",
+    ),
+    Column(
+        "steps",
+        "net_welfare",
+        lambda round: round.total("utility") - round.outside_money,
+        "welfare less outside money: what owners gain less what their data cost",
+        unit="utility",
+    ),
+    Column(
         "steps", "server_balance", attrgetter("balance"), "the server's account since the beginning", unit="utility"
     ),
     Column("steps", "present", lambda round: np.count_nonzero(round.stayed, axis=-1), "owners that have not left", int),

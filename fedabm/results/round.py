@@ -6,7 +6,7 @@ run and a stack of runs alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fedabm.common.arrays import Array, Flags
 from fedabm.common.errors import InputError
 from fedabm.games.costs import Cost
+from fedabm.games.money import outside_money
 from fedabm.results.links import Links
 from fedabm.views import NO_TRAFFIC, Traffic, Transfers
 
@@ -31,15 +32,27 @@ class Sums:
     """Sums of columns along the last axis, each known as long as its array stands."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, bool], tuple[Array, Any]] = {}
+        self._known: dict[tuple[str, Callable[[Array], Any]], tuple[Array, Any]] = {}
 
     def of(self, name: str, column: Array, *, gains: bool = False) -> Any:
         """The sum of a column, or of its gains only."""
-        known = self._known.get((name, gains))
+        return self.known(name, column, _gains if gains else _all)
+
+    def known(self, name: str, column: Array, summed: Callable[[Array], Any]) -> Any:
+        """A column `summed` in some way."""
+        known = self._known.get((name, summed))
         if known is None or known[0] is not column:
-            known = (column, (np.maximum(column, 0.0) if gains else column).sum(axis=-1))
-            self._known[name, gains] = known
+            known = (column, summed(column))
+            self._known[name, summed] = known
         return known[1]
+
+
+def _all(column: Array) -> Any:
+    return column.sum(axis=-1)
+
+
+def _gains(column: Array) -> Any:
+    return np.maximum(column, 0.0).sum(axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +142,11 @@ class Round:
     def rejected(self) -> Flags:
         """Whose report or model update was unusable."""
         return self.refused | self.dropped
+
+    @property
+    def outside_money(self) -> Any:
+        """Money that owners were paid from outside, less what they left there."""
+        return self.sums.known("outside_money", self.payment, outside_money)
 
     def same(self, value: Any) -> np.ndarray:
         """One number for every run."""

@@ -83,6 +83,10 @@ def shapley(accuracy: Accuracy, profile: Array, method: str = "auto", **options:
     Shares
         Shares, shape (owners,), with the method and, where sampled, standard errors.
     """
+    inner, part = _unvalued(accuracy, np.size(profile))
+    if inner is not accuracy and method != "monte_carlo":
+        found = shapley(inner, profile, method, **options)
+        return Shares(part * np.asarray(found), found.method)
     profile, method = _checked(accuracy, profile, method)
     orders, precision = _read(options, len(profile))
     if method == "quadrature":
@@ -120,6 +124,10 @@ def shapley_marginals(accuracy: Accuracy, profile: Array, method: str = "auto", 
     Shares
         Slopes of the shares, shape (owners,).
     """
+    inner, part = _unvalued(accuracy, np.size(profile))
+    if inner is not accuracy and method != "monte_carlo":
+        found = shapley_marginals(inner, profile, method, **options)
+        return Shares(part * np.asarray(found), found.method)
     profile, method = _checked(accuracy, profile, method)
     orders, precision = _read(options, len(profile))
     if method == "quadrature":
@@ -163,6 +171,9 @@ def shapley_curves(
         Shares along the own contribution of each owner.
     """
     profile, method = _checked(accuracy, profile, method)
+    inner, part = _unvalued(accuracy, np.size(profile))
+    if inner is not accuracy and method != "monte_carlo":
+        return part * shapley_curves(inner, profile, method, reach=reach, **options)
     orders, precision = _read(options, len(profile))
     if method == "linear":
         return Line(np.zeros(len(profile)), accuracy.marginals(profile).sum(axis=0))
@@ -197,6 +208,9 @@ def shapley_jacobian(accuracy: Accuracy, profile: Array, precision: float = 1e-1
     Array
         Shape (owners, owners).
     """
+    inner, part = _unvalued(accuracy, np.size(profile))
+    if inner is not accuracy:
+        return part * shapley_jacobian(inner, profile, precision)
     fitting = (name for name in ("linear", "quadrature", "counting") if _applies(name, accuracy, profile))
     profile, method = _checked(accuracy, profile, next(fitting, "quadrature"))
     if method == "counting":
@@ -239,6 +253,15 @@ def shapley_potential(accuracy: Accuracy, profile: Array) -> float:
     if method == "enumeration":
         return enumeration.potential(accuracy, profile)
     return float(np.sum(shapley(accuracy, profile, method)))
+
+
+def _unvalued(accuracy: Accuracy, owners: int) -> tuple[Accuracy, float]:
+    """Where owners value a common curve differently, that curve and the mean of their values; else itself.
+
+    All coalitions are then worth as many times what they are worth where everybody values it at one.
+    """
+    known = None if accuracy.as_total() is not None else accuracy.as_common(owners)
+    return (accuracy, 1.0) if known is None else (known[0], float(np.mean(known[1])))
 
 
 def choose_method(accuracy: Accuracy, profile: Array) -> str:

@@ -181,6 +181,8 @@ class MeasuredFederation(Membership):
     total_cost = property(lambda self: self.value("cost"), doc=COLUMNS["steps"]["cost"])
     transferred = property(lambda self: self.value("transferred"), doc=COLUMNS["steps"]["transferred"])
     welfare = property(lambda self: self.value("welfare"), doc=COLUMNS["steps"]["welfare"])
+    outside_money = property(lambda self: self.value("outside_money"), doc=COLUMNS["steps"]["outside_money"])
+    net_welfare = property(lambda self: self.value("net_welfare"), doc=COLUMNS["steps"]["net_welfare"])
     server_balance = property(lambda self: self.value("server_balance"), doc=COLUMNS["steps"]["server_balance"])
     present = property(lambda self: self.value("present"), doc=COLUMNS["steps"]["present"])
     rejected = property(lambda self: self.value("rejected"), doc=COLUMNS["steps"]["rejected"])

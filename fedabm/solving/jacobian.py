@@ -15,14 +15,18 @@ from fedabm.games.curves import Array
 from fedabm.mechanisms.base import Mechanism, on_diagonal
 from fedabm.views import Reports
 
-__all__ = ["by_differences", "known"]
+__all__ = ["by_differences", "known", "less_costs"]
 
 
 def known(rule: Mechanism, accuracy: Accuracy, reports: Reports, costs: Cost, capacities: Array) -> Array | None:
     """The Jacobian if the mechanism knows it."""
-    benefit = rule.jacobian(accuracy, reports)
+    return less_costs(rule.jacobian(accuracy, reports), reports.contribution, costs, capacities)
+
+
+def less_costs(benefit: Array | None, profile: Array, costs: Cost, capacities: Array) -> Array | None:
+    """The Jacobian of benefits less the curvature of costs; None where there is none."""
     # c'' may be infinite at zero (exponents below two); just above zero it is only large.
-    curvature = costs.curvature(np.maximum(reports.contribution, 1e-9 * capacities))
+    curvature = costs.curvature(np.maximum(profile, 1e-9 * capacities))
     return None if benefit is None else benefit - on_diagonal(curvature)
 
 

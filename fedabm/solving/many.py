@@ -1,21 +1,24 @@
 """The equilibria of many games at once: a thousand small games at the price of a few large ones.
 
-Games that share mechanism, accuracy and number of owners are solved together as tables (games, owners), where the
-mechanism can state its offers for tables (`stacks`) and these are smooth and concave: by the methods by which `solve`
-begins, on all games at once.  As in `solve` no method is trusted: the certified gap of each game decides, and whatever
-is not certified by then is given to `solve` by itself, like all other games.
+Games with the same kind of mechanism and number of owners are solved together as tables (games, owners), each with a
+curve and parameters of its own, where the mechanism can state its offers for tables (`tabled`) and these are smooth and
+concave: by the methods by which `solve` begins, on all games at once; value shaping by its closed form.  As in `solve`
+no method is trusted: the certified gap of each game decides, and whatever is not certified by then is given to `solve`
+by itself, like all other games.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from fedabm.common.arrays import Array, Places
 from fedabm.common.errors import InputError, check_kind, check_positive, in_one_line
+from fedabm.games.accuracy.many import common_curve
 from fedabm.games.certificate import weigh
 from fedabm.games.intervals import ProofLimits
 from fedabm.games.promises import MOST_CHECKED
@@ -79,9 +82,7 @@ def solve_many(
     kinds: dict[Hashable, list[int]] = {}
     for place, game in enumerate(every):
         if _stackable(game):
-            linear = game.costs.linear and game.stated_costs.linear
-            kind = game.owners, linear, game.mechanism, game.accuracy, origins[place] is None
-            kinds.setdefault(kind, []).append(place)
+            kinds.setdefault((*_kind(game), origins[place] is None), []).append(place)
     for places in kinds.values():
         room = max(2, _ENTRIES // every[places[0]].owners ** 2)
         for first in range(0, len(places), room):
@@ -105,9 +106,29 @@ def _alone(game: Game, start: Any, tolerance: float, time_limit: float | None) -
 
 def _stackable(game: Game) -> bool:
     """Whether a game can be told in a row of a table; one with more than a few owners is large enough by itself."""
-    parts = (game.mechanism, game.accuracy)
     plain = type(game) is Game and all(costs.traits.power for costs in (game.costs, game.stated_costs))
-    return plain and 0 < game.owners <= FEW and all(part.traits.stacks for part in parts)
+    if not (plain and 0 < game.owners <= FEW and game.mechanism.tabled(game.accuracy, game.owners)):
+        return False
+    return game.accuracy.traits.stacks or _has_a_law(game)
+
+
+def _has_a_law(game: Game) -> bool:
+    """Whether its accuracy can be a row of a table of curves."""
+    curve = common_curve(game.accuracy)
+    return curve is not None and curve.traits.stacks
+
+
+def _kind(game: Game) -> tuple[Hashable, ...]:
+    """Equal for games that can be told in one table."""
+    rule, linear = game.mechanism, game.costs.linear and game.stated_costs.linear
+    varied = set(rule.columns) if linear else set()
+    facts: Hashable = rule
+    if varied:
+        names = [one.name for one in fields(rule)]  # type: ignore[arg-type]
+        values = ((name, getattr(rule, name)) for name in names)
+        facts = type(rule), tuple(pair for pair in values if pair[0] not in varied or isinstance(pair[1], str))
+    curve: Hashable = "a curve each" if _has_a_law(game) else game.accuracy
+    return game.owners, linear, facts, curve
 
 
 def _together(games: Sequence[Game], starts: Sequence[Any], tolerance: float) -> list[Equilibrium | None]:
@@ -118,8 +139,7 @@ def _together(games: Sequence[Game], starts: Sequence[Any], tolerance: float) ->
     try:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             table = StackedGameTable.of(games)
-            smooth = np.flatnonzero(is_smooth(table))
-            found = _certified(table.take(smooth), _profiles(games, starts, smooth), tolerance) if len(smooth) else []
+            smooth, found = _settled(table, games, starts, tolerance)
     except Exception as error:  # the game that it comes from raises it again, when that is solved by itself
         why = in_one_line(error)
         warnings.warn(f"{len(games)} games are solved one by one, which takes longer: {why}", stacklevel=3)
@@ -127,6 +147,28 @@ def _together(games: Sequence[Game], starts: Sequence[Any], tolerance: float) ->
     for place, one in zip(smooth.tolist(), found, strict=True):
         results[place] = one
     return results
+
+
+def _settled(
+    table: StackedGameTable, games: Sequence[Game], starts: Sequence[Any], tolerance: float
+) -> tuple[Places, list[Equilibrium | None]]:
+    """Which games could be done together, and what came of them: where the rule knows, or where they are smooth."""
+    every = np.arange(len(games))
+    guess = table.mechanism.table_guess(table.accuracy, table.reports(np.zeros(table.capacities.shape)))
+    if guess is not None:
+        return every, _weighed(table, Ends.at(guess), "closed form", tolerance)
+    offers = table.offers(np.zeros(table.capacities.shape))
+    smooth = is_smooth(table, offers)
+    found: list[Equilibrium | None] = [None] * len(games)
+    kinked = ~smooth & (offers.shape == "concave")
+    for some in (np.flatnonzero(smooth), np.flatnonzero(kinked)):
+        if len(some):
+            start = _profiles(games, starts, some)
+            # Beside a kink Newton's method is no more than a guess, best made where models are worth something.
+            start = 0.5 * table.capacities[some] if start is None and kinked[some[0]] else start
+            for place, one in zip(some.tolist(), _certified(table.take(some), start, tolerance), strict=True):
+                found[place] = one
+    return every, found
 
 
 def _interior_point(table: StackedGameTable, start: Array) -> Ends:
@@ -160,7 +202,7 @@ def _certified(table: StackedGameTable, given: Array | None, tolerance: float) -
 def _weighed(table: StackedGameTable, ends: Ends, method: str, tolerance: float) -> list[Equilibrium | None]:
     """The profiles that are certified."""
     gains, bounds = _gains(table, ends.profiles, tolerance)
-    facts = table.like.mechanism, table.like.accuracy, table.offers(ends.profiles), table.costs
+    facts = table.mechanism, table.accuracy, table.offers(ends.profiles), table.costs
     utilities, payments, accuracies = outcome(*facts, ends.profiles)
     results: list[Equilibrium | None] = [None] * len(ends.profiles)
     for row in np.flatnonzero(bounds <= tolerance).tolist():

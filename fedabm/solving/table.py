@@ -7,21 +7,25 @@ one game are those of a table of one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from fedabm.common.arrays import Array, Places
+from fedabm.games.accuracy.base import Accuracy
+from fedabm.games.accuracy.many import CurveTable
 from fedabm.games.costs import Cost, PowerCost
 from fedabm.games.offers import Offers
+from fedabm.mechanisms.base import Mechanism
 from fedabm.solving import jacobian
 from fedabm.solving.game import Game
-from fedabm.views import Reports
+from fedabm.views import Reports, TermsCache
 
-__all__ = ["GameTable", "OneGame", "StackedGameTable"]
+__all__ = ["GameTable", "OneGame", "StackedGameTable", "column_rows", "in_columns"]
 
 
 class GameTable(ABC):
@@ -94,17 +98,33 @@ class OneGame(GameTable):
         return None if exact is None else exact[None]
 
 
+class _Standing(TermsCache):
+    """What a rule reckons from types, which never change in a table: once."""
+
+    def __init__(self) -> None:
+        self._reckoned: Any = None
+
+    def terms(self, reckon: Callable[[Any, Reports], Any], accuracy: Any, reports: Reports) -> Any:
+        """What it reckons from these types."""
+        if self._reckoned is None:
+            self._reckoned = reckon(accuracy, reports.types)
+        return self._reckoned
+
+
 @dataclass(frozen=True)
 class StackedGameTable(GameTable):
-    """Games that share mechanism and accuracy, where these take tables (`stacks`), with power costs in tables too.
+    """Games whose mechanisms and accuracies stand in tables, and their power costs too.
 
-    `stated` is what owners say their data cost: the truth, unless the games say otherwise.
+    Accuracies are one for all, or a `CurveTable`; the mechanism is one for all, or has columns of parameters.  `stated`
+    is what owners say their data cost: the truth, unless the games say otherwise.
     """
 
-    like: Game
+    mechanism: Mechanism
+    accuracy: Accuracy
     cost_table: PowerCost
     stated: PowerCost
     capacities: Array
+    cache: TermsCache = field(default_factory=lambda: _Standing(), repr=False)
 
     @classmethod
     def of(cls, games: Sequence[Game]) -> StackedGameTable:
@@ -112,8 +132,9 @@ class StackedGameTable(GameTable):
         owners = games[0].owners
         costs = _stacked([game.costs for game in games], owners)
         lies = any(game.reported is not None for game in games)
-        stated = _stacked([game.stated_costs for game in games], owners) if lies else costs
-        return cls(games[0], costs, stated, np.array([game.capacities for game in games]))
+        told = _stacked([game.stated_costs for game in games], owners) if lies else costs
+        capacities = np.array([game.capacities for game in games])
+        return cls(in_columns([game.mechanism for game in games]), _accuracies(games), costs, told, capacities)
 
     @cached_property
     def costs(self) -> PowerCost:  # type: ignore[override]
@@ -122,23 +143,56 @@ class StackedGameTable(GameTable):
 
     def take(self, games: Places) -> StackedGameTable:
         """Some of the games."""
-        costs, stated = (PowerCost(*(part[games] for part in one.columns)) for one in (self.cost_table, self.stated))
-        return StackedGameTable(self.like, costs, stated, self.capacities[games])
+        costs, told = (PowerCost(*(part[games] for part in one.columns)) for one in (self.cost_table, self.stated))
+        accuracy = self.accuracy.take_games(games)
+        return StackedGameTable(column_rows(self.mechanism, games), accuracy, costs, told, self.capacities[games])
 
     def reports(self, profiles: Array) -> Reports:
         """What all owners of all games report."""
-        asked = self.like.mechanism.asks_cost
-        return Reports(profiles, self.capacities, self.stated if asked else None)
+        asked = self.mechanism.asks_cost
+        return Reports(profiles, self.capacities, self.stated if asked else None, cache=self.cache)
 
     def offers(self, profiles: Array) -> Offers:
         """The curves that owners face, one game after the other."""
-        places: Any = np.unravel_index(np.arange(profiles.size), profiles.shape)
-        return self.like.mechanism.offers(self.like.accuracy, self.reports(profiles)).take(places)
+        return self.mechanism.table_offers(self.accuracy, self.reports(profiles))
 
     def known_jacobians(self, profiles: Array) -> Array | None:
         """Those that the mechanism knows."""
-        facts = self.like.mechanism, self.like.accuracy, self.reports(profiles)
-        return jacobian.known(*facts, self.cost_table, self.capacities)
+        benefit = self.mechanism.table_jacobian(self.accuracy, self.reports(profiles))
+        return jacobian.less_costs(benefit, profiles, self.cost_table, self.capacities)
+
+
+def in_columns(rules: Sequence[Mechanism]) -> Mechanism:
+    """One rule with the parameters of several as columns (games, 1); the first where all are the same."""
+    first = rules[0]
+    given = {name: np.array([[getattr(one, name)] for one in rules], dtype=object) for name in first.columns}
+    varied = {name: values for name, values in given.items() if len(set(values[:, 0].tolist())) > 1}
+    if not varied:
+        return first
+    made = copy(first)
+    for name, values in varied.items():
+        object.__setattr__(made, name, values.astype(float))
+    return made
+
+
+def column_rows(rule: Mechanism, games: Places) -> Mechanism:
+    """The rule of some games."""
+    columns = [name for name in rule.columns if np.ndim(getattr(rule, name))]
+    if not columns:
+        return rule
+    made = copy(rule)
+    for name in columns:
+        object.__setattr__(made, name, getattr(rule, name)[games])
+    return made
+
+
+def _accuracies(games: Sequence[Game]) -> Accuracy:
+    """One accuracy for all where they share it and the rule takes it so, else a table of curves."""
+    first = games[0]
+    shared = first.mechanism.traits.stacks and first.accuracy.traits.stacks
+    if shared and all(game.accuracy is first.accuracy or game.accuracy == first.accuracy for game in games):
+        return first.accuracy
+    return CurveTable.of([game.accuracy for game in games], first.owners)
 
 
 def _stacked(costs: Sequence[Any], owners: int) -> PowerCost:

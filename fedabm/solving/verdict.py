@@ -15,6 +15,7 @@ from fedabm.games.certificate import weigh
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array
 from fedabm.games.intervals import ProofLimits
+from fedabm.games.money import net_welfare, outside_money
 from fedabm.games.offers import Offers
 from fedabm.mechanisms.base import Mechanism, balanced
 from fedabm.solving.game import Game
@@ -85,6 +86,16 @@ class Equilibrium:
     def converged(self) -> bool:
         """Whether it is a certified equilibrium."""
         return self.verdict == "certified"
+
+    @property
+    def outside_money(self) -> float:
+        """Money that owners are paid from outside, less what they leave there."""
+        return float(outside_money(self.payments))
+
+    @property
+    def net_welfare(self) -> float:
+        """The sum of utilities without money from outside."""
+        return float(net_welfare(self.utilities, self.payments))
 
     def __repr__(self) -> str:
         left = f"nobody gains more than {self.gap:.2g}" if np.isfinite(self.gap) else f"gain found {self.gain:.2g}"

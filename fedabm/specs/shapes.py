@@ -52,7 +52,11 @@ def may_be(given: Any, hint: Any) -> bool:
     if isinstance(given, list | tuple):
         return origin in LISTS or origin is np.ndarray
     if isinstance(given, Mapping):
+        if getattr(origin, "only_tables", False):
+            return "kind" not in given
         return origin in TABLES or (inspect.isclass(origin) and origin not in (*WANTED, *LISTS))
+    if getattr(origin, "only_tables", False):  # nothing of it has a name
+        return False
     return hint not in (int, float, bool) and origin not in (*LISTS, *TABLES, np.ndarray)
 
 

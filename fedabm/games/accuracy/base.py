@@ -165,6 +165,16 @@ class Accuracy(Declaring, Oracle, ABC):
         """The curve of the total that it is to everybody (`WorthTraits.of_total`); None: it is none."""
         return None
 
+    def as_common(self, owners: int) -> tuple[Exposure, Array] | None:
+        """The curve v of the total and what a unit of it is worth to each owner, a_i(s) = factor_i v(S); None: no such.
+
+        >>> from fedabm.games.accuracy.power_law import PowerLaw
+        >>> PowerLaw().as_common(2)[1].tolist()
+        [1.0, 1.0]
+        """
+        curve = self.as_total()
+        return None if curve is None else (curve, np.ones(owners))
+
     def exposure_groups(self, owners: int) -> Groups | None:
         """The groups of owners with the same exposure, where these are few; None: nothing is known of them."""
         return None
@@ -177,6 +187,10 @@ class Accuracy(Declaring, Oracle, ABC):
         It is as precise as asked around a profile, for own contributions up to `reach` and derivatives up to `order`.
         """
         raise NotImplementedError(f"{type(self).__name__} has no exponentials; state them, or of_exponentials = False")
+
+    def take_games(self, games: Rows) -> Accuracy:
+        """The accuracies of some games of a table: one that serves them all serves some."""
+        return self
 
     @property
     def power_density(self) -> PowerDensity | None:
@@ -223,6 +237,11 @@ class Exposure(Accuracy):
         return (self.curve_slope(exposure + step) - self.curve_slope(np.maximum(exposure - step, 0.0))) / (
             exposure + step - np.maximum(exposure - step, 0.0)
         )
+
+    @property
+    def power_law(self) -> tuple[float, ...] | None:
+        """Scale, exponent, offset, ceiling if v(x) = max(0, ceiling - scale (x + offset)^-exponent); else None."""
+        return None
 
     @property
     def viable(self) -> float:

@@ -63,6 +63,12 @@ class PowerLaw(Exposure):
             raise InputError(f"with accuracy {got} no data would do; give a larger exponent or a smaller scale")
 
     @property
+    def power_law(self) -> tuple[float, ...] | None:
+        """Its numbers, unless a subclass has another curve."""
+        own = type(self).curve is PowerLaw.curve and type(self).curve_slope is PowerLaw.curve_slope
+        return (self.scale, self.exponent, self.offset, self.ceiling) if own else None
+
+    @property
     def viable(self) -> float:
         """The exposure below which the model is worth nothing."""
         return max(0.0, (self.scale / self.ceiling) ** (1 / self.exponent) - self.offset)

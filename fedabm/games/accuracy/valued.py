@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fedabm.common.errors import InputError, check_kind, check_positive
 from fedabm.common.table import FrozenArray
-from fedabm.games.accuracy.base import Accuracy
-from fedabm.games.curves import Array, Curve, Rows, align_rows
+from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.curves import Array, Curve, Rows, ScaledEach, align_rows
 
 __all__ = ["AccuracyPayoff", "CurvedPayoff", "LinearPayoff", "Valued"]
 
@@ -30,6 +30,8 @@ class AccuracyPayoff(ABC):
     """
 
     weight: Any = 1.0
+    #: a straight line, so that whatever is known of sums of accuracies is known of sums of payoffs
+    straight: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_positive("weight of a payoff", self.weights)
@@ -74,6 +76,8 @@ class LinearPayoff(AccuracyPayoff):
     weight : Any, optional
         How much accuracy is worth: one number for all owners, or one for each.
     """
+
+    straight = True
 
     def of(self, accuracy: Array) -> Array:
         return accuracy
@@ -162,7 +166,20 @@ class Valued(Accuracy):
         """phi_i along the accuracy."""
         profile = np.asarray(profile, dtype=float)
         weights = np.broadcast_to(self.payoff.weights, profile.shape)
+        if self.payoff.straight:
+            return ScaledEach(weights, self.accuracy.curves(profile))
         return PaidOff(self.accuracy.curves(profile), replace(self.payoff, weight=1.0), weights)
+
+    def as_common(self, owners: int) -> tuple[Exposure, Array] | None:
+        """The accuracy's curve and the weights, where the payoff is a straight line."""
+        known = self.accuracy.as_common(owners) if self.payoff.straight else None
+        return None if known is None else (known[0], known[1] * self.payoff.weights)
+
+    def marginals(self, profile: Array) -> Array:
+        """d a_i / d s_j, exact where the payoff is a straight line."""
+        if not self.payoff.straight:
+            return super().marginals(profile)
+        return self.accuracy.marginals(profile) * np.broadcast_to(self.payoff.weights, len(profile))[:, None]
 
     def accuracy_of(self, worth: Array) -> Array:
         """phi_i^-1 of the worth."""
