@@ -10,6 +10,7 @@ changing its own contribution; `gap` is a proven upper bound on the largest such
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,12 +71,7 @@ class Game:
 
     def __post_init__(self) -> None:
         check_kind("accuracy", self.accuracy, Accuracy)
-        check_kind("mechanism", self.mechanism, Mechanism)
-        if not self.mechanism.promises:
-            raise InputError(
-                f"no game to solve under {type(self.mechanism).__name__}: it exchanges models and promises nothing for "
-                "a contribution; run it as a scenario (fedabm run inclusive_market, or Federation(Scenario(...)))"
-            )
+        self._check_rule()
         given = finite_vector("capacities", self.capacities)
         check_positive("capacity", given)
         costs = costs_of(self.costs, len(given))
@@ -104,6 +100,22 @@ class Game:
     def owners(self) -> int:
         """How many owners play."""
         return len(self.capacities)
+
+    def under(self, rule: Mechanism) -> Game:
+        """The same owners under another rule; what has been checked of them is not checked again."""
+        made = copy(self)
+        object.__setattr__(made, "mechanism", rule)
+        object.__setattr__(made, "cache", TermsCache())
+        made._check_rule()
+        return made
+
+    def _check_rule(self) -> None:
+        check_kind("mechanism", self.mechanism, Mechanism)
+        if not self.mechanism.promises:
+            raise InputError(
+                f"no game to solve under {type(self.mechanism).__name__}: it exchanges models and promises nothing for "
+                "a contribution; run it as a scenario (fedabm run inclusive_market, or Federation(Scenario(...)))"
+            )
 
     def profile(self, contributions: Any) -> Array:
         """Check a profile: one finite contribution per owner, each within [0, capacity]."""
