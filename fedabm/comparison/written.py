@@ -169,8 +169,9 @@ class Written:
     @property
     def unknown(self) -> list[str]:
         """What is not known exactly, in words: whose numbers, and the curve."""
-        found = []
-        for one in (*self.owners, *self.groups):
+        found: list[str] = []
+        everybody: list[Any] = [*self.owners, *self.groups]
+        for one in everybody:
             names = [name for name in ("cost", "data", "value", "outside") if is_uncertain(getattr(one, name, None))]
             found += [f"{' and '.join(names)} of {one.name}"] if names else []
         return found + (["the curve of accuracy"] if drawn_curves(self.accuracy) is not None else [])
