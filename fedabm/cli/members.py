@@ -51,6 +51,9 @@ TOPICS = {
     "fedabm.strategies.attackers": "lies and attacks",
     "fedabm.strategies": "fixed behaviour",
     "fedabm.learning.rules.coordinate_median": "robust to bad updates",
+    "fedabm.learning.rules.fools_gold": "robust to bad updates",
+    "fedabm.learning.rules.no_duplicates": "robust to bad updates",
+    "fedabm.learning.rules.norm_bound": "robust to bad updates",
     "fedabm.learning.rules.geometric_median": "robust to bad updates",
     "fedabm.learning.rules.krum": "robust to bad updates",
     "fedabm.learning.rules.trimmed_mean": "robust to bad updates",
@@ -104,11 +107,12 @@ def members_called(name: str, *, quick: bool = False) -> list[Member]:
 def members_of(family: str) -> list[Member]:
     """All members of a family, by name; what cannot be loaded says so itself."""
     if family == "attacks":
-        from fedabm.strategies import ATTACKS  # slow to import
+        from fedabm.strategies import ATTACKS, SEEING  # slow to import
 
+        seeing = {name: (type(attack), attack.scale) for name, attack in SEEING.items()}
         return [
             _member(name, family, attack, {"scale": {"type": "float", "usual": f"{scale:g}", "bounds": ""}})
-            for name, (attack, scale) in sorted(ATTACKS.items())
+            for name, (attack, scale) in sorted({**ATTACKS, **seeing}.items())
         ]
     found = choices(pkgutil.resolve_name(FAMILIES[family]))
     return [_loaded(name, family, found[name]) for name in sorted(found)]

@@ -1,3 +1,4 @@
+from fedabm.data.backdoor import Backdoor as Backdoor
 from fedabm.data.datasets.base import Dataset as Dataset
 from fedabm.data.datasets.base import standardise as standardise
 from fedabm.data.datasets.files import data_folder as data_folder

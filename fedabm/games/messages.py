@@ -15,7 +15,7 @@ from fedabm.common.random import Streams
 from fedabm.common.state import Each, FrozenRecord, Numbers, Thing
 from fedabm.games.curves import Array
 
-__all__ = ["EFFORT", "TAMPERING", "Effort", "OwnerMessages", "Tamper", "Tampering"]
+__all__ = ["EFFORT", "TAMPERING", "Effort", "OwnerMessages", "Surroundings", "Tamper", "Tampering"]
 
 #: changes the update rows (k, P) of some owners, given the models (k, P) they received, with their own streams at hand
 Tamper = Callable[[Any, Any, Streams], Any]
@@ -34,6 +34,23 @@ class Effort(NamedTuple):
         return Effort(*(np.pad(column, (0, seats - len(column))) for column in self))
 
 
+class Surroundings(NamedTuple):
+    """What an attack that `looks_around` sees beside its own updates.
+
+    members   (k,) the numbers of the owners that attack
+    round     the number of the round, from 0 on
+    moved     (P,) how the shared model moved in the last round, which everybody knows; 0 where that is unknown
+    senders   the numbers of all owners that send an update
+    everyone  (n, P) all updates as sent so far, for attacks that are `omniscient`; None for all others
+    """
+
+    members: NDArray[np.intp]
+    round: int
+    moved: Any
+    senders: NDArray[np.intp]
+    everyone: Any = None
+
+
 @dataclass(frozen=True)
 class Tampering:
     """Owners that change their updates before they send them; `who` says whose doing it is if that goes wrong."""
@@ -48,10 +65,16 @@ class Tampering:
         """Whether it replaces whole models, whatever their updates are counted from."""
         return bool(getattr(self.change, "whole", False))
 
-    def __call__(self, rows: Any, received: Any) -> Any:
+    @property
+    def omniscient(self) -> bool:
+        """Whether it sees all updates."""
+        return bool(getattr(self.change, "omniscient", False))
+
+    def __call__(self, rows: Any, received: Any, around: Surroundings | None = None) -> Any:
         """The updates (k, P) of the members as they send them; `received` (k, P) is what they trained from."""
+        looks = getattr(self.change, "looks_around", False) and around is not None
         try:
-            sent = self.change(rows, received, self.rng)
+            sent = self.change(rows, received, self.rng, *([around] if looks else []))
         except Exception as error:
             if (told := failed_as(error, self.who, self.change)) is error:
                 raise

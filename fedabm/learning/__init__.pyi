@@ -16,6 +16,7 @@ from fedabm.learning.knowledge.measured import Measured as Measured
 from fedabm.learning.language.trials import pass_rate as pass_rate
 from fedabm.learning.language.writing import answers_to as answers_to
 from fedabm.learning.language.yardsticks import majority as majority
+from fedabm.learning.oracles.backdoors import attack_success as attack_success
 from fedabm.learning.oracles.coalition import Coalition as Coalition
 from fedabm.learning.oracles.curve import MeasuredCurve as MeasuredCurve
 from fedabm.learning.oracles.fitted import (
@@ -47,14 +48,18 @@ from fedabm.learning.rules.base import Robust as Robust
 from fedabm.learning.rules.base import Rule as Rule
 from fedabm.learning.rules.base import Step as Step
 from fedabm.learning.rules.coordinate_median import CoordinateMedian as CoordinateMedian
+from fedabm.learning.rules.detectors import caught as caught
 from fedabm.learning.rules.fed_adagrad import FedAdagrad as FedAdagrad
 from fedabm.learning.rules.fed_adam import FedAdam as FedAdam
 from fedabm.learning.rules.fed_avg import FedAvg as FedAvg
 from fedabm.learning.rules.fed_nova import FedNova as FedNova
 from fedabm.learning.rules.fed_prox import FedProx as FedProx
 from fedabm.learning.rules.fed_yogi import FedYogi as FedYogi
+from fedabm.learning.rules.fools_gold import FoolsGold as FoolsGold
 from fedabm.learning.rules.geometric_median import GeometricMedian as GeometricMedian
 from fedabm.learning.rules.krum import Krum as Krum
+from fedabm.learning.rules.no_duplicates import NoDuplicates as NoDuplicates
+from fedabm.learning.rules.norm_bound import NormBound as NormBound
 from fedabm.learning.rules.recipe import Recipe as Recipe
 from fedabm.learning.rules.scaffold import Scaffold as Scaffold
 from fedabm.learning.rules.trimmed_mean import TrimmedMean as TrimmedMean

@@ -1,6 +1,8 @@
 from fedabm.common.random import Streams as Streams
 from fedabm.strategies.attackers import ATTACKS as ATTACKS
+from fedabm.strategies.attackers import SEEING as SEEING
 from fedabm.strategies.attackers import Attacker as Attacker
+from fedabm.strategies.attacks.base import Attack as Attack
 from fedabm.strategies.base import Strategy as Strategy
 from fedabm.strategies.base import Wrapper as Wrapper
 from fedabm.strategies.best_response import BestResponse as BestResponse

@@ -1,7 +1,8 @@
 """Owners that send another model than the one they trained, whatever they do and say otherwise.
 
-Only what an owner itself has is used: its own update, the model that it received, and its own random stream.  Rows may
-be NumPy arrays or tensors; nothing here knows which.
+`ATTACKS` by name use only what an owner itself has: its own update, the model that it received, and its own random
+stream; `SEEING` look around (`fedabm.strategies.attacks`).  Rows may be NumPy arrays or tensors; nothing here knows
+which.
 """
 
 from __future__ import annotations
@@ -13,16 +14,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fedabm.common.errors import InputError, check_positive, nearest
+from fedabm.common.names import snake
 from fedabm.common.random import Streams
 from fedabm.games.costs import Linear
-from fedabm.games.messages import Tamper
+from fedabm.games.messages import Surroundings, Tamper
+from fedabm.strategies.attacks.base import Attack
+from fedabm.strategies.attacks.free_riders import DeltaNoise, DeltaWeights, DisguisedNoise, RandomWeights
+from fedabm.strategies.attacks.omniscient import Copycat, InnerProduct, LittleIsEnough, MinMax
+from fedabm.strategies.attacks.sybils import Sybils
 from fedabm.strategies.base import Wrapper
 from fedabm.views import Action, OwnerView, Reports
 
-__all__ = ["ATTACKS", "Attacker"]
+__all__ = ["ATTACKS", "SEEING", "Attacker"]
 
 #: what is sent instead, from the honest rows (k, P), the models received (k, P), the scale and the owners' streams
-Attack = Callable[[Any, Any, float, Streams], Any]
+OwnAttack = Callable[[Any, Any, float, Streams], Any]
 
 
 def shuffle(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
@@ -77,7 +83,7 @@ def free_ride(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
 
 
 #: every attack, with its scale unless another is given
-ATTACKS: dict[str, tuple[Attack, float]] = {
+ATTACKS: dict[str, tuple[OwnAttack, float]] = {
     "constant": (constant, 1.0),
     "free_ride": (free_ride, 0.0),
     "gaussian": (gaussian, 1.0),
@@ -90,6 +96,19 @@ ATTACKS: dict[str, tuple[Attack, float]] = {
     "sign_flip": (sign_flip, 1.0),
 }
 
+#: attacks that look around, each with its usual strength; omniscient ones see all updates, and say so
+SEEING: dict[str, Attack] = {
+    "copycat": Copycat(),
+    "delta_noise": DeltaNoise(),
+    "delta_weights": DeltaWeights(),
+    "disguised_noise": DisguisedNoise(),
+    "inner_product": InnerProduct(),
+    "little_is_enough": LittleIsEnough(),
+    "min_max": MinMax(),
+    "random_weights": RandomWeights(),
+    "sybils": Sybils(),
+}
+
 #: attacks on full parameters, whatever is asked for
 _WHOLE = ("free_ride", "random_model")
 
@@ -98,12 +117,14 @@ _WHOLE = ("free_ride", "random_model")
 class Attacker(Wrapper):
     """Do and say what `truth` does, but send another model: u'_i = attack(u_i), or attack(w + u_i) - w if `full`.
 
-    u_i is the update that it trained from the model w it received; `attack` is one of `ATTACKS`: shuffle, sign_flip,
-    constant, gaussian, noise, random_model, nan, inf, scaled, free_ride; `scale` says how strong (by default as listed
-    there).  With trains=False it contributes nothing and reports what `truth` would, so that its weight follows the
-    claim.  With `asks` it reports that unit cost, whatever its own is.  iPFL 2025, Fig. 4: shuffle and sign flip train
-    first, constant and gaussian do not, have no cost and ask 1; the paper changes updates, the authors' code full
-    parameters.
+    u_i is the update that it trained from the model w it received; `attack` is one of `ATTACKS` (shuffle, sign_flip,
+    constant, gaussian, noise, random_model, nan, inf, scaled, free_ride), one of `SEEING`, which look around
+    (delta_weights, little_is_enough, min_max, ...), or an `Attack` of one's own; `scale` says how strong (by default as
+    listed there).  Attacks that are `omniscient` see all updates, as nobody could in life.
+
+    With trains=False it contributes nothing and reports what `truth` would, so that its weight follows the claim.  With
+    `asks` it reports that unit cost, whatever its own is.  iPFL 2025, Fig. 4: shuffle and sign flip train first,
+    constant and gaussian do not, have no cost and ask 1; the paper changes updates, the authors' code full parameters.
 
     >>> from fedabm.strategies import Honest
     >>> Attacker(Honest(), "sign_flip").label
@@ -126,7 +147,7 @@ class Attacker(Wrapper):
     """
 
     example: ClassVar[str] = "Attacker(truth=Honest(), attack='sign_flip')"
-    attack: str = "sign_flip"
+    attack: str | Attack = "sign_flip"
     scale: float | None = None
     full: bool = False
     trains: bool = True
@@ -137,16 +158,34 @@ class Attacker(Wrapper):
         super().__post_init__()
         if self.asks is not None:
             check_positive("the unit cost that an attacker asks", self.asks, zero=True)
-        if self.attack not in ATTACKS:
-            raise InputError(f"no attack is called {self.attack!r}; {nearest(self.attack, ATTACKS)}")
+        if not isinstance(self.attack, Attack) and self.attack not in (*ATTACKS, *SEEING):
+            known = (*ATTACKS, *SEEING)
+            raise InputError(f"no attack is called {self.attack!r}; {nearest(str(self.attack), known)}")
         if self.scale is None:
-            object.__setattr__(self, "scale", ATTACKS[self.attack][1])
+            usual = self.seeing.scale if self.seeing else ATTACKS[str(self.attack)][1]
+            object.__setattr__(self, "scale", usual)
         check_positive("scale of the attack", self.scale, zero=True)
+
+    @property
+    def seeing(self) -> Attack | None:
+        """The attack, if it is one that looks around."""
+        return self.attack if isinstance(self.attack, Attack) else SEEING.get(self.attack)
+
+    @property
+    def looks_around(self) -> bool:
+        """Whether it looks at more than its own updates."""
+        return self.seeing is not None
+
+    @property
+    def omniscient(self) -> bool:
+        """Whether it sees all updates."""
+        return self.seeing is not None and self.seeing.omniscient
 
     @property
     def label(self) -> str:
         """Its attack and what it wraps."""
-        return f"attacker_{self.attack}({self.truth.label})"
+        name = snake(type(self.attack).__name__) if isinstance(self.attack, Attack) else self.attack
+        return f"{'omniscient_' if self.omniscient else ''}attacker_{name}({self.truth.label})"
 
     def act(self, view: OwnerView) -> Action:
         """The wrapped strategy's deed and story, with another model."""
@@ -169,13 +208,20 @@ class Attacker(Wrapper):
         """Whether it replaces full parameters."""
         return self.full or self.attack in _WHOLE
 
-    def __call__(self, update: Any, received: Any, rng: Streams) -> Any:
+    def __call__(self, update: Any, received: Any, rng: Streams, around: Surroundings | None = None) -> Any:
         """What it sends instead of its updates (k, P), having received these models (k, P)."""
-        replaced = ATTACKS[self.attack][0]
+        if self.seeing is not None:
+            return self._seen(self.seeing, update, received, rng, around)
+        replaced = ATTACKS[str(self.attack)][0]
         scale = self.scale or 0.0
         if self.whole:
             return replaced(received + update, received, scale, rng) - received
         return replaced(update, received, scale, rng)
+
+    def _seen(self, attack: Attack, update: Any, received: Any, rng: Streams, around: Surroundings | None) -> Any:
+        rows = np.arange(len(update))
+        around = Surroundings(rows, 0, 0.0 * received[0], rows) if around is None else around
+        return replace(attack, scale=self.scale or 0.0)(update, around, rng)
 
 
 @dataclass(frozen=True)
@@ -190,8 +236,19 @@ class _Both:
         """Whether either replaces full parameters."""
         return self.then.whole or bool(getattr(self.first, "whole", False))
 
-    def __call__(self, update: Any, received: Any, rng: Streams) -> Any:
-        return self.then(self.first(update, received, rng), received, rng)
+    @property
+    def looks_around(self) -> bool:
+        """Whether either looks at more than its own updates."""
+        return self.then.looks_around or bool(getattr(self.first, "looks_around", False))
+
+    @property
+    def omniscient(self) -> bool:
+        """Whether either sees all updates."""
+        return self.then.omniscient or bool(getattr(self.first, "omniscient", False))
+
+    def __call__(self, update: Any, received: Any, rng: Streams, around: Surroundings | None = None) -> Any:
+        known = [around] if getattr(self.first, "looks_around", False) and around is not None else []
+        return self.then(self.first(update, received, rng, *known), received, rng, around)
 
 
 def _normal(rows: Any, rng: Streams) -> Any:

@@ -51,6 +51,7 @@ class LearningState(State):
     progress  what own training brought everybody in the last round, if it was measured
     spent     seconds of each step, for rounds that were looked up those of their training
     updates   what the last round showed the server of every owner, if it wanted to look
+    moved     (P,) how the last round moved the model; None: it was looked up, or there was none
     """
 
     seed: int
@@ -63,6 +64,12 @@ class LearningState(State):
     progress: Array | None = None
     spent: tuple[float, ...] = ()
     updates: Updates | None = None
+    moved: Tensor | None = None
+
+    @property
+    def rebuilt(self) -> tuple[Tensor, Memory | None] | None:
+        """The present model and what the rule remembers, where rounds that were looked up have been trained again."""
+        return vars(self).get("_rebuilt")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,12 +147,16 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
 
     def _present(self, state: LearningState) -> tuple[Tensor, Memory | None]:
         """The present model and what the rule remembers; rounds that were only looked up are trained now."""
+        if state.rebuilt is not None:
+            return state.rebuilt
         model = self.engine.initial(state.seed) if state.model is None else state.model
         memory = state.memory
         for place, effort in enumerate(state.late):
             how = (self.recipe, state.seed, state.round - len(state.late) + place)
             done = one_round(self.engine, model, effort.contribution, *how, effort.claimed, (), memory)
             model, memory = done.model, done.memory
+        if state.late:
+            vars(state)["_rebuilt"] = model, memory
         return model, memory
 
     def worth(self, state: LearningState) -> Accuracy:
@@ -201,7 +212,7 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
             begun = time.perf_counter()
             model, memory = self._present(state)
             how = (self.recipe, state.seed, state.round)
-            done.append(one_round(self.engine, model, used, *how, claimed, messages.tampering, memory))
+            done.append(one_round(self.engine, model, used, *how, claimed, messages.tampering, memory, state.moved))
             wanted = counts > 0 if messages.measured else np.zeros(self.owners, dtype=bool)
             shown = self._shown(state, model, done[0], wanted)
             return np.vstack([shown, np.full(self.owners, time.perf_counter() - begun)])[None]
@@ -210,9 +221,13 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
         path = digest(state.path, *effort) if state.path and not (messages.tampering or messages.keep) else ""
         asked = _question(path, messages.measured)
         worth, dropped, progress, seconds = self._answers(path, asked, find)[0]
-        kept: dict[str, Any] = {"late": (*state.late, effort)}
+        kept: dict[str, Any] = {"late": (*state.late, effort), "moved": None}
         if done:
-            kept = {"model": done[0].model, "memory": done[0].memory, "late": ()}
+            moved = done[0].model - self._present(state)[0]
+            kept = {"model": done[0].model, "memory": done[0].memory, "late": (), "moved": moved}
+        elif state.rebuilt is not None:  # go on from there, so that no round is trained again and again
+            model, memory = state.rebuilt
+            kept |= {"model": model, "memory": memory, "late": (effort,)}
         kept |= {"worth": FrozenArray(worth), "progress": progress if messages.measured else None}
         kept["updates"] = self._kept(state, done[0], claimed) if messages.keep else None
         spent = (*state.spent, float(seconds[0]))
@@ -265,6 +280,7 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
             progress=Maybe(Numbers()),
             spent=Each(NUMBER),
             updates=Maybe(Updates.kind(self.engine, self.recipe, self.measure)),
+            moved=Maybe(Thing(Tensor)),
         )
 
     def _answers(self, path: str, asked: NDArray[Any], find: Callable[[Any], Array], at_once: int = 1) -> Array:

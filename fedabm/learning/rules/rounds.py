@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from fedabm.common.timing import timed
-from fedabm.games.messages import Tampering
+from fedabm.games.messages import Surroundings, Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
 from fedabm.learning.rules.aggregate import screen
@@ -46,14 +46,15 @@ def one_round(
     claimed: np.ndarray | None = None,
     tampering: Sequence[Tampering] = (),
     memory: Memory | None = None,
+    moved: Tensor | None = None,
 ) -> RuleRound:
     """One round from the model `start`; without `claimed` claims are true, without `memory` the rule begins."""
     contributions = np.asarray(contributions, dtype=float)
     known = recipe.rule.begin(start, engine.data.owners) if memory is None else memory
     updates = recipe.train(engine, start, contributions, seed, round, known)
-    for attack in tampering:
-        tamper(updates, start, attack)
     counts = engine.data.counts(contributions)
+    for attack in tampering:
+        tamper(updates, start, attack, round, moved, np.flatnonzero(counts))
     received = recipe.received(updates, counts, counts if claimed is None else np.rint(claimed))
     return server_part(recipe.rule, start, received, known)
 
@@ -81,22 +82,36 @@ def federate(
 ) -> tuple[Tensor, np.ndarray]:
     """From a fresh model or `start` on: the model after `rounds` rounds and whose update was ever dropped, (n,)."""
     model = engine.initial(seed) if start is None else start
-    memory = recipe.rule.begin(model, engine.data.owners)
+    memory, moved = recipe.rule.begin(model, engine.data.owners), None
     broken = torch.zeros(engine.data.owners, dtype=torch.bool, device=engine.device)
     for number in range(rounds):
-        done = one_round(engine, model, contributions, recipe, seed, number, None, tampering, memory)
+        done = one_round(engine, model, contributions, recipe, seed, number, None, tampering, memory, moved)
+        moved = done.model - model if tampering else None
         model, memory = done.model, done.memory
         broken |= ~done.usable
         del done  # with the updates, before the next round makes its own
     return model, ~pull(~broken)
 
 
-def tamper(updates: Tensor, received: Tensor, attack: Tampering) -> None:
-    """Change some owners' updates (n, P) in place; `received` is the model that all (P,) or each (n, P) got."""
+def tamper(
+    updates: Tensor,
+    received: Tensor,
+    attack: Tampering,
+    round: int = 0,
+    moved: Tensor | None = None,
+    senders: np.ndarray | None = None,
+) -> None:
+    """Change some owners' updates (n, P) in place; `received` is the model that all (P,) or each (n, P) got.
+
+    `moved` (P,) is how the shared model moved in the last round, `senders` who sends any update (None: all).
+    """
     members = torch.from_numpy(np.asarray(attack.members, dtype=np.int64)).to(updates.device)
     rows = updates.index_select(0, members)
     got = received.expand_as(updates).index_select(0, members)
-    sent = torch.as_tensor(attack(rows, got), dtype=rows.dtype, device=rows.device)
+    known = np.arange(len(updates)) if senders is None else senders
+    past = torch.zeros_like(updates[0]) if moved is None else moved
+    around = Surroundings(attack.members, round, past, known, updates.clone() if attack.omniscient else None)
+    sent = torch.as_tensor(attack(rows, got, around), dtype=rows.dtype, device=rows.device)
     updates.index_copy_(0, members, sent)
 
 
