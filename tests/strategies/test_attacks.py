@@ -41,8 +41,7 @@ def sends(attack, scale=None, kind="numpy", round=0):
         ("inner_product", None, [[-1.0, -0.5]] * 2),
         ("copycat", None, [[1.0, 0.0], [3.0, 2.0]]),
         ("sybils", None, [[8.5, 8.5]] * 2),
-        # n = 5, m = 2: one supporter, z = Phi^-1(2 / 3)
-        ("little_is_enough", None, [[2 - 0.430727 * STD, 1 - 0.430727 * STD]] * 2),
+        ("little_is_enough", None, [[2 - 1.5 * STD, 1 - 1.5 * STD]] * 2),
         # the two farthest are 2 sqrt 2 apart; from (3, 2) that is along the diagonal to (1, 0)
         ("min_max", None, [[1.0, 0.0]] * 2),
     ],

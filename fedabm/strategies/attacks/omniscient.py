@@ -19,28 +19,31 @@ _HALVINGS = 30
 
 @dataclass(frozen=True)
 class LittleIsEnough(Attack):
-    """The honest mean less scale * z standard deviations in every number, which the honest ones themselves cover.
+    """The honest mean less `scale` standard deviations in every number, which honest updates cover themselves.
 
-        z = Phi^-1((n - m - s) / (n - m)),      s = floor(n / 2 + 1) - m supporters,  m attackers among n
-
-    Baruch et al. 2019, Algorithm 3; the signs of ByzFL.  Omniscient: it sees all honest updates.  It hides within the
-    spread, so that it hurts where spread is large: rounds of one gradient; after a whole epoch it hardly bites.
+    Baruch et al. 2019, Algorithm 3, with 1.5 standard deviations as in ByzFL; `unseen` says how many the paper lets
+    attackers take so that a majority stays farther from the mean.  Omniscient: it sees all honest updates.  It hides
+    within the spread, so that it hurts where spread is large: rounds of one gradient; after a whole epoch it hardly
+    bites.
     """
 
+    scale: float = 1.5
     omniscient: ClassVar[bool] = True
 
     def __call__(self, rows: Any, around: Surroundings, rng: Streams) -> Any:
         """The same for all attackers."""
         others = honest(around)
-        return 0.0 * rows + mean(others) - self.scale * self.z(len(others), len(around.members)) * spread(others)
+        return 0.0 * rows + mean(others) - self.scale * spread(others)
 
-    def z(self, honest: int, attackers: int) -> float:
-        """How many standard deviations the median of all allows; at least 0.
+    @staticmethod
+    def unseen(owners: int, attackers: int) -> float:
+        """Phi^-1((n - m - s) / (n - m)) with s = floor(n / 2 + 1) - m supporters, m attackers among n; at least 0.
 
-        >>> round(LittleIsEnough().z(honest=7, attackers=3), 3)
-        0.18
+        >>> round(LittleIsEnough.unseen(50, 24), 2), round(LittleIsEnough.unseen(10, 3), 2)
+        (1.43, 0.18)
         """
-        supporters = (honest + attackers) // 2 + 1 - attackers
+        honest = owners - attackers
+        supporters = owners // 2 + 1 - attackers
         return max(float(ndtri(np.clip((honest - supporters) / honest, 1e-6, 1 - 1e-6))), 0.0)
 
 
