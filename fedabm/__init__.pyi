@@ -94,6 +94,8 @@ from fedabm.comparison.comparison import compare as compare
 from fedabm.results.frames import Frames as Frames
 from fedabm.results.store import load as load
 from fedabm.results.store import save as save
+from fedabm.settlement.statement import Statement as Statement
+from fedabm.settlement.statement import settle as settle
 from fedabm.simulation.model import Federation as Federation
 from fedabm.simulation.owners import OwnerProfile as OwnerProfile
 from fedabm.simulation.owners import population as population

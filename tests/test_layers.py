@@ -43,6 +43,7 @@ LAYERS = (
     ("study",),
     ("sweep",),
     ("analysis",),
+    ("settlement",),
     ("report", "comparison"),
     ("auditing",),
     ("live",),

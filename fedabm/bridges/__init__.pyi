@@ -13,3 +13,4 @@ from fedabm.bridges.games import (
 from fedabm.bridges.games import (
     write_nfg as write_nfg,
 )
+from fedabm.bridges.recorder import ReplyRecorder as ReplyRecorder

@@ -18,10 +18,10 @@ from fedabm.common.errors import InputError
 from fedabm.common.random import Streams, generator
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Linear
-from fedabm.kernel import settle, utility
+from fedabm.kernel import settle_claims, utility
 from fedabm.mechanisms import Mechanism
 from fedabm.strategies import Strategy
-from fedabm.views import Experience, OwnerView, Payoff, Reports, ServerView
+from fedabm.views import Experience, OwnerView, Payoff, Reports
 
 __all__ = ["Client", "Decision", "PaymentServer"]
 
@@ -62,8 +62,8 @@ class PaymentServer:
         """
         nodes = sorted(claims)
         said = np.array([claims[node] for node in nodes], dtype=float)
-        usable = np.array([0.0 if node in rejected else claims[node] for node in nodes], dtype=float)
-        outcome = settle(self.mechanism, ServerView(round, Reports(usable, said), self.accuracy))
+        refused = np.array([node in rejected for node in nodes], dtype=bool)
+        outcome = settle_claims(self.mechanism, self.accuracy, round, Reports(said, said), rejected=refused)
         self.claims = dict(zip(nodes, said.tolist(), strict=True))
         self.paid = dict(zip(nodes, outcome.payments.tolist(), strict=True))
         return self.paid

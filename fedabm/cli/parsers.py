@@ -26,6 +26,7 @@ def command_line() -> argparse.ArgumentParser:
         _run,
         _solve,
         _calibrate,
+        _settle,
         _sweep,
         _report,
         _describe,
@@ -191,6 +192,25 @@ def _calibrate(commands: Any) -> None:
     parser.add_argument("--out", type=Path, metavar="NAME", help="how the files written begin (default: as FILE does)")
     _json(parser, "what was found")
     parser.set_defaults(command="fedabm.cli.calibrate:calibrate_file")
+
+
+def _settle(commands: Any) -> None:
+    parser = commands.add_parser("settle", help="who owes whom how much, by a study's rule and a log of what happened")
+    parser.add_argument(
+        "study", nargs="?", type=Path, metavar="STUDY.toml", help="owners, accuracy, rule, [settlement]"
+    )
+    parser.add_argument(
+        "log",
+        nargs="?",
+        metavar="LOG",
+        help="CSV, Parquet (round, owner, samples), a folder of frames, mlflow:ADDRESS",
+    )
+    parser.add_argument("--mechanism", metavar="NAME", help="which of the study's mechanisms")
+    parser.add_argument("--experiment", metavar="NAME", help="of MLflow, whose runs have a tag owner (default fedabm)")
+    parser.add_argument("--verify", type=Path, metavar="FILE.json", help="settle a statement's inputs anew and compare")
+    parser.add_argument("--out", type=Path, metavar="NAME", help="how the files written begin (default: as LOG does)")
+    _json(parser, "the statement")
+    parser.set_defaults(command="fedabm.cli.settle:settle_log")
 
 
 def _sweep(commands: Any) -> None:

@@ -25,6 +25,7 @@ group are called by its name and their number; numbers that are not known
 Owners may also be written all at once, as in a game (`fedabm.specs.owners`).
 `device = "cuda"` says where models train, unless `--device` does, if an accuracy of one's own trains any.
 `knowledge = { kind = "measured", rounds = 5 }` says what the server knows of the worth of data (`fedabm.knowledge`).
+A table `[settlement]` is for `fedabm settle` (`fedabm.specs.settlement`).
 Of large studies `keep = { every = 10, owners = 1000, strategies = true }` keeps less (`fedabm.results.keep`).
 """
 
@@ -52,6 +53,7 @@ from fedabm.simulation.activation import Activation, Sequential
 from fedabm.simulation.participation import Everyone, Participation
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.specs.owners import one_by_one
+from fedabm.specs.settlement import SettlementTerms
 from fedabm.specs.toml import read_toml
 from fedabm.specs.uncertain import Uncertain, drawn_number, is_uncertain
 from fedabm.specs.values import Reader
@@ -120,6 +122,7 @@ class Written:
     knowledge: Knowledge | None = None
     pay_rejected: bool = False
     recommend: Wanted = field(default_factory=Wanted)
+    settlement: SettlementTerms | None = None
 
     def __post_init__(self) -> None:
         check_written(self.device)

@@ -10,5 +10,6 @@
 - `words`    both ways for words of the command line
 - `toml`     TOML files and texts
 - `games`    a game in a few lines of TOML; `owners`: one grammar for owners, also of studies
+- `settlement` how claims are billed
 - `families` families of classes and their entry points; `bounds`: which values their parameters may have
 """
