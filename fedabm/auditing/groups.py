@@ -6,7 +6,7 @@ is no lie: what a lie gains is counted over the best that the same group can do 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import comb
@@ -26,6 +26,8 @@ __all__ = ["Joint", "best_joint_lie", "groups_of"]
 _PRECISION = 1e-4
 #: how many combinations of roles are tried first, at most
 _COMBINED = 100
+#: points along every axis where no concave shape is promised
+_ALONG = 33
 
 
 @dataclass(frozen=True)
@@ -66,25 +68,31 @@ def best_joint_lie(
         said = [replace(t, **dict(zip(names, row.tolist(), strict=True))) for t, row in zip(truth, table, strict=True)]
         return [replace(one, size=max(one.size, one.claim)) for one in said]
 
+    tried = 0
+
     def loss(point: Array) -> float:
+        nonlocal tried
+        tried += 1
         return -_sum(stage, members, lies(point))
 
     trials = [start, *_first(stage, truth, names, limits, effort.seed)]
     points = np.array([[float(getattr(one, name)) for one in trial for name in names] for trial in trials])
     points = np.unique(points, axis=0)
     near = _near(stage, members, names, bounds)
+    if stage.plays_a_game and stage.offers.shape != "concave":
+        points = np.vstack([points, *_all_along(loss, bounds, points)])
     best, least = climbed(loss, bounds, points, effort, *members, near=near)
     found = lies(best)
     most = -least
     honest, asked = _honest(stage, members, effort, truth, [one.contribution for one in found])
     gain, better = most - max(honest, stand), max(honest - stand, 0.0)
     if gain <= max(NOTHING, _PRECISION * abs(most)):
-        return Joint(tuple(members), 0.0, better, 0.0, 2 * asked, "they tell the truth")
+        return Joint(tuple(members), 0.0, better, 0.0, tried + asked, "they tell the truth")
     others = np.setdiff1d(np.arange(stage.owners), members)
     settled = stage.settle(with_deviations(stage, members, found)).utility
     harm = float((stage.settled.utility[others] - settled[others]).sum())
     words = "; ".join(in_words(stage, owner, one) for owner, one in zip(members, found, strict=True))
-    return Joint(tuple(members), gain, better, harm, 2 * asked, words)
+    return Joint(tuple(members), gain, better, harm, tried + asked, words)
 
 
 def _first(
@@ -139,6 +147,27 @@ def _near(
         (low, min(high, most[name][place])) if name in most else (low, high)
         for (name, place), (low, high) in zip(ends, bounds, strict=True)
     ]
+
+
+def _all_along(loss: Callable[[Array], float], bounds: Sequence[tuple[float, ...]], starts: Array) -> list[Array]:
+    """Where no concave shape is promised: the best point along one axis after the other, from the best two starts.
+
+    Peaks far from all that is tried first are found by nothing that climbs.
+    """
+    values = np.array([loss(start) for start in starts])
+    found = []
+    for place in np.argsort(values, kind="stable")[:2]:
+        point, least, before = starts[place].copy(), float(values[place]), np.inf
+        while least < before - _PRECISION * abs(least):
+            before = least
+            for axis, (low, high) in enumerate(bounds):
+                trials = np.repeat(point[None], _ALONG, axis=0)
+                trials[:, axis] = np.linspace(low, high, _ALONG)
+                losses = [loss(trial) for trial in trials]
+                if min(losses) < least:
+                    point, least = trials[int(np.argmin(losses))], min(losses)
+        found.append(point)
+    return found
 
 
 def _axes(stage: Stage, members: Sequence[int], limits: LieLimits) -> tuple[list[str], list[tuple[float, ...]]]:

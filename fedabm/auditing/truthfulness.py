@@ -94,14 +94,15 @@ def about_groups(
         joint = [best_joint_lie(stage, members, limits, effort, alone) for members in groups]
         best = max(joint, key=lambda one: one.gain)
         found.append(best)
-        claims.append(_about_group(stage, size, best, len(groups), everyone=everyone))
+        claims.append(_about_group(stage, size, best, joint, everyone=everyone))
     return claims, found
 
 
-def _about_group(stage: Stage, size: int, best: Joint, groups: int, *, everyone: bool) -> Claim:
+def _about_group(stage: Stage, size: int, best: Joint, tried: Sequence[Joint], *, everyone: bool) -> Claim:
     unit = stake(stage)
     holds = best.gain <= SMALL * unit * size
-    looked = f"{'all ' if everyone else ''}{groups} groups, {best.questions} questions each"
+    asked = sum(one.questions for one in tried)
+    looked = f"{'all ' if everyone else ''}{len(tried)} groups, {asked:,} questions"
     words = f"no joint lie of {size} was found to gain ({looked})"
     if not holds:
         words = f"{best.words}: together they gain {best.gain:.4g}, the others lose {best.loss:.4g} ({looked})"

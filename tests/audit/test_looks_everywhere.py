@@ -14,7 +14,7 @@ from fedabm.auditing.search import SearchEffort, best_claim_alone, best_lie
 from fedabm.auditing.stage import Stage
 from fedabm.games.accuracy import Custom, PowerLaw
 from fedabm.games.costs import Quadratic
-from fedabm.mechanisms import Clarke, ContributionSubsidy, Deposit, PaymentRule, Verification
+from fedabm.mechanisms import Clarke, ContributionSubsidy, Deposit, LeaveOneOut, PaymentRule, Verification
 from fedabm.mechanisms.supervised import Supervised
 from tests.audit.global_search import Lying, best_joint, best_single
 from tests.audit.many_bounds import Tally, beside_search
@@ -83,6 +83,17 @@ def test_two_owners_who_misstate_their_costs_together_under_clarke_are_found():
     most = best_joint(stated, (0, 1), np.random.default_rng(2), 500) - stage.settled.utility[:2].sum()
     assert joint.gain + joint.honest_gain >= 0.9 * most
     assert joint.gain > 0.0
+
+
+def test_two_liars_are_found_far_from_what_they_contribute_where_no_shape_is_promised():
+    """Game 3016 of `many_bounds`: the owner who contributes nothing claims twice what it has, on another wave."""
+    accuracy = Custom(lambda s: np.broadcast_to(0.5 + 0.4 * np.sin(1.4 * s.sum(axis=1, keepdims=True)), s.shape))
+    stage = Stage.of(Game(accuracy, [0.7, 0.1], [5.4, 15.6], LeaveOneOut()), profile=[4.5, 0.0])
+    alone = [best_lie(stage, owner, LieLimits(), EFFORT) for owner in (0, 1)]
+    joint = best_joint_lie(stage, (0, 1), LieLimits(), EFFORT, alone)
+    most = best_joint(lying(stage), (0, 1), np.random.default_rng(2), 2000) - stage.settled.utility.sum()
+    assert joint.gain + joint.honest_gain >= 0.97 * most
+    assert joint.gain > 0.1 * most
 
 
 def test_a_global_search_sees_what_the_audit_misses():

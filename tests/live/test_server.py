@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -108,13 +109,14 @@ def test_ctrl_c_ends_the_page_with_one_line_whatever_is_at_work(tmp_path):
     (tmp_path / "busy.py").write_text(BUSY)
     command = [sys.executable, "-m", "fedabm", "live", "busy.py", "--port", "0", "--no-browser"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+    listens = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # ignored in the background of some shells
+    with subprocess.Popen(command, cwd=tmp_path, preexec_fn=listens, **pipes) as process:
         address = printed_address(process)
         bare = httpx.get(address.partition("?")[0])
         assert bare.status_code == 403  # also on this machine
         process.send_signal(signal.SIGINT)
         try:
-            _, said = process.communicate(timeout=60)
+            _, said = process.communicate(timeout=600)
         finally:
             process.kill()
     assert process.returncode == 130
