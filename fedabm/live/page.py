@@ -8,13 +8,14 @@ import ctypes
 import gc
 import sys
 import traceback
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 
 from fedabm.analysis.looks import mechanism_looks
 from fedabm.common.errors import FedabmError
@@ -35,8 +36,10 @@ _PACES = {"slow": 1.0, "walking pace": 0.4, "fast": 0.1}
 _MOST_EVENTS = 200
 #: seconds that a browser may take to draw a step
 _PATIENCE = 60.0
-#: seconds after which nothing is left that knows the page of a visitor who is gone
+#: seconds after which nothing usually is left that knows the page of a visitor who is gone; then pauses double
 _SOON = 1.0
+#: after a pause of so many nobody looks any more
+_LATEST = 600.0
 #: what stands below the name of a side, and what a moment calls it
 _TOTALS = {"data": "data", "accuracy": "accuracy", "welfare": "welfare", "paid to owners": "paid", "present": "present"}
 
@@ -50,6 +53,7 @@ class Page:
         self._worker = worker
         self._out = out
         self._session: Session | None = None
+        self._gone = False
         self._sides: list[_SideView] = []
         self._drawer: Any = None
         self._trouble_at_start = ""
@@ -62,11 +66,13 @@ class Page:
         ui.timer(0.05, self._begin, once=True)
 
     def close(self) -> None:
-        """The visitor is gone: its runs and charts go, and soon after, when nothing knows the page, their memory."""
+        """The visitor is gone: its runs and charts go, and as soon as nothing knows the page any more, their memory."""
         self._timer.deactivate()
+        known = [weakref.ref(one) for one in (self, self._session) if one is not None]
+        self._gone = True
         self._session = None
         self._sides = []
-        asyncio.get_running_loop().call_later(_SOON, self._worker.submit, give_back)
+        background_tasks.create(_forget(known, self._worker))
 
     # The parts of the page
 
@@ -119,7 +125,7 @@ class Page:
         """Another session: everything of the old one goes before anything of the new one is shown."""
         self._pause()
         made = await self._work(lambda: _opened(self._source, setup))
-        if made is None:
+        if made is None or self._gone:  # the visitor has not waited for it
             return
         self._session = made
         self._note.set_visibility(False)
@@ -371,6 +377,18 @@ class _SideView:
                     ui.label(str(event.step)).classes("fed-soft")
                     ui.label(event.kind).classes(f"fed-kind {event.kind}")
                     ui.label(event.words)
+
+
+async def _forget(known: Sequence[weakref.ref[Any]], worker: Executor) -> None:
+    """Give memory back until these are gone; what is still at work on them where a machine is busy takes its time."""
+    pause = _SOON
+    while pause < _LATEST and any(one() is not None for one in known):
+        await asyncio.sleep(pause)
+        try:
+            await asyncio.get_running_loop().run_in_executor(worker, give_back)
+        except RuntimeError:  # everything ends
+            return
+        pause *= 2.0
 
 
 def give_back() -> None:

@@ -350,7 +350,7 @@ sys.exit(main(["run", "free_riding", "--set", "owners=300", "--steps", "100000",
     running.stdout.readline()
     time.sleep(0.05)
     running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=60)
+    _, errors = running.communicate(timeout=600)
     assert running.returncode == 130, errors
     assert "Traceback" not in errors
     assert "fedabm.load" in errors

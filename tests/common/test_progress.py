@@ -2,13 +2,16 @@
 
 import io
 import re
+import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
 from fedabm.common import progress
 from fedabm.common.progress import following, heartbeat, track
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -17,15 +20,27 @@ def hasty(monkeypatch):
     monkeypatch.setattr(progress, "FIRST", 0.02)
 
 
-def test_lines_tell_what_is_done_and_how_long_the_rest_takes_also_within_one_long_piece(hasty, capsys):
+def test_lines_tell_what_is_done_and_how_long_the_rest_takes_also_within_one_long_piece(hasty, monkeypatch, capsys):
+    pauses, said = [], []
+
+    class Noted(threading.Event):
+        def wait(self, timeout=None):
+            pauses.append(timeout)
+            return super().wait(timeout)
+
+    def heard():
+        said.append(capsys.readouterr())
+        return "".join(one.err for one in said).count("\n") >= 3
+
+    monkeypatch.setattr(progress, "threading", SimpleNamespace(Event=Noted, Thread=threading.Thread))
     with heartbeat("training", 4, done=1) as advance:
         advance()
-        time.sleep(0.3)
-    said = capsys.readouterr()
-    lines = said.err.splitlines()
-    assert said.out == ""
-    assert 2 <= len(lines) <= 7  # 0.02, 0.05, 0.095, 0.16, 0.26 seconds: the pauses grow
-    assert all(re.fullmatch(r"fedabm: training: 2 of 4 after 0:00:00, about 0:00:0[01] to go", line) for line in lines)
+        until(heard)
+    lines = "".join(one.err for one in said).splitlines()
+    assert "".join(one.out for one in said) == ""
+    assert pauses[:4] == pytest.approx([0.02, 0.03, 0.045, 0.0675])
+    assert all(re.fullmatch(r"fedabm: training: [12] of 4 after 0:\d\d:\d\d.*", line) for line in lines)
+    assert re.fullmatch(r".*: 2 of 4 after 0:\d\d:\d\d, about 0:\d\d:\d\d to go", lines[-1])
 
 
 def test_short_work_and_quiet_work_say_nothing(monkeypatch, capsys):
@@ -41,6 +56,6 @@ def test_a_terminal_gets_a_bar_and_no_lines(hasty, capsys):
     terminal = Console(file=io.StringIO(), force_terminal=True)
     with following("shown", 2, console=terminal) as advance:
         advance()
-        time.sleep(0.1)
+        until(lambda: "shown" in terminal.file.getvalue())
     assert "shown" in terminal.file.getvalue()
     assert capsys.readouterr().err == ""

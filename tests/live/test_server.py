@@ -1,10 +1,13 @@
 """Who is let in, and what is said where the page cannot be served."""
 
+import asyncio
 import re
 import signal
 import socket
 import subprocess
 import sys
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +23,7 @@ from starlette.websockets import WebSocketDisconnect
 import fedabm.live
 from fedabm.cli import main
 from fedabm.common.errors import InputError
-from fedabm.live import server
+from fedabm.live import page, server
 
 
 def guarded() -> TestClient:
@@ -127,6 +130,26 @@ def test_memory_is_given_back_when_visitors_have_gone():
     command = [sys.executable, "-m", "tests.live.visitors", "--visitors", "8"]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_memory_is_asked_for_again_while_something_still_knows_the_page(monkeypatch):
+    """As on a busy machine, where what was at work on it ends late."""
+
+    class Kept:
+        pass
+
+    kept, asked = [Kept()], []
+
+    def collect() -> None:
+        asked.append(len(kept))
+        if len(asked) == 3:
+            kept.clear()
+
+    monkeypatch.setattr(page, "give_back", collect)
+    monkeypatch.setattr(page, "_SOON", 1e-3)
+    with ThreadPoolExecutor(1) as worker:
+        asyncio.run(page._forget([weakref.ref(kept[0])], worker))
+    assert asked == [1, 1, 1]
 
 
 def test_a_port_that_is_taken_is_passed_over():

@@ -26,7 +26,7 @@ from fedabm.live import live, server
 from fedabm.live.session import Session
 
 #: seconds that a wave may take to arrive or to be forgotten
-PATIENCE = 120.0
+PATIENCE = 600.0
 #: megabytes by which the second wave may exceed the first
 SLACK = 30.0
 
@@ -50,7 +50,8 @@ async def visit(http: aiohttp.ClientSession, address: str) -> socketio.AsyncClie
     told = {"client_id": found[1], "tab_id": found[1], "document_id": found[1], "next_message_id": 0}
     query = "&".join(f"{name}={value}" for name, value in {**told, "implicit_handshake": "true"}.items())
     socket = socketio.AsyncClient(http_session=http)
-    await socket.connect(f"{address}?{query}", socketio_path="/_nicegui_ws/socket.io", transports=["websocket"])
+    path, ways = "/_nicegui_ws/socket.io", ["websocket"]
+    await socket.connect(f"{address}?{query}", socketio_path=path, transports=ways, wait_timeout=PATIENCE)
     return socket
 
 

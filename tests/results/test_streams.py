@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas as pd
@@ -27,6 +26,7 @@ from fedabm.study.study import Study
 from fedabm.sweep import Grid, Sweep
 from tests.conftest import mixed
 from tests.sweep.helpers import assert_same_frames
+from tests.waiting import until
 
 STEPS = 12
 
@@ -250,11 +250,12 @@ from fedabm.strategies import EpsilonGreedy
 
 def run(study, owners=50_000, rows=2**16, wait=0.0):
     """One run."""
-    import time
+    import os, time
     from fedabm.results.columns import Column
     from fedabm.simulation import ledger, recorder
     recorder.ROWS = ledger.ROWS = rows
-    slow = Column("steps", "slow", lambda round: time.sleep(wait) or 0.0)
+    last = int(os.environ.get("STOPS_AFTER", "0"))  # which it does to be killed
+    slow = Column("steps", "slow", lambda round: time.sleep(600.0 if round.step > last > 0 else wait) or 0.0)
     people = population(np.linspace(0.01, 0.2, owners), 10.0, EpsilonGreedy())
     study.simulate(Scenario(people, PowerLaw(), ContributionSubsidy(0.01), steps=200, columns=(slow,)))
 '''
@@ -288,12 +289,10 @@ def test_memory_does_not_grow_with_steps(script):
 def test_a_killed_run_leaves_rows_that_can_be_read_and_goes_on_to_the_same_frames(script):
     command = [sys.executable, "-m", "fedabm", "run", "large.py", "--quiet", "--steps", "12"]
     command += ["--set", "owners=1000", "--set", "rows=2000"]
-    slow = [*command, "--set", "wait=0.1", "--checkpoint", "0.01", "--out", "killed"]
-    process = subprocess.Popen(slow, cwd=script)
+    slow = [*command, "--checkpoint", "0.01", "--out", "killed"]
+    process = subprocess.Popen(slow, cwd=script, env={**os.environ, "STOPS_AFTER": "6"})
     rows = script / "killed" / ".running" / "run-1.checkpoint.rows"
-    until = time.monotonic() + 120
-    while len(list(rows.glob("owners-*.parquet"))) < 2 and time.monotonic() < until:
-        time.sleep(0.01)
+    until(lambda: len(list(rows.glob("owners-*.parquet"))) >= 2)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     read = pd.concat([pd.read_parquet(path) for path in sorted(rows.glob("owners-*.parquet"))])

@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -320,11 +321,11 @@ def test_checkpoints_hold_no_data_and_restoring_trains_nothing(tmp_path, monkeyp
         assert_equal_frames(keeper.found(model.scenario).frames(), model.frames())
 
 
-def test_runs_that_are_short_but_not_quickly_made_again_are_kept(tmp_path):
+def test_runs_that_are_short_but_not_quickly_made_again_are_kept(tmp_path, monkeypatch):
     made = run(fed_avg().scenario(learning(1), COSTS, 60.0, steps=1))
-    now = time.monotonic()
+    monkeypatch.setattr(checkpoint, "time", SimpleNamespace(monotonic=lambda: 1000.0))
     for number, (age, kept) in enumerate([(2.0, False), (4.0, True), (90.0, True)]):
-        keeper = checkpoint.Keeper(tmp_path / f"run-{number}.checkpoint", 60.0, "run", now - age)
+        keeper = checkpoint.Keeper(tmp_path / f"run-{number}.checkpoint", 60.0, "run", 1000.0 - age)
         keeper.end(made)
         assert keeper.path.exists() == kept
 

@@ -6,7 +6,6 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from fedabm.simulation.trackers import MLflow, TensorBoard, WeightsAndBiases, wa
 from fedabm.simulation.watching import RunBegun, Watcher
 from fedabm.simulation.writers import CsvWriter, JsonLinesWriter
 from fedabm.strategies import Random
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 LARGEST = Column("steps", "largest", lambda round: round.contribution.max(axis=-1))
@@ -175,9 +175,7 @@ def test_weights_and_biases_keeps_it_and_nothing_is_sent(tmp_path, monkeypatch):
         return found
 
     # The library writes in a process of its own, which may come late where all processors are busy.
-    until = time.monotonic() + 60
-    while len(seen()) < len(steps) and time.monotonic() < until:
-        time.sleep(0.1)
+    until(lambda: len(seen()) >= len(steps))
     assert seen() == list(zip([1, 2, 3], steps["largest"], strict=True))
 
 

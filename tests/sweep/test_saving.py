@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from fedabm.sweep.plan import Interrupted
 from fedabm.sweep.saving import Saver
 from fedabm.sweep.worker import Batch
 from tests.sweep.targets import trouble
+from tests.waiting import until
 
 FORK = multiprocessing.get_context("fork")
 #: five runs that end at once, then five that do not end
@@ -30,15 +30,6 @@ def lead(folder, said, executor):
             LONG.run(folder, executor, 1, checkpoint=None, together=False, repeat="fedabm sweep long")
         except Interrupted:
             sys.exit(130)
-
-
-def until(condition, seconds=60.0):
-    """Wait until something is so; how long that took."""
-    began = time.monotonic()
-    while not condition():
-        assert time.monotonic() - began < seconds, "it has not come to that"
-        time.sleep(0.02)
-    return time.monotonic() - began
 
 
 def kept(folder):
@@ -60,7 +51,7 @@ def at_the_long_run(request, tmp_path):
 
 def test_runs_that_are_finished_are_safe_soon_though_their_batch_goes_on(at_the_long_run):
     child, folder, _ = at_the_long_run
-    until(lambda: kept(folder) == 5, saving.SOON + 10.0)
+    until(lambda: kept(folder) == 5)
     child.kill()
     child.join()
     assert kept(folder) == 5
@@ -69,7 +60,7 @@ def test_runs_that_are_finished_are_safe_soon_though_their_batch_goes_on(at_the_
 def test_ctrl_c_hands_over_what_is_finished_and_counts_it(at_the_long_run, monkeypatch):
     child, folder, said = at_the_long_run
     os.kill(child.pid, signal.SIGINT)
-    child.join(60)
+    child.join(600)
     assert child.exitcode == 130
     assert kept(folder) == 5
     assert "stopped; 5 done, 0 failed, 5 left, all kept in" in " ".join(said.read_text().split())
