@@ -27,7 +27,7 @@ class Rivalry(Valuation):
     Parameters
     ----------
     strength : float, optional
-        From 0, no rivals, to 1, where only the lead counts.
+        How much of the rivals' mean accuracy an owner loses; 1: only the lead counts.
 
     Examples
     --------
@@ -35,11 +35,6 @@ class Rivalry(Valuation):
     >>> from fedabm.costs import Linear
     >>> Rivalry(0.5).gain(Deal(np.array([0.8, 0.4]), *3 * (np.zeros(2),), Linear(0.0), np.arange(2)))
     array([0.6, 0. ])
-
-    Parameters
-    ----------
-    strength : float, optional
-        How much of the rivals' mean accuracy an owner loses; 1: only the lead counts.
     """
 
     strength: float = 0.5
