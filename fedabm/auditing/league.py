@@ -6,9 +6,10 @@ average under that rule; with paired differences against the rule without paymen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,15 @@ import pandas as pd
 
 from fedabm import mechanisms
 from fedabm.analysis.outcomes import confidence
+from fedabm.auditing.achieved import achieved
 from fedabm.auditing.claims import stake
 from fedabm.auditing.deviations import KINDS, LieLimits
 from fedabm.auditing.groups import best_joint_lie, groups_of
 from fedabm.auditing.kinds import skipped, try_kinds
 from fedabm.auditing.search import SearchEffort, best_lies
 from fedabm.auditing.stage import Stage
+from fedabm.auditing.tuned import games_of, tuned
+from fedabm.common.bounds import bounds_of
 from fedabm.common.errors import InputError, check_count, check_whole, nearest
 from fedabm.common.random import generator
 from fedabm.games.accuracy import PowerLaw
@@ -50,6 +54,10 @@ __all__ = ["BEST", "COLUMNS", "League", "closed_rules", "exchanging_rules", "lea
 
 #: the best of all that one owner can say, and the best joint lie of two
 BEST, PAIR = "best lie", "pair"
+#: what a rule may assume that is wrong by a factor of 2
+MISLED = ("costs", "curve")
+#: seeds of the populations on which rules are tuned, which nobody is judged on
+_TUNING = (1_000_003, 1_000_033)
 #: what is asked of every rule, in the order of the table
 COLUMNS = (BEST, *(kind for kind in KINDS if kind not in ("contribution", "side payments")), PAIR)
 
@@ -98,9 +106,11 @@ def population_of(seed: int, owners: int) -> tuple[OwnerProfile, ...]:
     return tuple(OwnerProfile(Linear(cost), size, eagerness=keen) for cost, size, keen in columns)
 
 
-def _scenario(name: str, seed: int, owners: int) -> Scenario:
+def _scenario(name: str, seed: int, owners: int, rule: Mechanism | None = None) -> Scenario:
     """The population of a seed under a rule: with a model of everyone's own if the rule exchanges models."""
     people = population_of(seed, owners)
+    if rule is not None:
+        return Scenario(people, PowerLaw(), rule)
     rules = closed_rules([one.cost.unit(np.zeros(1))[0] for one in people])
     if name in rules:
         return Scenario(people, PowerLaw(), rules[name])
@@ -109,10 +119,23 @@ def _scenario(name: str, seed: int, owners: int) -> Scenario:
     return Scenario(people, GivenModels(apart), exchanging_rules()[name], valuation=ImportGain())
 
 
-def _one(task: tuple[str, int, int, int]) -> list[dict[str, Any]]:
-    """All deviations against one rule on one population."""
-    name, seed, owners, questions = task
-    stage, limits = Stage.of(_scenario(name, seed, owners)), LieLimits()
+@dataclass(frozen=True)
+class _Task:
+    """One rule on one population: as it is judged, tuned, and tuned to what is wrong by a factor of 2."""
+
+    name: str
+    seed: int
+    owners: int
+    questions: int
+    rule: Mechanism | None = None
+    misled: Mapping[str, Mechanism] = field(default_factory=dict)
+    words: str = ""
+
+
+def _one(task: _Task) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """All deviations against one rule on one population, and what the rule achieves there."""
+    name, seed, owners, questions = task.name, task.seed, task.owners, task.questions
+    stage, limits = Stage.of(_scenario(name, seed, owners, task.rule)), LieLimits()
     effort = SearchEffort(questions=questions, owners=owners, seed=seed)
     unit, rows = stake(stage), []
     alone = best_lies(stage, limits, effort)
@@ -130,7 +153,24 @@ def _one(task: tuple[str, int, int, int]) -> list[dict[str, Any]]:
         "net_welfare": float(net_welfare(settled.utility, settled.payment)),
     }
     known = {"rule": name, "seed": seed, "stake": unit, **money}
-    return [{**known, **row} for row in rows if row["deviation"] in COLUMNS]
+    told = [{**known, **row} for row in rows if row["deviation"] in COLUMNS]
+    reached = achieved(stage, alone[0] if alone[0].gain > 0 else None, 2 * owners, seed) | _misled(task)
+    facts = {"rule": name, "scheme": "closed", "seed": seed, "tuned": task.words}
+    return told, [facts | {"measure": key, "value": value, "note": note} for key, (value, note) in reached.items()]
+
+
+def _misled(task: _Task) -> dict[str, tuple[float, str]]:
+    """Welfare where the rule was tuned to costs or to a curve that are wrong by a factor of 2."""
+    found = {}
+    for what in MISLED:
+        name = f"welfare, {what} wrong"
+        if what not in task.misled:
+            found[name] = np.nan, "no parameter is tuned"
+            continue
+        stage = Stage.of(_scenario(task.name, task.seed, task.owners, task.misled[what]))
+        cost = stage.costs.value(stage.profile)
+        found[name] = float((stage.settled.accuracy - cost).mean()), ""
+    return found
 
 
 def _row(kind: str, gain: float, loss: float, bound: float, words: str) -> dict[str, Any]:
@@ -139,9 +179,18 @@ def _row(kind: str, gain: float, loss: float, bound: float, words: str) -> dict[
 
 @dataclass(frozen=True)
 class League:
-    """One row per rule, seed and deviation: gain of the deviator, loss of the others, bound, and the words."""
+    """One row per rule, seed and deviation: gain of the deviator, loss of the others, bound, and the words.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        What deviations bring and do.
+    achieved : pandas.DataFrame
+        One row per rule, seed and measure: what the rule achieves, or why that means nothing there.
+    """
 
     rows: pd.DataFrame
+    achieved: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def table(self, column: str = "gain") -> pd.DataFrame:
         """The mean over populations of a gain or loss in units of what an owner has: rules x deviations."""
@@ -177,8 +226,30 @@ def league(
     rules: Iterable[str] | None = None,
     questions: int = 60,
     workers: int = 1,
+    tuning: int = 0,
 ) -> League:
-    """Every rule of the package (or those named) against every deviation on every population."""
+    """Every rule of the package (or those named) against every deviation on every population.
+
+    Parameters
+    ----------
+    seeds : int or sequence of int
+        The populations, or how many.
+    owners : int
+        How many owners each has.
+    rules : iterable of str, optional
+        Some rules only, by the names of their classes.
+    questions : int
+        The budget of the search for the best lie.
+    workers : int
+        How many processes.
+    tuning : int
+        How many parameters are tried of each rule, on other populations; 0: rules are as `closed_rules` has them.
+
+    Returns
+    -------
+    League
+        What deviations bring, and what rules achieve.
+    """
     check_whole("owners", owners, 2)
     check_whole("workers", workers)
     if isinstance(seeds, int):
@@ -189,10 +260,39 @@ def league(
     for name in names:
         if name not in known:
             raise InputError(f"no mechanism of the league is called {name!r}; {nearest(name, known)}")
-    tasks = [(name, seed, owners, questions) for name in names for seed in numbers]
+    with _map(workers) as spread:
+        prepared = list(spread(_prepared, [(name, owners, tuning) for name in names]))
+        tasks = [replace(one, seed=seed, questions=questions) for one in prepared for seed in numbers]
+        parts = list(spread(_one, tasks))
+    told, reached = ([row for part in parts for row in part[place]] for place in (0, 1))
+    return League(pd.DataFrame(told), pd.DataFrame(reached))
+
+
+@contextmanager
+def _map(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """A map in this process, or over several."""
     if workers == 1:
-        parts = [_one(task) for task in tasks]
-    else:
-        with ProcessPoolExecutor(workers) as pool:
-            parts = list(pool.map(_one, tasks))
-    return League(pd.DataFrame([row for part in parts for row in part]))
+        yield map
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        yield pool.map
+
+
+def _prepared(given: tuple[str, int, int]) -> _Task:
+    """A rule, tuned to populations of its own, and to what is wrong by a factor of 2."""
+    name, owners, questions = given
+    people = [population_of(seed, owners) for seed in _TUNING]
+    rates = [one.cost.unit(np.zeros(1))[0] for group in people for one in group]
+    rules = closed_rules(rates)
+    task = _Task(name, 0, owners, 0)
+    if not questions or name not in rules:
+        return task
+    believed = {"": (PowerLaw(), 1.0), "costs": (PowerLaw(), 2.0), "curve": (PowerLaw(exponent=2.0), 1.0)}
+    prior = {what: closed_rules([factor * rate for rate in rates])[name] for what, (_, factor) in believed.items()}
+    found = {
+        what: tuned(prior[what], games_of(people, curve, factor), questions)
+        for what, (curve, factor) in believed.items()
+    }
+    rule, words = found.pop("")
+    misled = {what: one for what, (one, _) in found.items() if one != rule or bounds_of(rule)}
+    return replace(task, rule=rule, words=words, misled=misled)

@@ -1,12 +1,15 @@
-"""The league with really trained models, at a quick size: one owner of handwritten digits deviates in every round.
+"""The league with really trained models: owners of handwritten digits respond to a curve that was measured on them.
 
-Rules that settle on contributions share one model, learned by federated averaging, and promise by a public curve; rules
-that exchange models train one per owner.  What a deviation does is the difference of two runs with the same seed.
+Rules that settle on contributions share one model, learned by federated averaging.  The server measures what the data
+are worth by training on parts of them, fits a power law, announces it, and tunes the rule to it; owners move along
+their own slopes, so that contributions lie between nothing and all.  Rules that exchange models train one per owner,
+who gives all.  One unit everywhere: accuracy, payments and costs in units of accuracy.  What a deviation does is the
+difference of two runs with the same seed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +18,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedabm.auditing.achieved import measures_of
 from fedabm.auditing.league import League, closed_rules, exchanging_rules
+from fedabm.auditing.tuned import games_of, tuned
 from fedabm.common.random import generator
 from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData, from_partition
@@ -28,63 +33,245 @@ from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD
 from fedabm.learning.oracles import Learning
 from fedabm.learning.personal.models import Personal
+from fedabm.learning.rules.base import Rule
 from fedabm.learning.rules.recipe import Recipe
-from fedabm.mechanisms import Mechanism
+from fedabm.mechanisms import Mechanism, NoPayments
 from fedabm.simulation.model import Federation
 from fedabm.simulation.scenario import OwnerProfile, Scenario
-from fedabm.strategies import Attacker, Honest, Liar, Strategy
+from fedabm.strategies import Attacker, FixedShare, FreeRider, GradientResponse, Honest, Liar, Strategy
 
-__all__ = ["TRAINED", "trained_league"]
+__all__ = ["MIXED", "TRAINED", "Arena", "attack_table", "fitted", "trained_league"]
 
-#: what the deviator does: its strategy; whose data are noisy is honest about everything but that
-TRAINED: dict[str, Strategy] = {
-    "claims twice": Liar(Honest(), contribution_factor=2.0),
-    "size x4": Liar(Honest(), size_factor=4.0),
-    "cost x3": Liar(Honest(), cost_factor=3.0),
-    "sign flip": Attacker(Honest(), "sign_flip"),
-    "free ride": Attacker(Honest(), "free_ride", trains=False),
-    "noisy labels": Honest(),
-}
-_ROUNDS, _UNIT_COST = 4, 1e-4
+#: what the deviator does with what it would do anyway; whose data are noisy is honest about everything but that
+TRAINED = ("claims twice", "size x4", "cost x3", "sign flip", "free ride", "noisy labels")
+#: a mixture of behaviours: one gives nothing, one claims twice what it uses, the others respond
+MIXED = "one free-rider and one liar"
+_ROUNDS, _PARTS = 5, (0.1, 0.3, 1.0)
 _RECIPE = Recipe(steps=10, batch=16, optimiser=SGD(0.05, momentum=0.9))
 
 
-def trained_league(seeds: int = 3, owners: int = 6, rules: Sequence[str] | None = None, workers: int = 1) -> League:
-    """One row per rule, seed and deviation: what the deviator gains and each of the others loses in the last round.
+def deviating(what: str, own: Strategy) -> Strategy:
+    """The strategy of a deviation around the own one."""
+    if what in ("sign flip", "noise", "nan"):
+        return Attacker(own, what.replace(" ", "_"))
+    return {
+        "claims twice": Liar(own, contribution_factor=2.0),
+        "size x4": Liar(own, size_factor=4.0),
+        "cost x3": Liar(own, cost_factor=3.0),
+        "free ride": Attacker(own, "free_ride", trains=False),
+        "noisy labels": own,
+    }[what]
 
-    Where owners share one model this is utility; where each has its own it is accuracy, whatever is paid for models.
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended, one entry per owner, and how many models and bytes were sent in its last round."""
+
+    contribution: Array
+    accuracy: Array
+    payment: Array
+    cost: Array
+    models: float
+    bytes: float
+
+    @property
+    def utility(self) -> Array:
+        """u = a + p - c."""
+        return self.accuracy + self.payment - self.cost
+
+
+@dataclass(frozen=True)
+class Arena:
+    """The data of a seed, the curve measured on them, and owners whose best responses lie inside."""
+
+    clean: FederatedData
+    noisy: FederatedData
+    curve: PowerLaw
+    error: float
+    rates: Array
+    step: float
+    seed: int
+
+    @classmethod
+    def of(cls, seed: int, owners: int, rule: Rule | None = None) -> Arena:
+        """Measure the curve, and draw costs for which about three fifths of all data would be best for all."""
+        clean, noisy = (_data(seed, owners, spoilt=spoilt) for spoilt in (False, True))
+        bare = cls(clean, noisy, PowerLaw(), 0.0, np.full(owners, 1e-12), 0.0, seed)
+        totals, reached = [0.0], [1.0 / (clean.classes or 2)]
+        for part in _PARTS:
+            ended = bare.run(NoPayments(), {row: FixedShare(part) for row in range(owners)})
+            totals.append(float(ended.contribution.sum()))
+            reached.append(float(ended.accuracy.mean()))
+        curve, error = fitted(np.array(totals), np.array(reached))
+        steep = owners * float(curve.curve_slope(np.array(0.6 * totals[-1])))
+        rates = steep * generator(seed, "population").uniform(0.5, 1.5, owners)
+        step = float(np.mean(clean.capacities)) / (4.0 * _ROUNDS * steep)
+        return cls(clean, noisy, curve, error, rates, step, seed)
+
+    @property
+    def owners(self) -> list[OwnerProfile]:
+        """Who respond by gradients, from half of their data."""
+        facts = zip(self.rates.tolist(), np.asarray(self.clean.capacities, dtype=float).tolist(), strict=True)
+        return [
+            OwnerProfile(Linear(rate), size, GradientResponse(self.step or 1.0), 0.5 * size, eagerness=100.0 * size)
+            for rate, size in facts
+        ]
+
+    def run(
+        self,
+        rule: Mechanism,
+        changes: Mapping[int, Strategy] | None = None,
+        recipe: Recipe = _RECIPE,
+        *,
+        spoilt: bool = False,
+    ) -> Ended:
+        """Play some rounds with what some owners do instead."""
+        engine = Engine("mlp", self.noisy if spoilt else self.clean)
+        oracle: Oracle = (
+            Learning(engine, recipe, announced=self.curve) if rule.promises else Personal(engine, recipe, measured=64)
+        )
+        people = self.owners if rule.promises else [replace(one, strategy=Honest()) for one in self.owners]
+        for row, strategy in (changes or {}).items():
+            people[row] = replace(people[row], strategy=strategy)
+        model = Federation(Scenario(tuple(people), oracle, rule, steps=_ROUNDS), self.seed).run()
+        return _ended(model, self.rates, paid=rule.promises)
+
+    def own(self, rule: Mechanism) -> Strategy:
+        """What owners do anyway."""
+        return GradientResponse(self.step) if rule.promises else Honest()
+
+
+def _ended(model: Federation, rates: Array, *, paid: bool) -> Ended:
+    frames = model.frames()
+    last = frames.owners[frames.owners["step"] == frames.owners["step"].max()].sort_values("owner")
+    given = last["contribution"].to_numpy(dtype=float)
+    payment = last["payment"].to_numpy(dtype=float) if paid else np.zeros(len(given))
+    sent = frames.steps.iloc[-1]
+    models, size = (float(sent[f"{what}_up"] + sent[f"{what}_down"]) for what in ("models", "bytes"))
+    return Ended(given, last["accuracy"].to_numpy(dtype=float), payment, rates * given, models, size)
+
+
+def fitted(totals: Array, reached: Array) -> tuple[PowerLaw, float]:
+    """The power law nearest to measured accuracies, and its largest distance from one of them.
+
+    >>> curve, error = fitted(np.array([0.0, 10.0, 100.0, 1000.0]), np.array([0.1, 0.5, 0.8, 0.9]))
+    >>> bool(error < 0.05), curve.ceiling <= 1.0
+    (True, True)
     """
-    one = partial(_one_seed, owners=owners, rules=None if rules is None else tuple(rules))
+    from scipy.optimize import least_squares  # slow to import
+
+    most = min(1.0, float(reached.max()) + 0.1)
+
+    def made(free: Array) -> PowerLaw:
+        exponent, offset = np.exp(free[:2])
+        ceiling = 1.0 if most >= 1.0 else float(reached.max() + (most - reached.max()) / (1.0 + np.exp(-free[2])))
+        scale = max((ceiling - float(reached[0])) * offset**exponent, 1e-12)
+        return PowerLaw(float(scale), float(exponent), float(offset), ceiling)
+
+    def missed(free: Array) -> Array:
+        return made(free).curve(totals) - reached
+
+    start = np.array([np.log(0.5), np.log(max(float(totals[1]), 1e-6)), 0.0])
+    low, high = [np.log(0.05), np.log(1e-3), -9.0], [np.log(5.0), np.log(10.0 * float(totals[-1])), 9.0]
+    curve = made(least_squares(missed, np.clip(start, low, high), bounds=(low, high)).x)
+    return curve, float(np.max(np.abs(curve.curve(totals) - reached)))
+
+
+def trained_league(
+    seeds: int = 3, owners: int = 6, rules: Sequence[str] | None = None, workers: int = 1, tuning: int = 0
+) -> League:
+    """What the deviator gains and each of the others loses in the last round, and what rules achieve.
+
+    Parameters
+    ----------
+    seeds : int
+        How many divisions of the data, with models of their own.
+    owners : int
+        How many owners share them.
+    rules : sequence of str, optional
+        Some rules only.
+    workers : int
+        How many processes, one seed each.
+    tuning : int
+        How many parameters are tried of each rule on the measured curve.
+
+    Returns
+    -------
+    League
+        One row per rule, seed and deviation, and one per rule, seed and measure.
+    """
+    one = partial(_one_seed, owners=owners, rules=None if rules is None else tuple(rules), tuning=tuning)
     if workers == 1:
         parts = [one(seed) for seed in range(seeds)]
     else:
         with ProcessPoolExecutor(workers) as pool:
             parts = list(pool.map(one, range(seeds)))
-    return League(pd.DataFrame([row for part in parts for row in part]))
+    told, reached = ([row for part in parts for row in part[place]] for place in (0, 1))
+    return League(pd.DataFrame(told), pd.DataFrame(reached))
 
 
-def _one_seed(seed: int, owners: int, rules: tuple[str, ...] | None) -> list[dict[str, Any]]:
+def _one_seed(
+    seed: int, owners: int, rules: tuple[str, ...] | None, tuning: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """All rules and deviations on the data of one seed."""
-    clean, noisy = (_data(seed, owners, spoilt=spoilt) for spoilt in (False, True))
-    costs = _UNIT_COST * generator(seed, "population").uniform(0.5, 1.5, owners)
-    every, found = {**closed_rules(costs.tolist()), **exchanging_rules()}, []
+    arena = Arena.of(seed, owners)
+    every, told, reached = {**closed_rules(arena.rates.tolist()), **exchanging_rules()}, [], []
+    games = games_of([arena.owners], arena.curve)
     for name, rule in every.items():
         if rules is not None and name not in rules:
             continue
-        honest = _run(rule, clean, costs, Honest(), seed)
-        for label, strategy in TRAINED.items():
-            after = _run(rule, noisy if label == "noisy labels" else clean, costs, strategy, seed)
-            found.append({"rule": name, "seed": seed, "deviation": label, **_change(honest, after), "words": label})
-    return found
+        words = ""
+        if tuning:
+            rule, words = tuned(rule, games, tuning, seed)
+        honest, own = arena.run(rule), arena.own(rule)
+        for label in TRAINED:
+            after = arena.run(rule, {0: deviating(label, own)}, spoilt=label == "noisy labels")
+            told.append({"rule": name, "seed": seed, "deviation": label, **_change(honest, after), "words": label})
+        mixed = arena.run(rule, {0: FreeRider(), 1: deviating("claims twice", own)})
+        for scheme, ended in (("trained", honest), (f"trained, {MIXED}", mixed)):
+            facts = {"rule": name, "scheme": scheme, "seed": seed, "tuned": words}
+            reached += [facts | row for row in _measured(ended, arena, rule)]
+    return told, reached
 
 
-def _change(before: Array, after: Array) -> dict[str, float]:
+def _measured(ended: Ended, arena: Arena, rule: Mechanism) -> list[dict[str, Any]]:
+    """The measures of a run, and why they mean nothing where they do not."""
+    capacities = np.asarray(arena.clean.capacities, dtype=float)
+    values = measures_of(ended.contribution, capacities, ended.accuracy, ended.payment, ended.cost)
+    notes = {} if rule.promises else {"budget": "payments for models are in a unit of their own"}
+    values["models sent"] = ended.models / len(capacities)
+    values["bytes sent"] = ended.bytes / len(capacities)
+    values |= dict.fromkeys(notes, np.nan)
+    return [{"measure": name, "value": value, "note": notes.get(name, "")} for name, value in values.items()]
+
+
+def _change(before: Ended, after: Ended) -> dict[str, float]:
     """What owner 0 gains, and what the others lose on average."""
+    gain = after.utility - before.utility
     return {
-        "gain": float(after[0] - before[0]),
-        "loss": float(np.mean(before[1:] - after[1:])),
-        "stake": max(float(np.mean(np.abs(before))), 1e-9),
+        "gain": float(gain[0]),
+        "loss": float(-np.mean(gain[1:])),
+        "stake": max(float(np.mean(np.abs(before.utility))), 1e-9),
     }
+
+
+def attack_table(
+    attacks: Sequence[str], defences: Mapping[str, Rule], rules: Mapping[str, Mechanism], seeds: int, owners: int
+) -> pd.DataFrame:
+    """Attacks x defences x payment rules: accuracy that the others lose, and what the attacker gains, per seed."""
+    rows = []
+    for seed in range(seeds):
+        arena = Arena.of(seed, owners)
+        for defence, learned in defences.items():
+            recipe = replace(_RECIPE, rule=learned)
+            for name, rule in rules.items():
+                honest, own = arena.run(rule, recipe=recipe), arena.own(rule)
+                for attack in attacks:
+                    after = arena.run(rule, {0: deviating(attack, own)}, recipe, spoilt=attack == "noisy labels")
+                    lost = float(np.mean(honest.accuracy[1:] - after.accuracy[1:]))
+                    facts = {"attack": attack, "defence": defence, "rule": name, "seed": seed}
+                    rows.append({**facts, "accuracy lost": lost, **_change(honest, after)})
+    return pd.DataFrame(rows)
 
 
 def _data(seed: int, owners: int, *, spoilt: bool) -> FederatedData:
@@ -107,20 +294,3 @@ class Both:
     ) -> tuple[np.ndarray, np.ndarray]:
         """The samples after both."""
         return self.then.spoil(*self.first.spoil(x, y, rng, classes), rng, classes)
-
-
-def _run(rule: Mechanism, data: FederatedData, costs: Array, deviator: Strategy, seed: int) -> Array:
-    """Everybody's utility in the last round, or accuracy where everyone has a model of its own."""
-    engine = Engine("mlp", data)
-    accuracy: Oracle = (
-        Learning(engine, _RECIPE, announced=PowerLaw(exponent=0.5))
-        if rule.promises
-        else Personal(engine, _RECIPE, measured=64)
-    )
-    people = [
-        OwnerProfile(Linear(float(cost)), float(size), Honest(), eagerness=100.0 * float(size))
-        for cost, size in zip(costs, data.capacities, strict=True)
-    ]
-    people[0] = replace(people[0], strategy=deviator)
-    model = Federation(Scenario(tuple(people), accuracy, rule, steps=_ROUNDS, record=None), seed).run()
-    return model.population.utility.copy() if rule.promises else model.population.accuracy.copy()

@@ -14,6 +14,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from fedabm.auditing.definitive import alike, definitive, printed
 from fedabm.auditing.league import BEST, League, league
 from fedabm.auditing.pictures import league_picture
 from fedabm.common.cores import cores
@@ -39,27 +40,73 @@ def run(options: argparse.Namespace) -> None:
 
 def _play(options: argparse.Namespace, seeds: int, owners: int, workers: int) -> None:
     names = options.rules.split(",") if options.rules else None
-    found = league(seeds, owners, names, questions=40 if options.quick else 200, workers=workers)
     console = _console(quiet=options.json)
+    if options.attacks:
+        _attacks(options, console, owners)
+        return
+    tuning = (6 if options.quick else 30) if options.tuning is None else options.tuning
+    found = league(seeds, owners, names, questions=40 if options.quick else 200, workers=workers, tuning=tuning)
     console.print(f"{owners} owners, {seeds} populations; in units of what an owner has", highlight=False)
     _show(console, found.table("gain"), "What the deviator gains")
     _show(console, found.table("loss").drop(columns="best lie", errors="ignore"), "What the others lose")
     _show_paired(console, found.paired())
     title = "If nobody deviates: welfare net of money from outside, and that money (means over populations)"
     _show(console, found.money().set_index("rule"), title)
+    _show_definitive(console, found)
     leagues = {"league": found}
     if not options.closed:
         from fedabm.auditing.trained import trained_league  # PyTorch is slow to import, so only when it is wanted
 
-        leagues["trained"] = trained_league(seeds, max(owners, 3), names, workers)
+        trainings = 2 if options.quick and options.seeds is None else seeds
+        leagues["trained"] = trained_league(trainings, max(owners, 3), names, workers, tuning)
         _show(console, leagues["trained"].table("gain"), "Trained models: what the deviator gains")
         _show(console, leagues["trained"].table("loss"), "Trained models: what each of the others loses")
+        _show_definitive(console, leagues["trained"])
     if options.json:
         print(json.dumps({name: _rows(one) for name, one in leagues.items()}, indent=1))
     if options.out is not None:
         for name, one in leagues.items():
             for path in _write(one, options.out, name):
                 console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _attacks(options: argparse.Namespace, console: Console, owners: int) -> None:
+    """Attacks x defences x payment rules."""
+    from fedabm.auditing.attacks import attack_league
+
+    seeds = (1 if options.quick else 5) if options.seeds is None else options.seeds
+    found = attack_league(seeds, max(owners, 4), options.rules.split(",") if options.rules else None)
+    title = "Accuracy that each of the others loses (left), and what the attacker gains (right), by payment rule"
+    wide = found.groupby(["attack", "defence", "rule"], sort=False)[["accuracy lost", "gain"]].mean().unstack("rule")
+    shown = wide.rename_axis(None)
+    shown.columns = [f"{'lost' if what == 'accuracy lost' else 'gain'}: {rule}" for what, rule in wide.columns]
+    shown.index = [f"{attack} / {defence}" for attack, defence in wide.index]
+    _show(console, shown, f"{title}; {seeds} seed{'s' if seeds > 1 else ''}")
+    if options.json:
+        print(found.to_json(orient="records"))
+    if options.out is not None:
+        with draft(options.out / "attacks.csv", _REMEDY) as path:
+            write_table(found, path)
+        console.print(f"Written: {options.out / 'attacks.csv'}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _show_definitive(console: Console, found: League) -> None:
+    """What rules achieve, with intervals, by scheme; and which rules did the same."""
+    table = definitive(found)
+    for scheme in table["scheme"].unique():
+        mine = table[table["scheme"] == scheme]
+        told = mine[~mine["measure"].str.contains(": ")]
+        text, columns = printed(told, scheme), told["measure"].unique()
+        marks = "± half of the 95% interval, ~ wide: few seeds; · means nothing there"
+        shown = Table("mechanism", *columns, title=f"\nWhat rules achieve, {scheme} ({marks})", title_justify="left")
+        for rule, row in text.iterrows():
+            shown.add_row(str(rule), *row[columns])
+        console.print(shown, highlight=False)
+        for group in alike(found, scheme):
+            console.print(f"The same in every number here: {', '.join(group)}", highlight=False)
+        notes = mine[mine["note"] != ""].groupby("note", sort=False)["measure"].unique()
+        for note, measures in notes.items():
+            console.print(f"· {', '.join(dict.fromkeys(measures))}: {note}", highlight=False)
 
 
 def _console(*, quiet: bool) -> Console:
@@ -96,6 +143,9 @@ def _write(found: League, folder: Path, name: str) -> list[Path]:
         f"{name}.csv": partial(write_table, found.rows),
         f"{name}.json": lambda path: path.write_text(json.dumps(_rows(found), indent=1), "utf-8"),
     }
+    if len(found.achieved):
+        file = "definitive.csv" if name == "league" else f"definitive-{name}.csv"
+        writers[file] = partial(write_table, definitive(found))
     if BEST in found.table():
         writers["paired.csv"] = partial(write_table, found.paired())
     for kind in ("png", "pdf"):

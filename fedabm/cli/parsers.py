@@ -334,6 +334,10 @@ def _league(commands: Any) -> None:
     parser.add_argument("--owners", type=int, metavar="N", help="how many owners in each (default 6; quick 4)")
     parser.add_argument("--rules", metavar="A,B", help="some mechanisms only, by their class names")
     parser.add_argument("--closed", action="store_true", help="closed forms only, no trained models")
+    parser.add_argument("--attacks", action="store_true", help="attacks x defences x payment rules instead")
+    parser.add_argument(
+        "--tuning", type=int, metavar="N", help="parameters tried of each rule (default 30; quick 6; 0: none is tuned)"
+    )
     parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one per core)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="also write tables, heat map as PNG and PDF, and JSON")
     _json(parser, "the rows")

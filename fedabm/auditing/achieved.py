@@ -1,0 +1,93 @@
+"""What a rule achieves: data, accuracy, welfare, budget, reciprocity, messages, and who had better leave."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedabm.auditing.deviations import with_deviations
+from fedabm.auditing.search import BestDeviation
+from fedabm.auditing.secession import best_secession, seceding_groups
+from fedabm.auditing.stage import Stage
+from fedabm.common.errors import FedabmError
+from fedabm.games.curves import Array
+from fedabm.kernel import Receipt
+from fedabm.shapley import shapley
+from fedabm.solving.metrics import reciprocity
+
+__all__ = ["ACHIEVED", "achieved", "measures_of"]
+
+#: measures and what they mean, in the order of the table; utilities are in units of accuracy
+ACHIEVED: dict[str, str] = {
+    "data": "share of all data that is contributed",
+    "accuracy": "mean accuracy that owners receive",
+    "welfare": "sum of utilities less what the server pays, per owner",
+    "welfare without costs": "the same before the costs of data",
+    "worst off": "least utility of an owner",
+    "budget": "what the server pays out, per owner",
+    "reciprocity": "least that an owner gets per unit of its Shapley share",
+    "models sent": "models that are sent to and fro in a round, per owner",
+    "welfare after the lie": "welfare once the best lie is told",
+    "secession": "the most that a group gains by leaving together: the gain of its member with the least",
+}
+
+
+def measures_of(contribution: Array, capacity: Array, accuracy: Array, payment: Array, cost: Array) -> dict[str, float]:
+    """The measures that follow from a settled round, one entry per owner."""
+    received = accuracy - cost
+    return {
+        "data": float(contribution.sum() / capacity.sum()),
+        "accuracy": float(accuracy.mean()),
+        "welfare": float(received.mean()),
+        "welfare without costs": float(accuracy.mean()),
+        "worst off": float((received + payment).min()),
+        "budget": float(payment.mean()),
+    }
+
+
+def achieved(stage: Stage, lie: BestDeviation | None, groups: int, seed: int) -> dict[str, tuple[float, str]]:
+    """Every measure of a stage, and why it is missing where it means nothing."""
+    here = stage.settled
+    found = {name: (value, "") for name, value in _of(stage, here).items()}
+    if not stage.plays_a_game:
+        given = "models are given here and worth what their imports gain: trained models are judged by accuracy"
+        found |= {name: (np.nan, given) for name in found if name != "data"}
+    found["reciprocity"] = _reciprocity(stage)
+    found["models sent"] = _sent(stage), ""
+    found["welfare after the lie"] = _after(stage, lie)
+    gain = best_secession(stage, seceding_groups(stage, groups, seed)[0])[0]
+    found["secession"] = (gain, "") if np.isfinite(gain) else (np.nan, "there is only one owner")
+    return {name: found[name] for name in ACHIEVED}
+
+
+def _of(stage: Stage, settled: Receipt) -> dict[str, float]:
+    cost = stage.costs.value(stage.profile)
+    return measures_of(stage.profile, stage.capacities, settled.accuracy, settled.payment, cost)
+
+
+def _reciprocity(stage: Stage) -> tuple[float, str]:
+    if not stage.plays_a_game:
+        return np.nan, "the rule promises nothing for a contribution"
+    try:
+        shares = np.asarray(shapley(stage.accuracy, stage.profile))
+    except FedabmError as error:
+        return np.nan, str(error)
+    zero = stage.accuracy.at_zero(stage.owners)
+    least = reciprocity(stage.settled.accuracy, stage.settled.payment, shares, zero)
+    return (least, "") if np.isfinite(least) else (np.nan, "nobody's share is above what it has without data")
+
+
+def _sent(stage: Stage) -> float:
+    """One model up and one down where all share one; else one up and every import down."""
+    outcome = stage.outcome(stage.truth, stage.accuracy)
+    if outcome.adjacency is None:
+        return 2.0
+    linked = np.asarray(outcome.adjacency) != 0
+    return 1.0 + float((linked & ~np.eye(stage.owners, dtype=bool)).sum()) / stage.owners
+
+
+def _after(stage: Stage, lie: BestDeviation | None) -> tuple[float, str]:
+    """Welfare once the best lie is told, the others doing what they did."""
+    if lie is None or not stage.plays_a_game:
+        return np.nan, "no lie was looked for" if lie is None else "utility is in the unit of imports here"
+    settled = stage.settle(with_deviations(stage, [lie.owner], [lie.deviation]))
+    return float((settled.utility - settled.payment).mean()), ""
