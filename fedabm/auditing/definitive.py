@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
 from fedabm.analysis.outcomes import confidence
 from fedabm.auditing.league import BEST, PAIR, League
 
-__all__ = ["WIDE", "alike", "definitive", "printed"]
+__all__ = ["WIDE", "alike", "definitive", "printed", "unexplained"]
 
 #: with fewer seeds a 95% interval says little, and is marked
 WIDE = 5
@@ -92,11 +94,24 @@ def _text(one: object) -> str:
     return f"{shown} ±{half:.1g}{'~' if one.wide else ''}" if half >= 5e-4 else shown  # type: ignore[attr-defined]
 
 
+def unexplained(found: League, scheme: str, same: Mapping[tuple[str, ...], str], idle: str) -> list[tuple[str, ...]]:
+    """Groups of `alike` rules for which neither a pair that is the same rule here nor idleness is the reason."""
+    mine = found.achieved[found.achieved["scheme"] == scheme]
+    still = {str(rule) for rule, part in mine.groupby("rule") if part["tuned"].str.contains(idle, regex=False).all()}
+    left = []
+    for group in alike(found, scheme):
+        rest = [one for one in group if one not in still]
+        rest = [one for one in rest if not any(one == pair[1] and pair[0] in group for pair in same)]
+        if len(rest) + (len(still & set(group)) > 0) > 1:
+            left.append(group)
+    return left
+
+
 def alike(found: League, scheme: str) -> list[tuple[str, ...]]:
     """Groups of rules with the same numbers in every measure and on every seed of a scheme."""
     mine = found.achieved[found.achieved["scheme"] == scheme]
     wide = mine.pivot_table(index="rule", columns=["measure", "seed"], values="value", dropna=False)
     groups: dict[bytes, list[str]] = {}
     for rule, row in wide.round(12).iterrows():
-        groups.setdefault(row.to_numpy(dtype=float).tobytes(), []).append(str(rule))
+        groups.setdefault((row.to_numpy(dtype=float) + 0.0).tobytes(), []).append(str(rule))
     return [tuple(group) for group in groups.values() if len(group) > 1]

@@ -104,9 +104,18 @@ def _show_definitive(console: Console, found: League) -> None:
         console.print(shown, highlight=False)
         for group in alike(found, scheme):
             console.print(f"The same in every number here: {', '.join(group)}", highlight=False)
+        words = _tuned(found, scheme)
+        console.print(f"Tuned on other populations or the measured curve: {words}", highlight=False, soft_wrap=True)
         notes = mine[mine["note"] != ""].groupby("note", sort=False)["measure"].unique()
         for note, measures in notes.items():
             console.print(f"· {', '.join(dict.fromkeys(measures))}: {note}", highlight=False)
+
+
+def _tuned(found: League, scheme: str) -> str:
+    """What parameters rules have, on the first seed."""
+    rows = found.achieved[(found.achieved["scheme"] == scheme) & (found.achieved["tuned"] != "")]
+    first = rows.drop_duplicates("rule")
+    return "; ".join(f"{one.rule}: {one.tuned}" for one in first.itertuples() if one.tuned) or "nothing"
 
 
 def _console(*, quiet: bool) -> Console:

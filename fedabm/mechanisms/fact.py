@@ -43,7 +43,7 @@ class FACT(Mechanism):
         How much a squared unit of distance costs.
     """
 
-    penalty: float = field(default=0.1, metadata=within(1e-3, 10.0, log=True))
+    penalty: float = field(default=0.1, metadata=within(1e-9, 10.0, log=True))
     budget_balanced = False
     asks_cost = True
 

@@ -17,6 +17,7 @@ from fedabm.strategies.learners.q_learning import QLearning as QLearning
 from fedabm.strategies.learners.regret_matching import RegretMatching as RegretMatching
 from fedabm.strategies.learners.tit_for_tat import TitForTat as TitForTat
 from fedabm.strategies.learners.ucb import UCB as UCB
+from fedabm.strategies.least_data import LeastData as LeastData
 from fedabm.strategies.liar import Liar as Liar
 from fedabm.strategies.measured import MeasuredResponse as MeasuredResponse
 from fedabm.strategies.quitter import Quitter as Quitter

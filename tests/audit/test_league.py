@@ -73,8 +73,12 @@ def test_the_command_prints_and_writes(tmp_path, capsys):
     folder = tmp_path / "out"
     words = ["league", "--quick", "--seeds", "2", "--owners", "2", "--closed", "--workers", "1", "--out", str(folder)]
     assert main([*words, "--rules", "NoPayments,ContributionSubsidy"]) == 0
-    assert "What the deviator gains" in capsys.readouterr().out
-    assert {"league.png", "league.pdf", "league.csv", "league.json", "paired.csv"} == {p.name for p in folder.iterdir()}
+    printed = capsys.readouterr().out
+    assert "What the deviator gains" in printed
+    assert "What rules achieve, closed" in printed
+    assert "ContributionSubsidy: rate = " in printed
+    files = {"league.png", "league.pdf", "league.csv", "league.json", "paired.csv", "definitive.csv"}
+    assert files == {path.name for path in folder.iterdir()}
     rows = json.loads((folder / "league.json").read_text())
     assert {row["rule"] for row in rows} == {"NoPayments", "ContributionSubsidy"}
 

@@ -1,0 +1,130 @@
+"""What rules achieve: measures by hand, intervals and paired differences, equal rows, tuned rules, a measured curve."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedabm import InputError, solve
+from fedabm.accuracy import PowerLaw
+from fedabm.auditing.achieved import ACHIEVED, measures_of
+from fedabm.auditing.attacks import attack_league
+from fedabm.auditing.definitive import alike, definitive, printed, unexplained
+from fedabm.auditing.league import League, league, population_of
+from fedabm.auditing.trained import IDLE, SAME, Arena, attack_table, fitted, trained_league
+from fedabm.auditing.tuned import games_of, social_welfare, tuned
+from fedabm.learning import CoordinateMedian, FedAvg
+from fedabm.mechanisms import ContributionSubsidy, NoPayments
+
+
+def test_measures_by_hand():
+    """Two owners: 3 of 4 units given, accuracies .6 and .8, costs .1 and .3, and .05 goes from one to the other."""
+    found = measures_of(*map(np.array, ([1.0, 2.0], [2.0, 2.0], [0.6, 0.8], [-0.05, 0.05], [0.1, 0.3])))
+    assert found == pytest.approx(
+        {"data": 0.75, "accuracy": 0.7, "welfare": 0.5, "welfare without costs": 0.7, "worst off": 0.45, "budget": 0.0}
+    )
+
+
+def rows_of(values, measure="data", scheme="closed"):
+    made = [
+        {"rule": rule, "scheme": scheme, "seed": seed, "tuned": "", "measure": measure, "value": value, "note": note}
+        for (rule, note), numbers in values.items()
+        for seed, value in enumerate(numbers)
+    ]
+    return pd.DataFrame(made)
+
+
+def test_intervals_and_paired_differences_by_hand():
+    """Differences of 1 and 3 to the rule without payments: 2 +- 12.7 by Student's t with one degree of freedom."""
+    values = {("A", ""): [2.0, 5.0], ("NoPayments", ""): [1.0, 2.0], ("B", "means nothing"): [np.nan, np.nan]}
+    deviations = pd.DataFrame(columns=["rule", "seed", "deviation", "gain", "loss", "bound", "stake", "words"])
+    table = definitive(League(deviations, rows_of(values))).set_index("rule")
+    assert table.loc["A", "mean"] == 3.5
+    assert table.loc["A", "difference"] == 2.0
+    assert table.loc["A", "to"] - 2.0 == pytest.approx(12.706, abs=0.01)
+    assert table.loc["A", "wide"]
+    assert np.isnan(table.loc["B", "mean"])
+    assert table.loc["B", "note"] == "means nothing"
+    text = printed(table.reset_index(), "closed")
+    assert text.loc["A", "data"].startswith("3.5 ±")
+    assert text.loc["A", "data"].endswith("~")
+    assert text.loc["B", "data"] == "·"
+
+
+def test_rules_with_the_same_numbers_everywhere_are_named():
+    values = {("A", ""): [2.0, 5.0], ("B", ""): [2.0, 5.0], ("C", ""): [2.0, 6.0]}
+    found = League(pd.DataFrame(), rows_of(values))
+    assert alike(found, "closed") == [("A", "B")]
+    assert unexplained(found, "closed", {}, "idle") == [("A", "B")]
+    assert unexplained(found, "closed", {("A", "B"): "one is the other"}, "idle") == []
+    one = League(pd.DataFrame(), found.achieved.assign(tuned=found.achieved["rule"].map({"A": "x; idle"}).fillna("")))
+    assert unexplained(one, "closed", {}, "idle") == [("A", "B")]
+    both = League(pd.DataFrame(), found.achieved.assign(tuned="idle"))
+    assert unexplained(both, "closed", {}, "idle") == []
+
+
+def test_a_tuned_rule_is_no_worse_on_what_it_was_tuned_to():
+    games = games_of([population_of(seed, 3) for seed in (5, 6)], PowerLaw())
+    rule = ContributionSubsidy(0.5)
+    best, words = tuned(rule, games, 10)
+    assert words.startswith("rate = ")
+
+    def welfare(one):
+        return np.mean([social_welfare(game := replace(play, mechanism=one), solve(game).profile) for play in games])
+
+    assert welfare(best) > welfare(rule)
+    assert tuned(NoPayments(), games, 10) == (NoPayments(), "no parameter is tuned")
+
+
+def test_every_measure_of_the_closed_half_has_a_number_or_a_reason():
+    found = league(1, 3, ["ContributionSubsidy", "NoPayments", "ModelMarket"], questions=10, tuning=3)
+    reached = found.achieved
+    assert set(ACHIEVED) < set(reached["measure"])
+    assert (reached["value"].notna() | (reached["note"] != "")).all()
+    assert (reached["value"].isna() | (reached["note"] == "")).all()
+    table = definitive(found)
+    assert (table["mean"].notna() | (table["note"] != "")).all()
+    assert set(table["measure"]) >= {
+        "gain: best lie",
+        "bound of the best lie",
+        "gain: pair",
+        "harm: claim",
+        "secession",
+    }
+
+
+def test_a_planted_power_law_is_found_again():
+    planted = PowerLaw(0.6, 0.8, 5.0, 0.9)
+    totals = np.array([0.0, 5.0, 20.0, 80.0, 500.0])
+    curve, error = fitted(totals, planted.curve(totals))
+    assert error < 0.02
+    assert curve.curve(np.array([50.0])) == pytest.approx(planted.curve(np.array([50.0])), abs=0.02)
+
+
+def test_trained_owners_respond_inside_and_unlike_rules_differ():
+    rules = ["ContributionSubsidy", "Deposit", "NoPayments", "RealFM", "ShapleyShare", "ValueShaping"]
+    found = trained_league(1, 3, rules, tuning=3)
+    table = definitive(found)
+    data = table[(table["scheme"] == "trained") & (table["measure"] == "data")]["mean"]
+    assert ((data > 0.01) & (data < 0.99)).all()
+    assert alike(found, "trained") == [("Deposit", "NoPayments"), ("RealFM", "ValueShaping")]
+    assert unexplained(found, "trained", SAME, IDLE) == []
+    assert set(table["scheme"]) == {"trained", "trained, one free-rider and one liar"}
+    assert (table["mean"].notna() | (table["note"] != "")).all()
+
+
+def test_a_median_stops_what_ruins_a_mean():
+    defences = {"FedAvg": FedAvg(), "CoordinateMedian": CoordinateMedian()}
+    found = attack_table(["sign flip"], defences, {"NoPayments": NoPayments()}, 1, 5).set_index("defence")
+    assert found.loc["FedAvg", "accuracy lost"] > found.loc["CoordinateMedian", "accuracy lost"]
+    with pytest.raises(InputError, match="did you mean 'Deposit'"):
+        attack_league(1, 4, ["Deposits"])
+
+
+def test_the_curve_is_measured_on_the_data_and_costs_follow_it():
+    arena = Arena.of(3, 4)
+    assert arena.error < 0.1
+    assert arena.rates.mean() == pytest.approx(
+        4 * float(arena.curve.curve_slope(np.array(0.6 * sum(arena.clean.capacities)))), rel=0.5
+    )
