@@ -32,7 +32,7 @@ __all__ = [
 
 #: readable without colour vision; lines that meet in a panel differ in their dashes as well
 COLOURS = sns.color_palette("colorblind").as_hex()
-#: so many values below a panel are named
+#: this many values below a panel are named
 _NAMED = 5
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _HALO = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}

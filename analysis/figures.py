@@ -88,7 +88,7 @@ def side_by_side(
     width: float = 3.6,
     height: float = 3.4,
 ) -> Figure:
-    """The same figure for each group of runs, one panel each on common axes; at most so many groups.
+    """The same figure for each group of runs, one panel each on common axes; at most this many groups.
 
     `draw` takes frames and `ax`, for instance `contributions_over_time`.
 

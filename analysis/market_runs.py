@@ -92,8 +92,9 @@ def counted(seeds: int) -> str:
 def owner_sums(frames: Frames, length: int | None = None) -> pd.DataFrame:
     """One row per run and owner: utility, gain, cost, payment over all rounds; accuracy, `final` utility in the last.
 
-    With a `length` sums are those over so many rounds of which the last one is repeated: a run that ends when trade has
-    settled stands for a longer one.  `moved` says how far it has, see `moved`.  An owner that has left keeps its best
+    With a `length` sums go over `length` rounds, of which the last one is repeated: a run that ends when trade
+    has settled stands for a longer one.
+    `moved` says how far it has, see `moved`.  An owner that has left keeps its best
     model, so that is its accuracy.
 
     Parameters

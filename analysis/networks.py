@@ -256,7 +256,7 @@ def _node(ax: Axes, place: tuple[float, float], look: Look, *, alone: bool) -> N
 
 
 def _outside(x: float, y: float, text: str) -> dict[str, Any]:
-    """Beyond a marker on the circle, so many points away that it touches no marker of any kind."""
+    """Beyond a marker on the circle, this many points away that it touches no marker of any kind."""
     beside = abs(x) >= 0.3
     across = ("left" if x > 0 else "right") if beside and len(text) >= 4 else "center"
     along = "center" if beside else "bottom" if y > 0 else "top"

@@ -65,7 +65,7 @@ def _lines(ax: Axes, lines: pd.DataFrame, looks: dict[str, Look]) -> None:
 
 
 def thin_markers(ax: Axes, most: int = 12) -> None:
-    """At most so many markers on each line."""
+    """At most this many markers on each line."""
     for line in ax.lines:
         line.set_markevery(max(1, len(line.get_xdata()) // most))
 

@@ -47,7 +47,7 @@ def run(
 
     costs          cost of one unit of data, one per owner
     capacity       data that every owner has
-    largest_claim  an owner may claim up to so many times what it has
+    largest_claim  an owner may claim up to this many times what it has
     mechanisms     the mechanisms to be lied to
 
     Takes seconds.

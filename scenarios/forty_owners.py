@@ -3,7 +3,7 @@
 A network is really trained on handwritten digits, round by round, by owners of all kinds: best responders, learners
 that try what pays, free-riders, liars that claim more data than they give, and one attacker that turns its updates
 around.  The same owners meet four rules: no payments, a subsidy to those who give more than the others (Doshi et al.
-2025), sharing of costs (Murhekar et al. 2023) and Shapley shares (Murhekar et al. 2025).  Owners and rules reckon with
+2025), sharing of costs (Murhekar et al. 2023) and Shapley shares (Murhekar et al. 2025).  Owners and rules go by
 a public accuracy curve that the server has measured; what the model is then worth, training tells.
 """
 
@@ -36,7 +36,7 @@ def run(study: Study, owners: int = 40, rounds: int = 60, rate: float = 0.004, o
     owners         number of owners
     rounds         rounds of training
     rate           the subsidy: money for each sample above the mean of the others
-    overstatement  liars claim so many times what they give
+    overstatement  liars claim this many times what they give
 
     Takes about a minute.
     """

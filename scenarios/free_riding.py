@@ -35,7 +35,7 @@ def run(
     owners         number of owners
     free_riders    how many of them never contribute
     liars          how many of them claim more than they give
-    overstatement  liars claim so many times what they give
+    overstatement  liars claim this many times what they give
     rate           the subsidy: money for each unit of data above the mean of the others
 
     Takes seconds.

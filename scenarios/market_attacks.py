@@ -164,7 +164,7 @@ def _changes(owners: pd.DataFrame, attacker: int) -> pd.DataFrame:
 
 
 def _before(frames: Frames, last: int) -> Frames:
-    """The frames as they were after so many rounds."""
+    """The frames as they were after this many rounds."""
     return replace(frames, owners=frames.owners[frames.owners["step"] <= max(last, 1)])
 
 

@@ -2,7 +2,7 @@
 
 Processor time per owner and step of every mechanism, from a hundred owners to a million or as far as the mechanism
 goes; and per model of local training, from ten owners to ten thousand, beside the limit: as many samples through one
-model in large batches.  The last table is reckoned, not measured: a step of 10^8 owners on the cores of a cluster if
+model in large batches.  The last table is computed, not measured: a step of 10^8 owners on the cores of a cluster if
 every core does its part at the measured price, and what the cores then have to tell each other.
 
 Times differ from machine to machine and from run to run; nothing else in this study does.
@@ -56,7 +56,7 @@ _SAMPLES = 50
 _BATCH = 10
 #: of a network 20-32-2
 _INPUTS = 20
-#: from so many owners on prices tell something about many more
+#: from this many owners on prices tell something about many more
 _ENOUGH = 10_000
 #: processor seconds that a coarse clock tells from none
 _SEEN = 0.02
@@ -116,7 +116,7 @@ def run(
     cores: int = 1000,
     largest: int | None = None,
 ) -> None:
-    """Measure, draw, and reckon.
+    """Measure, draw, and extrapolate.
 
     preset   quick: up to 10,000 owners and 1,000 models, in half a minute; full: a million and 10,000, in some minutes
     owners   of how many owners the last table is
@@ -138,7 +138,7 @@ def run(
     study.table(ends, "Where a mechanism stops, and why", "ends")
     study.table(_wide(models, "training"), "Microseconds per sample of local training, by number of owners", "training")
     title = f"On paper: a step of {owners:,} owners on {cores:,} cores"
-    study.table(_reckoned(steps, owners, cores), title, "reckoned")
+    study.table(_extrapolated(steps, owners, cores), title, "extrapolated")
     study.picture(_figure(steps, models), "scale_study")
 
 
@@ -200,7 +200,7 @@ def _models(study: Study, size: Size) -> pd.DataFrame:
 
 
 def _data(owners: int, samples: int, seed: int) -> FederatedData:
-    """Random samples of two classes, so many for each owner, and one to test."""
+    """Random samples of two classes, this many for each owner, and one to test."""
 
     def part(each: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         rng = generator(seed, "data", owners, each)
@@ -215,7 +215,7 @@ def _wide(rows: pd.DataFrame, by: str) -> pd.DataFrame:
     return table.rename(columns="{:,}".format).reset_index().rename_axis(columns=None)
 
 
-def _reckoned(steps: pd.DataFrame, owners: int, cores: int) -> pd.DataFrame:
+def _extrapolated(steps: pd.DataFrame, owners: int, cores: int) -> pd.DataFrame:
     """What a step would take if every core did its part at the price of the largest size that was measured.
 
     Nothing is said of rules that did not get to 10,000 owners, or whose price per owner still grows there.

@@ -136,7 +136,7 @@ def run(
 
 
 def _lasting(chosen: Stages, dataset: Dataset, rounds: int, all_tests: bool) -> Stages:
-    """With so many rounds, and all images of the set dealt to owners, who use as many as the preset lets them."""
+    """With this many rounds, and all images of the set dealt to owners, who use as many as the preset lets them."""
     check_count("rounds", rounds, 0)
     size = chosen.size
     if all_tests:

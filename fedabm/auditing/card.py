@@ -43,8 +43,8 @@ class Thoroughness:
     """How much an audit does: search for lies, sizes of groups and how many of each, profiles, starts of the solver.
 
     `others_move` also asks what becomes of the best lie when the others answer it or learn, `fewer` how all changes
-    with the number of owners.  Where models train, runs have at most so many `rounds`, and what was chosen with one
-    seed is measured with so many other `seeds`.
+    with the number of owners.  Where models train, runs have at most this many `rounds`, and what was chosen with one
+    seed is measured with this many other `seeds`.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """What is audited: owners with their true facts under a rule, and the truthful outcome that lies are measured against.
 
-What a lie is worth is reckoned as in a run of `Federation`: the server settles on reports and never learns more, the
+What a lie is worth is computed as in a run of `Federation`: the server settles on reports and never learns more, the
 model is worth what the data really used make of it, and costs are true:
 
     u_i = access_i(reports) * a_i(true contributions) + payment_i(reports) - c_i(true contribution).
@@ -134,7 +134,7 @@ class Stage:
 
     @cached_property
     def cache(self) -> TermsCache:
-        """Where the rule keeps what it reckons from types only."""
+        """Where the rule keeps what it computes from types only."""
         return TermsCache()
 
     @cached_property

@@ -30,7 +30,7 @@ __all__ = ["Client", "Decision", "PaymentServer"]
 class PaymentServer:
     """The server's side: what the mechanism makes of claims, round by round.
 
-    `accuracy` is the public one, by which offers are reckoned.  `sizes` are taken to be what was claimed, as Flower's
+    `accuracy` is the public one, by which offers are made.  `sizes` are taken to be what was claimed, as Flower's
     clients say nothing else about them; mechanisms that ask for costs cannot be served.
 
     Parameters

@@ -1,6 +1,6 @@
 """Invoices in, a cost per unit of data with an interval out.
 
-Each row of a table with the columns samples and cost (optionally owner) is what a batch of so many samples has cost.
+Each row of a table with the columns samples and cost (optionally owner) is what a batch of this many samples has cost.
 Costs are taken to be in proportion to samples, c(s) = rate * s, with scatter that grows as the root of the batch: the
 best rate is then all costs divided by all samples, and its interval is Student's t.  An invoice with a fixed part, or
 costs that grow faster than samples, shows as a rate that changes with the size of the batch, and is said.

@@ -21,7 +21,7 @@ _LEAST_POINTS, _LEAST_SIZES = 6, 5
 
 @dataclass(frozen=True)
 class Pilot:
-    """Sizes and accuracies (k,), whose each point is where that is said, and the largest value an accuracy can have."""
+    """Sizes and accuracies (k,), each point's owner where that is said, and the largest value an accuracy can have."""
 
     source: str
     sizes: Array

@@ -170,7 +170,7 @@ def _solve(commands: Any) -> None:
     parser.add_argument(
         "--starts", type=int, metavar="N", help="random starts from which to look for other equilibria (0: none)"
     )
-    parser.add_argument("--time-limit", type=float, metavar="S", help="say after so many seconds what was reached")
+    parser.add_argument("--time-limit", type=float, metavar="S", help="say after this many seconds what was reached")
     _json(parser, "all fields of the equilibrium")
     parser.set_defaults(command="fedabm.cli.solve:solve_game")
 

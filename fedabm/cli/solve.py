@@ -19,9 +19,9 @@ from fedabm.specs.games import read_game
 
 __all__ = ["as_table", "solve_game"]
 
-#: so many equilibria and contributions of each are shown; --json has all
+#: this many equilibria and contributions of each are shown; --json has all
 _SHOWN = 12
-#: so many owners are shown; --json has all
+#: this many owners are shown; --json has all
 _OWNERS = 200
 
 

@@ -48,13 +48,13 @@ _used: dict[str, str] = {}
 
 
 class Worker(NamedTuple):
-    """Which of so many processes this is; they share this computer's devices."""
+    """Which of this many processes this is; they share this computer's devices."""
 
     number: int = 0
     workers: int = 1
 
     def device(self, devices: int) -> int:
-        """The device, among so many, that this process uses: one after the other."""
+        """The device, among this many, that this process uses: one after the other."""
         return self.number % devices
 
     def share(self, devices: int) -> int:
@@ -144,7 +144,7 @@ def in_precision(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def as_worker(number: int, workers: int) -> Iterator[None]:
-    """What is started meanwhile is this worker of so many."""
+    """What is started meanwhile is this worker of this many."""
     with environment({_WORKER: f"{number}/{workers}"}):
         yield
 

@@ -168,7 +168,7 @@ def check_number(what: str, value: Any, *, zero: bool = False, most: float = MOS
 
 
 def check_pairs(what: str, owners: int, remedy: str, *, each: int = 1) -> None:
-    """Raise where a table of all pairs of owners, with so many numbers for `each`, would not fit into memory.
+    """Raise where a table of all pairs of owners, with this many numbers for `each`, would not fit into memory.
 
     >>> check_pairs("Clarke", 20_000, "take fewer")
     Traceback (most recent call last):

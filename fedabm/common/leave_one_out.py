@@ -8,7 +8,7 @@ from fedabm.common.arrays import Array
 
 __all__ = ["sum_of_others"]
 
-#: from so many numbers on they are added in a table, with so many rows
+#: from this many numbers on they are added in a table, with this many rows
 _MANY, _TABLE_ROWS = 4096, 16
 
 

@@ -54,7 +54,7 @@ def as_html(line: str, rows: Sequence[Mapping[str, Any]] = (), total: int | None
 
 @contextlib.contextmanager
 def notebook_bar(label: str, total: int, done: int = 0) -> Iterator[Callable[[], None]]:
-    """A bar below the cell while work of so many pieces goes on; gives what to call after each.  Elsewhere nothing."""
+    """A bar below the cell while work of `total` pieces goes on; gives what to call after each.  Elsewhere nothing."""
     bar = _Bar(label, total, done) if in_notebook() else None
     try:
         yield (lambda: None) if bar is None else bar.advance

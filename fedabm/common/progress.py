@@ -36,7 +36,7 @@ Advance = Callable[[], None]
 def following(
     label: str, total: int, done: int = 0, *, console: Console | None = None, quiet: bool = False
 ) -> Iterator[Advance]:
-    """Show how far work of so many pieces has come; gives what to call after each of them."""
+    """Show how far work of this many pieces has come; gives what to call after each of them."""
     from rich.console import Console  # slow to import
 
     console = console or Console(stderr=True)

@@ -64,7 +64,7 @@ class Streams:
     All take a step in one array operation, and nobody can tell: who asks for a generator itself (`each`) gets what
     `generator` gives, as far as it has been drawn from, and from then on it is that one that is drawn from.
     `drawn` says whether anybody has drawn since it was last set to False, also from streams that were taken from these:
-    a run does not rest while owners throw dice.
+    a run does not rest while owners draw random numbers.
 
     Parameters
     ----------
@@ -213,12 +213,12 @@ class _Home:
 
 
 def owner_streams(seed: int, owners: int, first: int = 0) -> Streams:
-    """A stream for each of so many owners of a run from a `first` on: `generator(seed, "owner", owner)`."""
+    """A stream for each of this many owners of a run from a `first` on: `generator(seed, "owner", owner)`."""
     return _begun(np.array([seed], dtype=np.uint64), np.arange(first, first + owners, dtype=np.uint32))
 
 
 def run_streams(seeds: Sequence[int], owners: int) -> Streams:
-    """The same for each of so many owners of several runs, run by run."""
+    """The same for each of this many owners of several runs, run by run."""
     runs = np.repeat(np.array(seeds, dtype=np.uint64), owners)
     return _begun(runs, np.tile(np.arange(owners, dtype=np.uint32), len(seeds)))
 

@@ -17,8 +17,8 @@ question = "Who pays for the model that five hospitals share?"
 # What a model trained on so much data is worth: here 1 - 1/(1 + data)^0.5.  All kinds: fedabm list accuracies
 accuracy = { kind = "power_law", exponent = 0.5 }
 
-steps = 100      # at most so many rounds; a run ends when nobody moves any more
-seeds = 1        # how often everything is repeated; more where strategies throw dice or numbers are drawn (see below)
+steps = 100      # at most this many rounds; a run ends when nobody moves any more
+seeds = 1        # how often everything is repeated; more where anything is drawn at random (see below)
 figures = ["comparison", "owners", "money", "over time"]
 
 # The rules to compare, by what you want to call them.  All kinds: fedabm list mechanisms

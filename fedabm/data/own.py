@@ -40,7 +40,7 @@ def from_arrays(
     regression: bool = False,
     name: str = "own data",
 ) -> FederatedData:
-    """Samples, labels, and whose each sample is (or a partition that deals them); NumPy arrays or torch tensors.
+    """Samples, labels, and the owner of each sample (or a partition that deals them); NumPy arrays or torch tensors.
 
     Numbers are taken as they are (as float32), bytes of shape (N, C, H, W) as images, whole numbers of shape (N, L)
     that are no bytes as tokens.  Labels may be anything that can be told apart; with `regression` they are numbers.
@@ -56,7 +56,7 @@ def from_arrays(
     y : Any
         Labels or targets, one per sample.
     owner : Sequence[Any] | np.ndarray | Partition
-        Whose each sample is, or a partition that deals them.
+        The owner of each sample, or a partition that deals them.
     test_share : float, optional
         The share of each owner's samples that is held out for judging its model.
     seed : int, optional
@@ -94,7 +94,7 @@ def from_csv(
     seed: int = 0,
     regression: bool = False,
 ) -> FederatedData:
-    """A table with a column of labels and a column that says whose each row is; the other columns are features.
+    """A table with a column of labels and a column that names the owner of each row; the other columns are features.
 
     Numbers are standardised, words become one column per word.  Rows with gaps are refused, with how many there are.
 

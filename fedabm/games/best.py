@@ -247,7 +247,7 @@ def _by_values(
 
 
 def _scan(offers: Offers, cost: Cost, low: Array, high: Array) -> tuple[Array, Array, Array]:
-    """The maximum on each interval by grids that close in on the best point; so many at once as a cache holds."""
+    """The maximum on each interval by grids that close in on the best point; as many at once as a cache holds."""
     x, best = low.copy(), offers.benefit.value(low) - cost.value(low)
     rows, columns = np.nonzero(high > low)
     for first in range(0, len(rows), _AT_ONCE):

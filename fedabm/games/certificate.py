@@ -28,7 +28,7 @@ __all__ = ["Gains", "certified_gains", "weigh"]
 
 #: how many owners are weighed together: few enough for a processor's cache, and for memory
 _AT_ONCE = 16384
-#: of more owners than this, so many who could gain most are searched in full
+#: of more owners than this, this many who could gain most are searched in full
 _LEADERS = 1024
 
 

@@ -28,7 +28,7 @@ class Effort(NamedTuple):
     claimed: Array
 
     def padded(self, seats: int) -> Effort:
-        """The same with nothing from those who may still come, up to so many owners."""
+        """The same with nothing from those who may still come, up to this many owners."""
         if len(self.claimed) == seats:
             return self
         return Effort(*(np.pad(column, (0, seats - len(column))) for column in self))

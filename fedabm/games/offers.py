@@ -121,7 +121,7 @@ def all_kinks(offers: Offers, cost: Cost) -> Array:
 
 
 def nothing(owners: int | tuple[int, ...]) -> Line:
-    """No payment, whatever the contribution, to so many owners, or to all of a table (runs, owners)."""
+    """No payment, whatever the contribution, to this many owners, or to all of a table (runs, owners)."""
     none = np.broadcast_to(0.0, owners)
     return Line(none, none)
 

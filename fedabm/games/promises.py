@@ -33,7 +33,7 @@ _SHARES = np.unique(
         ]
     )
 )
-#: of more owners than this, so many are looked at
+#: of more owners than this, this many are looked at
 MOST_CHECKED = 4096
 #: what is lost to rounding, as a share of the amounts that are added
 _ROUNDING = 1e-9

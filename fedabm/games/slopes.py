@@ -23,7 +23,7 @@ _PERCENT, _ROUNDING = 0.01, 1e-14
 #: shares of capacity at which slopes are looked at, and those that all contribute meanwhile
 _POINTS = np.array([0.013, 0.11, 0.29, 0.52, 0.77, 0.96])
 _OTHERS = (0.0, 0.35)
-#: of so many owners at most, in games of up to so many
+#: of this many owners at most, in games of up to this many
 _OWNERS, _MOST = 16, 2048
 #: where slopes of a cost are looked at, as shares of each piece
 INSIDE = _POINTS

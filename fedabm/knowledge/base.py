@@ -84,7 +84,7 @@ class Knowledge(ABC):
         return False
 
     def check(self, accuracy: Oracle, owners: int) -> None:
-        """Raise unless it fits this accuracy and so many owners; here it always does."""
+        """Raise unless it fits this accuracy and this many owners; here it always does."""
         return
 
     @abstractmethod

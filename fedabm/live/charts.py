@@ -25,7 +25,7 @@ SYMBOLS = {
     "*": "path://M5 0L6.2 3.5H10L7 5.8L8.1 9.5L5 7.3L1.9 9.5L3 5.8L0 3.5H3.8Z",
     **{"<": "path://M10 0L10 10L0 5Z", ">": "path://M0 0L0 10L10 5Z"},
 }
-#: the horizontal axis has room for so many steps from the beginning
+#: the horizontal axis has room for this many steps from the beginning
 _FIRST_STEPS = 10
 _TEXT = {"color": "#202124", "fontFamily": "sans-serif", "fontSize": 12}
 

@@ -30,7 +30,7 @@ from fedabm.study.library import Script, find
 
 __all__ = ["RunChoice", "accuracy_words", "source_of", "strategy_word", "strategy_words"]
 
-#: so many runs of a script are listened to, to learn which mechanisms it compares
+#: this many runs of a script are listened to, to learn which mechanisms it compares
 _MOST_RUNS = 12
 
 

@@ -69,7 +69,7 @@ class Served:
             self._thread.join(0.5)
 
     def stop(self, patience: float | None = None) -> None:
-        """End it, and wait until it has ended, at most so many seconds (None: as long as it takes)."""
+        """End it, and wait until it has ended, at most this many seconds (None: as long as it takes)."""
         self._server.should_exit = True
         self._thread.join(patience)
         run.process_pool = None  # NiceGUI has shut it down, or will not; its semaphores go with it

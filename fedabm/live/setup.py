@@ -42,7 +42,7 @@ class Setup:
     cost        all costs are multiplied by it
     low, high   linear costs instead, evenly spread over the owners from the first to the last
     accuracy    another oracle (empty: the source's)
-    steps       at most so many (None: as the source says)
+    steps       at most this many (None: as the source says)
     step        the step that is shown
     owner       the owner that is followed
     """

@@ -67,8 +67,8 @@ class Mechanism(Declaring, ABC):
     def terms(self, accuracy: Accuracy, types: Reports) -> Any:
         """What the offers need that depends on reported sizes, costs and eagerness only, never on contributions.
 
-        `offers` gets it by `standing_terms`, which reckons it again only when types have changed.  The contributions in
-        `types` are not a number.
+        `offers` gets it by `standing_terms`, which computes it again only when types have changed.  The
+        contributions in `types` are not a number.
         """
         raise NotImplementedError(f"{type(self).__name__} has no terms; state them, or do without standing_terms")
 

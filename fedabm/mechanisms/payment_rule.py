@@ -38,7 +38,7 @@ class PaymentRule(Mechanism):
     of its own is faster and can be certified.
 
     The function sees claimed contributions; sizes (else not a number) and costs (else None) only if it asks for them.
-    Then every offer is reckoned from what everybody reported, and a strategy that takes its offer apart could read it:
+    Then every offer is computed from what everybody reported, and a strategy that takes its offer apart could read it:
     where that matters write a subclass.  The other flags say what the function keeps.  `needs` is what the server must
     know of the accuracy; by default nothing if the function never reads its first argument, else "coalitions", which is
     enough to ask for values at what owners claim.

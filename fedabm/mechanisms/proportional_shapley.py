@@ -28,7 +28,7 @@ _SHORT = 2**8
 _BLOCK = 2**21
 #: how many coalitions are drawn where there are too many to count
 _DRAWN = 2**9
-#: up to so many owners all coalitions are looked at together, faster than any other way one profile after the other
+#: up to this many owners all coalitions are looked at together, faster than any other way one profile after the other
 _FEW = 10
 
 

@@ -22,7 +22,7 @@ __all__ = ["ShapleyBased", "ShapleyShare", "shape_of_shares"]
 
 #: relative error of the Jacobian: it only guides Newton's method, which corrects itself, and a rough one is cheaper
 _NEWTON = 1e-4
-#: up to so many owners Newton's method takes differences of slopes
+#: up to this many owners Newton's method takes differences of slopes
 _LONG = 16
 
 

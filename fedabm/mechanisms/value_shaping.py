@@ -82,7 +82,7 @@ class Lowest(Curve):
 
 
 def last_crossings(full: Offers, ramp: Ramp, high: Array) -> Array:
-    """`last_crossing` of all owners, so many at once as a cache holds.
+    """`last_crossing` of all owners, as many at once as a cache holds.
 
     Whoever is below the full model with all its data crosses nowhere before, and needs no search.
     """

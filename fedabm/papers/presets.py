@@ -187,7 +187,7 @@ def spread(values: Array) -> tuple[float, float]:
 
 
 def half_width(deviation: float, count: Any) -> Any:
-    """Half of the 95% interval of a mean over so many seeds, one count or several, by Student's t; nan for one seed."""
+    """Half of the 95% interval of a mean over as many seeds, one count or several, by Student's t; nan for one seed."""
     from scipy.stats import t  # slow to import, so only when it is wanted
 
     return t.ppf(0.975, np.asarray(count) - 1.0) * deviation / np.sqrt(count)

@@ -170,7 +170,7 @@ def _number(value: float) -> str:
 
 
 def _names(runs: pd.DataFrame, column: str, most: int = 8) -> tuple[str, ...]:
-    """Which runs, with a number each; at most so many."""
+    """Which runs, with a number each; at most this many."""
     words = column.replace("_", " ")
     rows = zip(runs["run"], runs["label"], runs[column], strict=True)
     told = [f"run {run}, {label}: {words} {_number(value)}" for run, label, value in rows]

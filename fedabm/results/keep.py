@@ -52,7 +52,7 @@ class Recording:
         return self.every is not None and step % self.every == 0
 
     def sample(self, seed: int, population: int) -> NDArray[np.int64] | None:
-        """Whose rows are kept, in order, of so many owners in a run with this seed (None: everybody's).
+        """Whose rows are kept, in order, of this many owners in a run with this seed (None: everybody's).
 
         The draw is the run's own, so that what is kept changes nothing in the run.
         """

@@ -29,7 +29,7 @@ __all__ = ["MOST_TERMS", "CountingCurve", "counting_curve", "curvatures", "is_sh
 #: more coalitions than this are left to sampling
 MOST_TERMS = 2**21
 _BLOCK = 2**20
-#: so many owners are looked at before all are sorted
+#: this many owners are looked at before all are sorted
 _FIRST = 256
 
 

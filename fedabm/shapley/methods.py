@@ -285,7 +285,7 @@ def choose_method(accuracy: Accuracy, profile: Array) -> str:
 
 
 def _is_long(profile: Array) -> bool:
-    """Whether so many contributions differ, all of them, that subset sums are looked at for all owners at once."""
+    """Whether this many contributions differ, all of them, that subset sums are looked at for all owners at once."""
     positive = profile[profile > 0]
     return len(positive) > enumeration.MOST_OWNERS and len(np.unique(positive)) == len(positive)
 

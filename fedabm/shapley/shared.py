@@ -30,7 +30,7 @@ from fedabm.shapley.tabulated import OctaveGrid, blocks, look_up, trimmed
 
 __all__ = ["MANY", "ROUNDING", "Crowd", "Shared", "SharedCurve", "crowd_of", "shared_curve"]
 
-#: from so many owners on a table is used
+#: from this many owners on a table is used
 MANY = 4096
 #: the longest table, and the most powers
 _OCTAVES = 48
@@ -41,9 +41,9 @@ _FADING = 0.4
 ROUNDING = 5e-16
 #: a larger relative error of a table is left to the sum over all terms
 _MOST_ERROR = 1e-13
-#: rounding may be so many times larger where terms of both signs are added
+#: rounding may be this many times larger where terms of both signs are added
 _MOST_CANCELLED = 64.0
-#: contributions below this share of the offset are all the same, those above so many times the offset equally steep
+#: contributions below this share of the offset are all the same, those above this many times the offset equally steep
 _LEAST, _STEEP = 1e-9, 64.0
 #: for x below the first of these shares of 1 / scale + s a function grows almost evenly; values of y = x + j s below
 #: the second are rare, so that there tables are that much more precise

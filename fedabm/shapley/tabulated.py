@@ -28,7 +28,7 @@ _ORDER = 6
 #: of a 64-bit number: how many bits say where in its cell y is, and which exponent stands for [1, 2)
 _PLACE_BITS = 52 - _CELL_BITS
 _FIRST = 1023 << _CELL_BITS
-#: so many numbers at a time stay in a processor's cache
+#: this many numbers at a time stay in a processor's cache
 _BLOCK = 2**14
 
 Cells = tuple[NDArray[np.int64], Array]
@@ -36,14 +36,14 @@ Cells = tuple[NDArray[np.int64], Array]
 
 @dataclass(frozen=True)
 class OctaveGrid:
-    """So many octaves of y = 1 + scale x."""
+    """This many octaves of y = 1 + scale x."""
 
     scale: float
     octaves: int
 
     @classmethod
     def up_to(cls, scale: float, most: float, octaves: int) -> OctaveGrid:
-        """A grid that contains `most`, unless that takes more than so many octaves."""
+        """A grid that contains `most`, unless that takes more than this many octaves."""
         return cls(scale, min(int(np.frexp(1.0 + scale * most)[1]), octaves))
 
     @property
@@ -122,7 +122,7 @@ def look_up(table: Array, cells: Cells) -> Array:
 
 
 def blocks(rows: int, each: int = 1) -> Iterator[slice]:
-    """Rows of so many numbers each, a few at a time."""
+    """Rows of this many numbers each, a few at a time."""
     together = max(1, _BLOCK // max(each, 1))
     return (slice(start, min(start + together, rows)) for start in range(0, rows, together))
 

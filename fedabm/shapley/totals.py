@@ -24,7 +24,7 @@ from fedabm.games.curves import Array
 
 __all__ = ["MANY", "Ruler", "TotalCells", "Totals", "cells_of", "ruler_of"]
 
-#: from so many totals on cells are worth their making
+#: from this many totals on cells are worth their making
 MANY = 2**15
 #: nodes of a cell, and the most totals in one
 _NODES = 12

@@ -27,7 +27,7 @@ def is_model(thing: Any) -> bool:
 
 
 def run_model(model: mesa.Model, steps: int | None, facts: dict[str, Any]) -> Tables:
-    """Step a model until it stops, at most so many steps; `facts` go into the row of the run."""
+    """Step a model until it stops, at most this many steps; `facts` go into the row of the run."""
     collection = Collection(model)
     while model.running and model.steps < (steps or MOST_STEPS):
         model.step()

@@ -65,7 +65,7 @@ class Ledger(Stateful):
         return Transfers(transfers.payer[ours], transfers.payee[ours], transfers.amount[ours], transfers.reason)
 
     def _make_room(self, rows: int) -> None:
-        """Bring what is held to disk if so many more rows would be too many."""
+        """Bring what is held to disk if this many more rows would be too many."""
         held = sum(len(entry) for _, entry in self._entries)
         if self._stream.folder and held and held + rows > ROWS:
             self._stream.put(_frame(self._entries), self._entries[0][0])

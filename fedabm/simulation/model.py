@@ -324,7 +324,7 @@ class Federation(MeasuredFederation):
         """Note whether everybody has acted since anybody last moved, and ask the stopping rule.
 
         In the first step nobody knows yet what it gains, so that standing still says nothing.  Nor does it while
-        owners throw dice or learn, while the model does, or while debts or newcomers are awaited.
+        owners draw random numbers or learn, while the model does, or while debts or newcomers are awaited.
         """
         people = self.population
         unsettled = people.restless or self._learning or self.treasury.waiting or self.steps == 1

@@ -37,7 +37,7 @@ class Participation(ABC):
         return None
 
     def check(self, owners: int) -> None:
-        """Raise unless it fits so many owners; here it always does."""
+        """Raise unless it fits this many owners; here it always does."""
         return
 
 
@@ -189,7 +189,7 @@ class Deadline(Participation):
 
 
 def _sample(stayed: Flags, count: int, rng: np.random.Generator) -> Flags:
-    """Mask of so many owners, drawn among those that have not left."""
+    """Mask of this many owners, drawn among those that have not left."""
     order = rng.permutation(len(stayed))
     found = np.zeros(len(stayed), dtype=bool)
     found[order[stayed[order]][:count]] = True

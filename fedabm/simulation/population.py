@@ -58,8 +58,9 @@ class _Tampers:
 class Population(OwnerColumns):
     """What every owner has, did, said and got.
 
-    `alone` are the owners whose agents decide for themselves, one by one.  `restless` says whether anybody threw dice,
-    learned something or decided for itself since the step began: such owners may move again though they stand still.
+    `alone` are the owners whose agents decide for themselves, one by one.  `restless` says whether anybody drew random
+    numbers, learned something or decided for itself since the step began: such owners may move again though they stand
+    still.
     """
 
     _changing: ClassVar = {

@@ -116,7 +116,7 @@ class Recorder(Stateful):
         return known if self.sample is None else {name: values[self.sample] for name, values in known.items()}
 
     def _make_room(self, people: Population, rows: int) -> None:
-        """Bring the owners of the steps before to disk if so many more rows would be too many."""
+        """Bring the owners of the steps before to disk if this many more rows would be too many."""
         held = self._kept[self._written :]
         if not self._stream.folder or sum(len(part.owners["owner"]) for part in held) + rows <= ROWS:
             return

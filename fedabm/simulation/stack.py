@@ -1,7 +1,7 @@
 """Many runs of one kind, stepped together: thousands of small runs at the price of a few large ones.
 
 One `Population` holds the owners of all runs, run by run; strategies act on all rows at once, as they do in a large
-federation.  What the server reckons is a table (runs, owners): the mechanism's own `offers` along the last axis.  Runs
+federation.  What the server computes is a table (runs, owners): the mechanism's own `offers` along the last axis.  Runs
 that have ended drop out.  Results are those of `Federation`, bit for bit; `fedabm.simulation.stacking` says of which
 runs.
 """

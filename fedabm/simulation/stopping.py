@@ -22,7 +22,8 @@ __all__ = ["AtRest", "Never", "Progress", "Steady", "Stopping"]
 class Progress(NamedTuple):
     """What a stopping rule knows of a step.
 
-    `resting`: everybody has acted since anybody last moved, nobody threw dice or learned anything, nothing is awaited.
+    `resting`: everybody has acted since anybody last moved, nobody drew random numbers or learned
+    anything, nothing is awaited.
     """
 
     step: int

@@ -111,7 +111,7 @@ class MLflow(Tracker):
                 self._client.delete_run(number)
 
     def put(self, steps: Iterable[Mapping[str, float]]) -> None:
-        """One metric per column; the library takes so many at once."""
+        """One metric per column; the library takes this many at once."""
         now, make = int(time.time() * 1000), self._library.entities.Metric
         metrics = [
             make(name, number, now, int(values["step"])) for values in steps for name, number in numbers(values).items()

@@ -46,7 +46,7 @@ class Timed(Game):
 
 
 def timed(game: Game, seconds: float | None) -> Timed:
-    """The game for so many seconds from now on, or as long as it may be played anyway."""
+    """The game for this many seconds from now on, or as long as it may be played anyway."""
     until, grace = (game.until, game.grace) if isinstance(game, Timed) else (math.inf, math.inf)
     if seconds is not None and time.perf_counter() + seconds < until:
         until, grace = time.perf_counter() + seconds, max(_GRACE * seconds, _LEAST_GRACE)

@@ -141,7 +141,7 @@ def groups(owners: int) -> list[Coalition]:
 
 
 def partitions(owners: int) -> Iterator[Partition]:
-    """All partitions of so many owners; Bell's number of them.
+    """All partitions of this many owners; Bell's number of them.
 
     >>> len(list(partitions(4))), list(partitions(2))
     (15, [((0, 1),), ((0,), (1,))])

@@ -136,7 +136,7 @@ def step_size(strength: float, bound: float, owners: int, active: int | None = N
 
 
 def iteration_bound(strength: float, bound: float, owners: int, norm: float, precision: float) -> int:
-    """T = 2 n^2 L^2 / lambda^2 * log(|g(s^0)| / precision): after so many steps |g| is below `precision`.
+    """T = 2 n^2 L^2 / lambda^2 * log(|g(s^0)| / precision): after this many steps |g| is below `precision`.
 
     `norm` is |g(s^0)|, the Euclidean norm of `direction` at the start.  Both theorems of `step_size` give the same T.
 

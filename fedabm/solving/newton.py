@@ -25,7 +25,7 @@ __all__ = ["Ends", "newton"]
 # Keeps systems solvable where the Jacobian of the free owners is singular.
 _DAMPING = 1e-11
 Sides = NDArray[np.int8]
-#: so many iterations must halve the residual
+#: this many iterations must halve the residual
 _PATIENCE = 12
 
 

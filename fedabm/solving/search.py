@@ -16,7 +16,7 @@ from fedabm.solving.game import Game
 
 #: moves below this share of the largest contribution may be rounding, or the width of the grid that found a reply
 _NOISE = 1e-6
-#: so many rounds must make such moves smaller than the same number before did
+#: this many rounds must make such moves smaller than the same number before did
 _STIRRING = 3
 
 __all__ = ["Path", "damped", "in_turn", "starts", "until_repeat"]

@@ -52,11 +52,11 @@ Answer = TypeVar("Answer")
 _WORK = 240
 #: all patterns of idle owners are tried up to this many owners
 _PATTERNS = 5
-#: so many tell that there are many
+#: this many tell that there are many
 _ENOUGH = 12
-#: after so many rounds of best responses Newton's method takes over
+#: after this many rounds of best responses Newton's method takes over
 _ROUNDS = 6
-#: between so many equilibria others are looked for
+#: between this many equilibria others are looked for
 _SOME = 5
 
 

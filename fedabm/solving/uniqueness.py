@@ -35,7 +35,7 @@ from fedabm.solving.table import OneGame
 
 __all__ = ["Uniqueness", "index", "is_p_matrix", "uniqueness"]
 
-#: all principal minors of so many groups are quickly looked at
+#: all principal minors of this many groups are quickly looked at
 _MOST_GROUPS = 12
 #: a slope or a minor below this share of its scale counts as zero: nothing is proven from it
 _NOTHING = 1e-7

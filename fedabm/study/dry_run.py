@@ -21,7 +21,7 @@ class PlannedRuns(NamedTuple):
 
 
 def planned_runs(name: str, run: Any, parameters: dict[str, Any], seed: int, most: int = 1) -> list[PlannedRuns]:
-    """The first runs that a script would simulate or solve, at most so many, up to where it wants to see a result."""
+    """The first runs that a script would simulate or solve, at most this many, up to where it wants to see a result."""
     study = _Overhearing(name, seed, most)
     with contextlib.suppress(_Enough):
         run(study, **parameters)

@@ -38,7 +38,7 @@ class Job:
 
 
 def do(job: Job, path: Path | None = None, every: float | None = None) -> list[Tables]:
-    """Run the job; one set of tables per run.  With a `path` it is checkpointed there `every` so many seconds."""
+    """Run the job; one set of tables per run.  With a `path` it is checkpointed there `every` this many seconds."""
     began = time.perf_counter()
     if job.target.kind == "script":
         runs = _script(job, path, every)
@@ -88,7 +88,7 @@ def _federation(job: Job) -> Federation:
 
 
 def scenario_of(job: Job) -> Scenario:
-    """What a function makes of the parameters, by its name and for so many steps."""
+    """What a function makes of the parameters, by its name and for this many steps."""
     seeded = {"seed": job.seed} if job.target.takes("seed") else {}
     scenario = job.target.find()(**job.parameters, **seeded)
     changes: dict[str, Any] = {} if job.steps is None else {"steps": job.steps}

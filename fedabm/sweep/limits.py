@@ -45,7 +45,7 @@ class TimeLimit(BaseException):
 
 @contextlib.contextmanager
 def time_limit(seconds: float | None, trace: Path | None = None) -> Iterator[None]:
-    """Raise TimeLimit in the body after so many seconds; with a `trace` file, end the process if that does not help."""
+    """Raise TimeLimit in the body after these seconds; with a `trace` file, end the process if that does not help."""
     if seconds is None or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -75,7 +75,7 @@ def time_limit(seconds: float | None, trace: Path | None = None) -> Iterator[Non
 
 @contextlib.contextmanager
 def memory_limit(size: int | None) -> Iterator[None]:
-    """Raise MemoryError in the body once the process holds so many bytes more than now.
+    """Raise MemoryError in the body once the process holds this many bytes more than now.
 
     What counts is memory in use.  On Linux a single request far beyond the limit is also refused at once, by a limit on
     addresses; it leaves room, as libraries reserve addresses that they never use.  Elsewhere (macOS) only the most that
@@ -106,7 +106,7 @@ def _check_possible(what: str) -> None:
 
 @contextlib.contextmanager
 def _addresses(size: int) -> Iterator[None]:
-    """Refuse requests for far more than so many further bytes, where that is known to work."""
+    """Refuse requests for far more than this many further bytes, where that is known to work."""
     if not _STATUS.exists():
         yield
         return
@@ -121,7 +121,7 @@ def _addresses(size: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _watched(most: int, words: str) -> Iterator[None]:
-    """Interrupt the body by a signal when the process holds more than so many bytes."""
+    """Interrupt the body by a signal when the process holds more than this many bytes."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -48,7 +48,7 @@ def settle(mechanism: Mechanism, accuracy: Accuracy, reports: Reports, sent: Sen
 
 
 def restless(mechanism: Mechanism) -> Scenario:
-    """Owners that come, go and throw dice."""
+    """Owners that come, go and draw random numbers."""
     strategies = [Random(0.2, 0.9), Honest(), Quitter(Random(), chance=0.3), GradientResponse(0.5), Honest()]
     joins = [1, 1, 1, 3, 2]
     owners = [

@@ -167,7 +167,7 @@ def owners_do_the_same_in_a_cohort_and_alone(strategy: Strategy, seed: int) -> N
 
 
 def runs_repeat_and_can_be_interrupted(strategy: Strategy, seed: int) -> None:
-    """The same seed gives the same frames, also after an interruption; another one other ones, if there are dice."""
+    """The same seed gives the same frames, also after an interruption; another one other ones, if anything is drawn."""
     for order, activation in ACTIVATIONS.items():
         scenario = some_owners([strategy] * 4, activation=activation)
         whole = Federation(scenario, seed).run().frames()
@@ -188,7 +188,7 @@ def runs_repeat_and_can_be_interrupted(strategy: Strategy, seed: int) -> None:
 
 
 def draws(strategy: Strategy) -> bool:
-    """Whether it throws dice when it acts."""
+    """Whether it draws random numbers when it acts."""
     view = view_of(4, strategy=strategy)
     view.rng.drawn = False
     strategy.act(view)

@@ -26,7 +26,7 @@ __all__ = ["EmpiricalGame", "mixtures"]
 
 
 def mixtures(owners: int, strategies: int) -> np.ndarray:
-    """All ways (m, K) in which so many owners can be divided among so many strategies.
+    """All ways (m, K) in which this many owners can be divided among this many strategies.
 
     >>> mixtures(2, 2).tolist()
     [[2, 0], [1, 1], [0, 2]]
@@ -91,7 +91,7 @@ class EmpiricalGame:
         return float(np.nanmax(self.payoffs) - np.nanmin(self.payoffs)) or 1.0
 
     def payoff(self, counts: Sequence[int], strategy: int) -> float:
-        """What a strategy earns where so many owners play each."""
+        """What a strategy earns where this many owners play each."""
         return float(self.payoffs[self._places[tuple(int(one) for one in counts)], strategy])
 
     def fitness(self, mixture: Any) -> Array:

@@ -108,7 +108,7 @@ def _advantage(game: EmpiricalGame, resident: int, mutant: int, population: int,
 
 
 def _earned(game: EmpiricalGame, resident: int, mutant: int, mutants: int) -> tuple[float, float]:
-    """What a mutant and a resident earn beside so many mutants among their N - 1 partners."""
+    """What a mutant and a resident earn beside this many mutants among their N - 1 partners."""
     counts = np.zeros(len(game.strategies), dtype=int)
     counts[mutant] += mutants
     counts[resident] += game.owners - 1 - mutants

@@ -93,7 +93,7 @@ def put_rows(memory: dict[str, Any], rows: Rows | None, given: Memory) -> None:
 
 
 def changed_rows(one: Memory, other: Memory, rows: int) -> Flags:
-    """Which of so many rows of two memories differ."""
+    """Which of this many rows of two memories differ."""
     changed = np.zeros(rows, dtype=bool)
     for name, part in one.items():
         if isinstance(part, Mapping):

@@ -16,7 +16,7 @@ __all__ = ["Reports", "TermsCache"]
 
 
 class TermsCache:
-    """Where the server keeps what it has reckoned from reported types, as long as they stand.
+    """Where the server keeps what it has computed from reported types, as long as they stand.
 
     A solver asks for offers at thousands of profiles of contributions while nobody changes what it says about its cost.
     Nothing depends on what was asked before but the time it takes.
@@ -25,13 +25,13 @@ class TermsCache:
     def __init__(self) -> None:
         self._known: tuple[Any, Any, Reports, Any] | None = None
 
-    def terms(self, reckon: Callable[[Any, Reports], Any], accuracy: Any, reports: Reports) -> Any:
-        """reckon(accuracy, types) for the types in the reports, unless it was just reckoned for equal ones."""
+    def terms(self, compute: Callable[[Any, Reports], Any], accuracy: Any, reports: Reports) -> Any:
+        """compute(accuracy, types) for the types in the reports, unless it was just computed for equal ones."""
         known = self._known
-        if known is None or known[0] != reckon or known[1] is not accuracy or not known[2].same_types(reports):
+        if known is None or known[0] != compute or known[1] is not accuracy or not known[2].same_types(reports):
             # A copy, so that whoever changes its reports in place gets another answer.
             types = reports.take(np.arange(len(reports.size))).types
-            known = self._known = (reckon, accuracy, types, reckon(accuracy, types))
+            known = self._known = (compute, accuracy, types, compute(accuracy, types))
         return known[3]
 
 
@@ -41,7 +41,7 @@ class Reports:
 
     `cost` and `eagerness` are None unless the mechanism asks for them.  For a mechanism that remembers, the server adds
     the `owners`' numbers and the `memory` of its last outcome (None in the first round, and wherever a game is solved).
-    `cache` keeps what a mechanism reckons from types only, for whoever asks again and again.
+    `cache` keeps what a mechanism computes from types only, for whoever asks again and again.
 
     Parameters
     ----------

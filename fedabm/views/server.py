@@ -117,7 +117,7 @@ class Transfers:
         return bool(np.all(self.amount >= 0) and np.all(np.isfinite(self.amount)))
 
     def balances(self, owners: int) -> Array:
-        """What each of so many owners received less what it paid, and last the server."""
+        """What each of this many owners received less what it paid, and last the server."""
         accounts = np.zeros(owners + 1)
         np.add.at(accounts, self.payee, self.amount)
         np.subtract.at(accounts, self.payer, self.amount)

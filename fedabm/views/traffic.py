@@ -27,7 +27,7 @@ NO_TRAFFIC = Traffic()
 
 
 def traffic_of(sent: NDArray[np.int64] | None, model_bytes: int, access: Array, exchange: Exchange | None) -> Traffic:
-    """The traffic of a step in which owners `sent` so many models each (None: nothing was trained).
+    """The traffic of a step in which owners `sent` this many models each (None: nothing was trained).
 
     One shared model goes to every owner with any `access` to it (0: it is absent).  Of an exchange an owner gets the
     models that it takes where it mixes them itself, else those that the server has mixed for it; where nobody gets any,

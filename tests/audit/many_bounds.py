@@ -165,7 +165,7 @@ def _annealed(stage: Stage, owner: int, rng: np.random.Generator) -> Lies:
 
 
 def run(games: int, seed: int = 0, first: int = 0, evaluations: int = 0) -> Tally:
-    """Look at so many games."""
+    """Look at this many games."""
     tally = Tally()
     for number in range(first, first + games):
         began = time.process_time()

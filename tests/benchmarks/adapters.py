@@ -68,7 +68,7 @@ def engine(frozen: Base, data: FederatedData, *, cached: bool) -> Work:
 
 
 def loop(frozen: Base, data: FederatedData, adapted: int) -> Work:
-    """What a user of peft would write: owner by owner, the whole model, with adapters in so many of its last layers."""
+    """What a user of peft would write: owner by owner, the whole model, with adapters in some of its last layers."""
     import peft
 
     like = Adapter()

@@ -84,7 +84,7 @@ def report(name: str, weight: float, cost: float, turns: int) -> bool:
 def main() -> int:
     """Measure, print, and say whether the targets are met."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--turns", type=int, default=5, help="the best of so many (default 5)")
+    parser.add_argument("--turns", type=int, default=5, help="the best of this many (default 5)")
     turns = parser.parse_args().turns
     met = [report(name, *settings, turns) for name, settings in MARKETS.items()]
     return 0 if all(met) else 1

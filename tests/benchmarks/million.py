@@ -120,7 +120,7 @@ def columns(model: Federation) -> dict[str, np.ndarray]:
 
 
 def drawing(count: int, owners: int) -> float:
-    """Seconds that NumPy needs to draw so many columns of numbers and to update each."""
+    """Seconds that NumPy needs to draw this many columns of numbers and to update each."""
     rng, column = generator(0, "population"), np.zeros(owners)
     began = time.process_time()
     for _ in range(count):

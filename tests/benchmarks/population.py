@@ -3,12 +3,12 @@
 10,000 owners, 200 steps, closed form, last-step recording: the whole step of the model beside the same dynamics as a
 bare NumPy loop and beside 10,000 empty Mesa agents stepped with `AgentSet.do`, in processor time and all three in turn
 within each step, so that whatever else the machine does hits them alike.  Owners climb, respond, remember all that the
-others ever did (fictitious play) or throw dice from 10,000 streams of their own (a bandit).  Exits with 1 if a target
-is missed.
+others ever did (fictitious play) or draw random numbers from 10,000 streams of their own (a bandit).  Exits with 1
+if a target is missed.
 
 `--owners 1000000`: a million owners under several rules (`tests.benchmarks.million`).
 
-`--rationed 100000`: seconds of processor time that so many best responders under `ProportionalData` cost, whose
+`--rationed 100000`: seconds of processor time that this many best responders under `ProportionalData` cost, whose
 utilities are not concave; half as many beside them show whether anything grows faster than their number.
 """
 
@@ -54,7 +54,7 @@ class Empty(mesa.Agent):
 class Contest:
     """One strategy and the same dynamics written by hand for a(s) = 1 - 1 / (1 + sum s) and linear costs.
 
-    `same`: the two can be expected to contribute the same, as nobody throws dice.
+    `same`: the two can be expected to contribute the same, as nobody draws random numbers.
     """
 
     strategy: Strategy
@@ -151,7 +151,7 @@ def rationed(owners: int) -> dict[str, float]:
 
 
 def compare_rationed(owners: int) -> int:
-    """Print the seconds of half as many and of so many owners."""
+    """Print the seconds of half as many and of this many owners."""
     half, whole = rationed(owners // 2), rationed(owners)
     print(f"{'':<8}{owners // 2:>10}{owners:>10}   times")
     for name, seconds in whole.items():

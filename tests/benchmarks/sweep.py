@@ -60,7 +60,7 @@ def crowd(seed: int, mechanism: Mechanism = NOTHING) -> Scenario:
 
 
 def crowds(runs: int) -> Sweep:
-    """So many of them, under three mechanisms."""
+    """This many of them, under three mechanisms."""
     return Sweep(crowd, Grid(mechanism=[NoPayments(), ContributionSubsidy(0.02), CostSharing(0.3)]), -(-runs // 3))
 
 

@@ -88,7 +88,7 @@ def timed(work: Callable[[], object]) -> Timer:
 
 
 def turn(timer: Timer, seconds: float) -> float:
-    """The mean of as many rounds as begin within so many seconds, and of one at least."""
+    """The mean of as many rounds as begin within this many seconds, and of one at least."""
     times = [timer()]
     while sum(times) < seconds:
         times.append(timer())

@@ -250,7 +250,7 @@ def _afterwards(command: Command, folder: Path, whole: Path) -> str:
 
 
 def hunt(faults: int, seed: int = 0, told: Callable[[str], None] = print, only: str = "") -> Tally:
-    """Refuse operations of one command after the other, at points drawn at random, until there are so many faults."""
+    """Refuse operations of one command after the other, at points drawn at random, until there are this many faults."""
     tally, rng = Tally(), random.Random(seed)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
         root = Path(name).resolve()

@@ -119,7 +119,7 @@ def damages(path: Path, rng: random.Random) -> Iterator[tuple[str, bytes]]:
 
 
 def hunt(tries: int, wanted: str = "all", seed: int = 0, told: Callable[[str], object] = print) -> Tally:
-    """Damage so many files, one at a time, and read."""
+    """Damage this many files, one at a time, and read."""
     tally, rng = Tally(), random.Random(seed)
     with tempfile.TemporaryDirectory() as temporary:
         folders = make(Path(temporary))

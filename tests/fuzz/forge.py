@@ -165,7 +165,7 @@ class Run:
 
 
 def attempts(tries: int | None, rng: random.Random) -> Iterator[tuple[str, Forgery]]:
-    """The catalogue in random order (of so many tries three quarters), then hostile things at random places."""
+    """The catalogue in random order (of this many tries three quarters), then hostile things at random places."""
     known = list(catalogue())
     rng.shuffle(known)
     every = tries is None
@@ -176,7 +176,7 @@ def attempts(tries: int | None, rng: random.Random) -> Iterator[tuple[str, Forge
 
 
 def hunt(tries: int, seed: int = 0, told: Callable[[str], None] = print, settings: tuple[str, ...] = ()) -> Tally:
-    """Forge so many checkpoints."""
+    """Forge this many checkpoints."""
     tally, rng = Tally(), random.Random(seed)
     with tempfile.TemporaryDirectory() as name:
         run = Run(Path(name), *settings)

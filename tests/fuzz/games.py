@@ -246,7 +246,7 @@ ACCURACIES: dict[str, Callable[[Rng, int, float], Accuracy]] = {
 
 
 def draw_accuracy(rng: Rng, owners: int, reach: float, family: str | None = None) -> Accuracy:
-    """An accuracy for so many owners whose data add up to about `reach`."""
+    """An accuracy for this many owners whose data add up to about `reach`."""
     made = one_of(rng, ACCURACIES) if family is None else ACCURACIES[family]
     return made(rng, owners, reach)  # type: ignore[operator]
 

@@ -71,7 +71,7 @@ class Injector:
 def in_child(work: Callable[[], None], injector: Injector | None, patience: float, after: float = NEVER) -> int | None:
     """Do the work in a copy of this process; its exit code (-9 if it was killed), None if it had to be ended.
 
-    With `after`, the copy is killed after so many seconds, if it has not ended by then.
+    With `after`, the copy is killed after this many seconds, if it has not ended by then.
     """
     child = os.fork()
     if child == 0:

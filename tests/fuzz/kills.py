@@ -3,7 +3,7 @@
     python -m tests.fuzz.kills --kills 400 --commands run,sweep,record,audit,compare,report
 
 SIGKILL before every operation on files of a sweep's leader, of its workers, of a study with checkpoints, of a
-recording, and of whatever writes a card, a comparison or a report; and then at random times, until there are so many
+recording, and of whatever writes a card, a comparison or a report; and then at random times, until there are this many
 kills.  After each, the same command must end well, with what one gives that was never interrupted, and without
 leftovers.
 """
@@ -152,11 +152,11 @@ class Victim:
         self.seconds = time.monotonic() - began
 
     def at_point(self, point: int, tally: Tally) -> bool:
-        """Kill it instead of its next operation after so many; whether it was still at work then."""
+        """Kill it instead of its next operation after this many; whether it was still at work then."""
         return self._kill(f"operation {point}", point, NEVER, tally)
 
     def at_time(self, seconds: float, tally: Tally) -> None:
-        """Kill it after so many seconds."""
+        """Kill it after this many seconds."""
         self._kill(f"{seconds:.3f} s", NEVER, seconds, tally)
 
     def _kill(self, when: str, point: int, after: float, tally: Tally) -> bool:
@@ -197,7 +197,7 @@ def every_point(victim: Victim, tally: Tally, stride: int = 1, first: int = 0) -
 
 
 def random_times(victims: list[Victim], tally: Tally, kills: int, rng: random.Random) -> None:
-    """Kill one after the other at random times until there are so many kills."""
+    """Kill one after the other at random times until there are this many kills."""
     timed = [victim for victim in victims if not victim.workers]
     attempts = 0
     while tally.kills < kills and attempts < 3 * kills:

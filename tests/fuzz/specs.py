@@ -109,7 +109,7 @@ class Input:
 
 
 def inputs(rng: random.Random, folder: Path, count: int) -> Iterator[Input]:
-    """So many inputs: games, sweeps and settings of scenarios in turn."""
+    """This many inputs: games, sweeps and settings of scenarios in turn."""
     scenarios = library.names()
     for number in range(count):
         turn = number % 10
@@ -209,7 +209,7 @@ def tried(one: Input, folder: Path, *, apart: bool, really: bool) -> Verdict:
 
 
 def _apart(one: Input) -> Verdict:
-    """In a process of its own, which has so many seconds of computing, however busy the machine is, or an hour."""
+    """In a process of its own, which has this many seconds of computing, however busy the machine is, or an hour."""
     environment = {**os.environ, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"}
     words = [word.replace("\0", "") for word in one.words]
     limit = f'ulimit -t {APART:.0f}; exec "$@"'
@@ -224,7 +224,7 @@ def _apart(one: Input) -> Verdict:
 
 
 def fuzz(count: int, seed: int = 0, *, apart: int = 100, run: int = 10) -> Iterator[tuple[Input, Verdict]]:
-    """Try so many inputs; every `apart`-th in a process of its own, every `run`-th scenario really."""
+    """Try this many inputs; every `apart`-th in a process of its own, every `run`-th scenario really."""
     rng = random.Random(seed)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
         patch.setattr(study, "_draw", lambda *given: given[-1].touch())  # pictures take most of the time

@@ -87,7 +87,7 @@ def _memory(size: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _timed(seconds: float) -> Iterator[None]:
-    """Raise Hang in the body after so many seconds of computing, however busy the machine is."""
+    """Raise Hang in the body after this many seconds of computing, however busy the machine is."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise Hang

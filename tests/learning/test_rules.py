@@ -449,7 +449,7 @@ def test_the_geometric_median_is_scipys(owners: int, seed: int) -> None:
 # Recipes and rules of one's own
 
 
-def test_rules_that_reckon_with_plain_descent_want_it() -> None:
+def test_rules_that_need_plain_descent_want_it() -> None:
     for rule in (Scaffold(), FedNova(), FedProx(0.1, Scaffold()), FedAdam(inner=FedNova())):
         with pytest.raises(InputError, match=r"needs plain local descent, got .*; use SGD\(rate\) without momentum"):
             Recipe(optimiser=Adam(), rule=rule)

@@ -119,7 +119,7 @@ def test_early_training_uses_what_was_announced_before_owners_decided():
     np.testing.assert_array_equal(accuracies(early)[1:], accuracies(late)[:-1])
 
 
-def test_best_responses_reckon_with_the_announced_curve_and_receive_the_real_model():
+def test_best_responses_go_by_the_announced_curve_and_receive_the_real_model():
     made = run(scenario(BestResponse(), activation=Sequential(), steps=6), seed=1)
     # The curve climbs by 0.0011 per sample up to 150 of them: more than 0.001, the cost of the first owner only.
     assert made.population.contribution == pytest.approx([80.0, 0.0, 0.0, 0.0])

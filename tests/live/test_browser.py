@@ -100,7 +100,7 @@ def says(page: Any, selector: str, text: str, place: int = 0) -> None:
 
 
 def changed(page: Any, before: list[str], least: int) -> None:
-    """Wait until so many charts do not look as before."""
+    """Wait until this many charts do not look as before."""
     script = """([before, least]) => {
         const now = [...document.querySelectorAll('section canvas')];
         return now.length == before.length && now.filter((one, i) => one.toDataURL() != before[i]).length >= least;

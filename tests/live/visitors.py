@@ -56,7 +56,7 @@ async def visit(http: aiohttp.ClientSession, address: str) -> socketio.AsyncClie
 
 
 async def until(count: int) -> int:
-    """Wait for so many runs; how many there are in the end."""
+    """Wait for this many runs; how many there are in the end."""
     end = time.monotonic() + PATIENCE
     while sessions() != count and time.monotonic() < end:
         await asyncio.sleep(0.5)

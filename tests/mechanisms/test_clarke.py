@@ -1,4 +1,4 @@
-"""Clarke payments: truthful in costs, efficient, rational, and not balanced; pivots are reckoned once."""
+"""Clarke payments: truthful in costs, efficient, rational, and not balanced; pivots are computed once."""
 
 from dataclasses import replace
 

@@ -1,7 +1,8 @@
 """No wrong words: how a run is said to have ended is true, for every strategy under every mechanism.
 
-Who throws dice, learns or decides for itself may move again: such a run is `stopped`, or nobody could gain more than
-the tolerance.  What is `converged` is tried: every owner's deviations are settled by the mechanism itself, one by one.
+Who draws random numbers, learns or decides for itself may move again: such a run is `stopped`, or nobody could
+gain more than the tolerance.
+What is `converged` is tried: every owner's deviations are settled by the mechanism itself, one by one.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def federation(strategies: list[Strategy], mechanism: Mechanism, **changes: Any)
 
 
 def restless(strategy: Strategy) -> bool:
-    """Whether it throws dice by its name, or has something to learn."""
+    """Whether it draws random numbers by its name, or has something to learn."""
     if isinstance(strategy, Wrapper) and restless(strategy.truth):
         return True
     return isinstance(strategy, Random) or bool(strategy.begin(1, owner_streams(0, 1)))
@@ -116,7 +117,7 @@ def test_runs_of_mixed_owners_end_with_a_true_word_however_they_are_run(data):
 
 
 class Credulous(Federation):
-    """Takes whoever stands still for somebody who rests, dice or not: as it was once."""
+    """Takes whoever stands still for somebody who rests, drawing or not: as it was once."""
 
     def watch(self, acted: Members, moved: float) -> None:
         self.population.restless = False

@@ -372,7 +372,7 @@ def test_imitators_alone_go_on_as_they_began():
 
 @pytest.mark.parametrize("rule", [NoPayments(), ShapleyShare()])
 def test_learners_among_best_responders_never_rest(rule):
-    """Whoever learns or throws dice may move again, so that such a run uses up its steps."""
+    """Whoever learns or draws random numbers may move again, so that such a run uses up its steps."""
     for strategy in (UCB(), EXP3(), EpsilonGreedy(), RegretMatching(), FictitiousPlay(), QLearning(), Random()):
         model = Federation(Scenario(population([0.01, 0.02], 10.0, [strategy, Honest()]), PowerLaw(), rule, steps=6))
         assert model.run().status == "stopped"

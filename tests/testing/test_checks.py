@@ -176,7 +176,7 @@ class Rude(Strategy):
 
 @dataclass(frozen=True)
 class Gambler(Strategy):
-    """Brings its own dice."""
+    """Brings its own generator."""
 
     dice: list = field(default_factory=lambda: [np.random.default_rng(0)], compare=False, repr=False)
 

@@ -68,7 +68,7 @@ ANY = Thing(object, schema="anything")
 
 
 class Numbers(Thing):
-    """An array of numbers or flags with so many dimensions (None: any)."""
+    """An array of numbers or flags with this many dimensions (None: any)."""
 
     def __init__(self, dimensions: int | None = 1, kinds: str = "biuf") -> None:
         super().__init__(np.ndarray, schema=f"numbers({dimensions}, {kinds})")
@@ -137,7 +137,7 @@ class Set(Many):
 
 
 class Tuple:
-    """A tuple of so many values, each of its kind."""
+    """A tuple of this many values, each of its kind."""
 
     def __init__(self, *kinds: Kind) -> None:
         self._kinds = kinds

@@ -1,4 +1,4 @@
-"""Accuracies that are really trained while owners and mechanism reckon with others."""
+"""Accuracies that are really trained while owners decide by others, and the mechanism settles by them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Announced"]
 
 @dataclass(frozen=True)
 class Announced(Accuracy, Training[State]):
-    """The accuracies of a `model`, while owners and mechanism reckon with what is `curve`, such as a public curve.
+    """The accuracies of a `model`, while owners and mechanism go by `curve`, such as a public one.
 
     FedBR of Murhekar et al. 2023, Section 5: `Announced(Trained(engine, rounds=50), MeasuredCurve.measure(...))`.
     Whatever an accuracy can be asked beside that is that of the model.

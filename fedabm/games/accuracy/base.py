@@ -35,7 +35,7 @@ __all__ = ["Accuracy", "Exposure", "Oracle", "Probed", "Restricted"]
 class Oracle:
     """What a scenario's `accuracy` can be: an accuracy, or a training (`fedabm.games.accuracy.training`).
 
-    It is for so many `owners`; without a word of its own a class is for any number.
+    It is for this many `owners`; without a word of its own a class is for any number.
     """
 
     #: says how a_i changes with the own contribution; a model in training only shows what it is worth now
@@ -135,11 +135,11 @@ class Accuracy(Declaring, Oracle, ABC):
 
     @property
     def public(self) -> Accuracy:
-        """What the server announces and everybody reckons with: by default the accuracies themselves."""
+        """What the server announces and everybody goes by: by default the accuracies themselves."""
         return self
 
     def among(self, owners: int) -> Accuracy:
-        """The same, made of an accuracy of so many owners; a user's may be made for all without saying so."""
+        """The same, made of an accuracy of this many owners; a user's may be made for all without saying so."""
         return self
 
     @property
@@ -414,7 +414,7 @@ class Restricted(Accuracy):
         return self if self.full.public is self.full else self.full.public.restrict(self.rows.array)
 
     def among(self, owners: int) -> Restricted:
-        """The full oracle is asked about so many owners."""
+        """The full oracle is asked about this many owners."""
         return replace(self, width=owners)
 
     def values(self, profiles: Array) -> Array:

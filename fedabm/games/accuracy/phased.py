@@ -49,7 +49,7 @@ class Phased(Training[PhasedState]):
     tolerance : float | None, optional
         Phase 1 ends when no claim moves by more than this.
     at_most : int | None, optional
-        Phase 1 ends after so many steps.
+        Phase 1 ends after this many steps.
     early : bool, optional
         Whether a round trains on what was contributed before owners decided.
     tries : bool, optional
@@ -184,7 +184,7 @@ class Schedule:
     until_still : float | None, optional
         Training waits until no claim moves by more than this.
     at_most : int | None, optional
-        Training waits no more than so many steps.
+        Training waits no more than this many steps.
     early : bool, optional
         Whether a round trains on what was contributed before owners decided.
     tries : bool, optional

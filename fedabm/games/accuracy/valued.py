@@ -117,7 +117,7 @@ class CurvedPayoff(AccuracyPayoff):
 class Valued(Accuracy):
     """What models are worth to owners with a payoff: a_i(s) = phi_i(accuracy_i(s)).
 
-    Every rule, strategy and proof then reckons in that unit: shares of a model are shares of its worth.
+    Every rule, strategy and proof then computes in that unit: shares of a model are shares of its worth.
 
     Parameters
     ----------

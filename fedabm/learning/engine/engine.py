@@ -275,7 +275,7 @@ class Engine:
         return max(min(samples, 100 if large else 4096), 1)
 
     def models_at_once(self, width: int, numbers: int | None = None) -> int:
-        """How many models to judge at once on `width` samples, if each takes up so many numbers at a time.
+        """How many models to judge at once on `width` samples, if each takes up this many numbers at a time.
 
         Unless these numbers are known, they are all activations; then large convolutions on a CPU go one by one.
         """
@@ -323,7 +323,7 @@ class Engine:
         return Mapped(self._network) if self.path == "vmap" else Alone(self._network)
 
     def _fitting(self, owners: int, batch: int, copies: int) -> int:
-        """How many owners to train at once, each with so many copies of its parameters."""
+        """How many owners to train at once, each with this many copies of its parameters."""
         left = self.memory_limit - 4.0 * self.size * owners
         fits = chunk_size(self.work, batch, copies, self.path, self.device, left / self._workers)
         if self.path == "serial":
@@ -357,7 +357,7 @@ class Engine:
     def part(self, part: str, owners: Owners = None, most: int | None = None) -> tuple[DeviceSamples, Tensor]:
         """The test or train samples of some owners, owner by owner, and where each owner's begin (and the end).
 
-        With `most` only the first so many of each owner.
+        With `most` only the first this many of each owner.
         """
         who = self._who(owners)
         if part not in ("test", "train"):

@@ -62,7 +62,7 @@ def pull(tensor: Tensor) -> np.ndarray:
 
 
 def fingerprint(models: Tensor) -> bytes:
-    """Bytes that stand for the numbers of models, reckoned on their device: sum_k bits_k * odd(k) mod 2^64, twice."""
+    """Bytes that stand for the numbers of models, computed on their device: sum_k bits_k * odd(k) mod 2^64, twice."""
     bits = models.contiguous().view(torch.int32).flatten().to(torch.int64)
     place = torch.arange(len(bits), device=models.device)
     sums = []

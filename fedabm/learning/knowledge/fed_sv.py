@@ -13,7 +13,7 @@ from fedabm.shapley.of_values import coalitions_of, shapley_of_values
 
 __all__ = ["MOST_OWNERS", "FedSV", "by_enumeration"]
 
-#: all coalitions of so many owners are a matter of seconds on small networks
+#: all coalitions of this many owners are a matter of seconds on small networks
 MOST_OWNERS = 14
 
 

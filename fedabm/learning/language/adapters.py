@@ -32,7 +32,7 @@ class Adapter:
     rank, alpha   the adapter's rank, and its weight times the rank
     dropout       on what goes into A, in training
     targets       the names of linear layers, as in peft
-    last          only in the last so many layers, whose inputs are then found once per sample; None: in all
+    last          only in the last this many layers, whose inputs are then found once per sample; None: in all
     """
 
     rank: int = 8

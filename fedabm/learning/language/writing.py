@@ -20,7 +20,7 @@ __all__ = ["answers_to", "written"]
 def answers_to(
     base: Base, network: Adapted, row: Tensor, problems: list[Problem], template: tuple[str, str], most: int = 256
 ) -> list[str]:
-    """The answers to problems of a model with an owner's adapter (P,), in at most so many tokens each.
+    """The answers to problems of a model with an owner's adapter (P,), in at most this many tokens each.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ __all__ = ["AveragedModels"]
 
 #: values are saved whenever this many are new
 _SAVED = 256
-#: members' first outputs are kept for the next question up to so many numbers
+#: members' first outputs are kept for the next question up to this many numbers
 _KEPT = 2**25
 
 

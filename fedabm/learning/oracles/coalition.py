@@ -139,7 +139,7 @@ class Coalition(Answering, Stepwise):
         return self
 
     def retrained(self, rounds: int, seed: int, state: Present | None = None) -> Trained:
-        """So many rounds with the same recipe on any contributions, afresh or from its own start."""
+        """This many rounds with the same recipe on any contributions, afresh or from its own start."""
         start = None if state is None else self.start
         return Trained(self.engine, rounds, self.recipe, seed, self.measure, start=start)
 

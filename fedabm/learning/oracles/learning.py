@@ -76,7 +76,7 @@ class LearningState(State):
 class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
     """a_i: what the server's present model is worth on owner i's test part; each step of a run is one round.
 
-    The present model does not depend on what an owner might contribute instead.  What owners and mechanism reckon with
+    The present model does not depend on what an owner might contribute instead.  What owners and mechanism go by
     is `announced`, for instance a measured `Curve` or a fitted closed form (Murhekar et al. 2023, Section 5.1); without
     one they see that contributing changes nothing at once.
 
@@ -160,7 +160,7 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
         return model, memory
 
     def worth(self, state: LearningState) -> Accuracy:
-        """What the present model is worth, whatever anybody contributes; everybody reckons with what is announced."""
+        """What the present model is worth, whatever anybody contributes; everybody goes by what is announced."""
         standing = PresentWorth(self._judged(state))
         return standing if self.announced is None else Announced(standing, self.announced)
 
@@ -178,7 +178,7 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
         return state.updates
 
     def retrained(self, rounds: int, seed: int, state: LearningState | None = None) -> Trained:
-        """So many rounds with the same recipe on any contributions, afresh or from the model of a state."""
+        """This many rounds with the same recipe on any contributions, afresh or from the model of a state."""
         start = None if state is None else self.weights(state)
         return Trained(self.engine, rounds, self.recipe, seed, self.measure, start=start)
 

@@ -44,7 +44,7 @@ class AnswerCache:
         return len(self._known)
 
     def answers(self, questions: Any, find: Callable[[Any], Array], at_once: int = 1) -> Array:
-        """The answers (k, ...) to questions (k, m); those that are not known yet are found, so many at a time."""
+        """The answers (k, ...) to questions (k, m); those that are not known yet are found, this many at a time."""
         rows = np.ascontiguousarray(questions)
         unknown = {row.tobytes(): place for place, row in enumerate(rows) if row.tobytes() not in self._known}
         places = list(unknown.values())

@@ -133,7 +133,7 @@ class Rounds(EngineFacts, Training[Present]):  # type: ignore[override]
         return Present(models), RoundResult(models.dropped, uploads=uploads)
 
     def retrained(self, rounds: int, seed: int, state: Present | None = None) -> Trained:
-        """So many rounds with the same recipe on any contributions, afresh or from the model of a state."""
+        """This many rounds with the same recipe on any contributions, afresh or from the model of a state."""
         start = None if state is None else cast(RoundModels, state.accuracy).last
         return Trained(self.engine, rounds, self.recipe, seed, self.measure, start=start)
 

@@ -122,7 +122,7 @@ def _table(found: Tensor) -> Array:
 
 
 def _largest(layer: Tensor, shares: Array) -> Tensor:
-    """The largest entries of a layer (1, size) by magnitude, for each share so many of them, (n, size)."""
+    """The largest entries of a layer (1, size) by magnitude, for each share this many of them, (n, size)."""
     size = layer.shape[1]
     order = layer[0].abs().argsort(descending=True, stable=True)
     place = torch.empty_like(order)

@@ -66,5 +66,5 @@ def _costly(chosen: DoshiPreset, rounds: int) -> DoshiPreset:
 
 
 def owners_of(data: Data, count: int) -> Partition | None:
-    """So many of a set's own writers, or None: the set is dealt at random."""
+    """This many of a set's own writers, or None: the set is dealt at random."""
     return Natural(owners=count) if data in WRITERS else None

@@ -131,7 +131,7 @@ class MarketSetting:
     length: int | None = None
 
     def lasting(self, rounds: int | None) -> MarketSetting:
-        """With so many rounds (None: as it is); where they decide, models are judged after every quarter of them."""
+        """With this many rounds (None: as it is); where they decide, models are judged after every quarter of them."""
         if rounds is None:
             return self
         check_whole("rounds", rounds, 4)

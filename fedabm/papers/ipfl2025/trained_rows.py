@@ -94,7 +94,7 @@ def _length(owners: int) -> Length:
 
 
 def _recorded(what: str, command: str, note: str = _SHORT, rounds: int = 50) -> RunEvidence:
-    """What a run at the size that decides can say: trade has settled, so that it stands for so many rounds."""
+    """What a run at the size that decides can say: trade has settled, so that it stands for this many rounds."""
     return RunEvidence(what, "decide", command, note, decisive=True, rounds=rounds, needs=_MORE_ROUNDS)
 
 

@@ -23,7 +23,7 @@ class UCB(Strategy):
 
     n_k is how often level k has been played, t the sum of them.  UCB1 of Auer et al. 2002, Figure 1, for utilities in
     a range of width `scale`: a level that is worth d less than the best is played at most 8 (scale / d)^2 ln t + 5
-    times (their Theorem 1).  It knows nothing but what it earned itself, and throws no dice.
+    times (their Theorem 1).  It knows nothing but what it earned itself, and draws no random numbers.
 
     Parameters
     ----------

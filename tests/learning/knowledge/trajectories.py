@@ -28,7 +28,7 @@ def pearson(one: np.ndarray, other: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Digits:
-    """One federation: so many owners and rounds; the last owner has the share `worst` of its labels wrong."""
+    """One federation: this many owners and rounds; the last owner has the share `worst` of its labels wrong."""
 
     owners: int = 5
     rounds: int = 10
