@@ -51,19 +51,19 @@ class InputError(FedabmError, ValueError):
     """Bad input; the message is one line: what is wrong, what was given, what to do."""
 
 
-class UserCodeError(InputError):
+class UserCodeError(FedabmError):
     """A class, function or script of the user's own failed; `__cause__` is what it raised, where that is known."""
 
 
-class UnreadableError(InputError):
+class UnreadableError(FedabmError):
     """Results that cannot be read: damaged, or in the format of another version."""
 
 
-class BusyError(InputError):
+class BusyError(FedabmError):
     """Another process works in the same folder."""
 
 
-class MissingExtraError(InputError, ImportError):
+class MissingExtraError(FedabmError, ImportError):
     """A package that is not installed; the message says which extra brings it."""
 
 

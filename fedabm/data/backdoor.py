@@ -20,6 +20,15 @@ class Backdoor:
     Gu et al. 2017 (BadNets); in federated learning Bagdasaryan et al. 2020, where attackers also scale their updates
     (`Attacker(..., "scaled")`).  `size` is the side of the square; of samples that are no images the last `size`
     features are set to the largest value that the owner has.  `fedabm.learning.attack_success` says how often it works.
+
+    Parameters
+    ----------
+    target : int, optional
+        The label that samples with the trigger get.
+    share : float, optional
+        Which share of the samples bears the trigger.
+    size : int, optional
+        Side of the square in pixels, or how many of the last features.
     """
 
     target: int = 0

@@ -13,7 +13,7 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.common.errors import InputError
+from fedabm.common.errors import FedabmError, InputError
 from fedabm.games.best import pieces
 from fedabm.games.chords import hollow
 from fedabm.games.curves import Array, Curve, Scaled, leaves
@@ -53,7 +53,7 @@ def check_promises(offers: Offers, capacity: Array) -> None:
         offers, capacity = offers.take(rows), capacity[rows]
     if not len(rows) or (offers.shape == "unknown" and offers.refund is None):
         return
-    with suppress(InputError):
+    with suppress(FedabmError):
         return _check(offers, capacity, rows, np.zeros(len(rows)))
     # What looks like a breach may be rounding of the larger numbers that the accuracy is a difference of.
     return _check(offers, capacity, rows, _LEAST * _amounts(offers.accuracy, capacity))

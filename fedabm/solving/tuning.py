@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.optimize import differential_evolution, minimize
 
 from fedabm.common.bounds import Bounds, bounds_of, start_of, written
-from fedabm.common.errors import InputError, MissingExtraError, check_kind, check_whole, nearest
+from fedabm.common.errors import FedabmError, InputError, MissingExtraError, check_kind, check_whole, nearest
 
 __all__ = ["Tuned", "tune"]
 
@@ -138,7 +138,7 @@ class _Search:
         if key not in self.known:
             try:
                 rule = written(self.start, values)
-            except InputError as error:
+            except FedabmError as error:
                 self.known[key] = self._note(None, values, np.nan, str(error))
             else:
                 self.known[key] = self.try_rule(rule, values)
@@ -150,7 +150,7 @@ class _Search:
             raise _SpentError  # before the goal is asked
         try:
             return self._note(rule, values, float(self.goal(rule)), "")
-        except InputError as error:
+        except FedabmError as error:
             return self._note(rule, values, np.nan, str(error))
 
     def _note(self, rule: Any, values: Mapping[str, Any], value: float, why: str) -> float:

@@ -10,9 +10,11 @@ import pytest
 import fedabm
 from fedabm import Federation, Scenario, load, population, save
 from fedabm.accuracy import PowerLaw
+from fedabm.common.blame import failed_as, is_users
 from fedabm.common.files import locked
+from fedabm.costs import Linear
 from fedabm.mechanisms import PaymentRule
-from fedabm.strategies import Strategy
+from fedabm.strategies import BestResponse, Strategy
 
 KINDS = (
     fedabm.InputError,
@@ -31,9 +33,8 @@ class Broken(Strategy):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_is_one_of_ours_and_of_no_other_kind(kind):
-    """But for bad input, which all of them were called before 0.2."""
     assert issubclass(kind, fedabm.FedabmError)
-    assert not any(issubclass(kind, other) for other in KINDS[1:] if other is not kind)
+    assert not any(issubclass(kind, other) for other in KINDS if other is not kind)
     assert str(pickle.loads(pickle.dumps(kind("what; remedy")))) == "what; remedy"
 
 
@@ -50,6 +51,36 @@ def test_code_of_the_user_that_fails_says_so_and_keeps_what_it_raised():
     rule = PaymentRule(lambda accuracy, reports: 1 / 0)
     with pytest.raises(fedabm.UserCodeError, match="division by zero"):
         Federation(Scenario(population([0.1], 1.0), PowerLaw(), rule)).run()
+
+
+def test_a_mistake_of_our_own_is_not_told_as_the_users():
+    """Neither where a strategy of the package fails, nor where a user's calls one that does."""
+    frame = raised_by(lambda: 1 / 0)
+    assert is_users(frame)
+    assert isinstance(failed_as(frame, "mine"), fedabm.UserCodeError)
+    ours = raised_by(lambda: Linear(-1.0))
+    ours.__traceback__ = last(ours.__traceback__)
+    assert not is_users(ours, BestResponse())
+    assert isinstance(failed_as(ours, "it failed", BestResponse()), fedabm.InputError)
+    bug = TypeError("a mistake").with_traceback(ours.__traceback__)
+    assert failed_as(bug, "it failed", BestResponse()) is bug
+    assert isinstance(failed_as(bug, "it failed", Broken()), fedabm.UserCodeError)
+
+
+def raised_by(function):
+    """What a function raises."""
+    try:
+        function()
+    except Exception as error:
+        return error
+    raise AssertionError("it raises nothing")
+
+
+def last(trace):
+    """The innermost frame of a traceback, which is of this package where that complains."""
+    while trace.tb_next:
+        trace = trace.tb_next
+    return trace
 
 
 def test_results_that_are_damaged_are_unreadable_and_a_folder_without_any_is_bad_input(tmp_path):

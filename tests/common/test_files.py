@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from fedabm.common.errors import InputError
+from fedabm.common.errors import BusyError, InputError
 from fedabm.common.files import clear_drafts, draft, locked, write
 
 
@@ -93,9 +93,9 @@ def test_what_a_killed_writer_left_is_known_and_cleared(tmp_path):
 
 def test_a_lock_is_held_by_one_and_a_killed_process_lets_go(tmp_path):
     for _ in killed(hold, tmp_path):
-        with pytest.raises(InputError, match="somebody is there"), locked(tmp_path / "lock", "somebody is there"):
+        with pytest.raises(BusyError, match="somebody is there"), locked(tmp_path / "lock", "somebody is there"):
             pass
-    with locked(tmp_path / "lock", "somebody is there"), pytest.raises(InputError), locked(tmp_path / "lock", "me"):
+    with locked(tmp_path / "lock", "somebody is there"), pytest.raises(BusyError), locked(tmp_path / "lock", "me"):
         pass
 
 

@@ -29,7 +29,7 @@ from pathlib import Path
 import pandas as pd
 
 from fedabm.cli import main as fedabm
-from fedabm.common.errors import InputError
+from fedabm.common.errors import FedabmError
 from fedabm.papers.ledger.records import RecordedRun, records
 from fedabm.report.folder import read
 from fedabm.sweep import Grid, Sweep
@@ -145,7 +145,7 @@ def attempt(path: Path, spoilt: bytes, folder: Path, right: str) -> str:
     path.write_bytes(spoilt)
     try:
         return "the same" if fingerprint(folder) == right else "OTHER NUMBERS"
-    except InputError as error:
+    except FedabmError as error:
         return "refused in one line" if "\n" not in str(error) else f"MANY LINES: {error}"
     except Exception as error:
         return f"{type(error).__name__}: {traceback.format_exc().splitlines()[-1]}"

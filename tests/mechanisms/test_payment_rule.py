@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fedabm import Federation, Game, InputError, Scenario, population, solve
+from fedabm import Federation, Game, InputError, Scenario, UserCodeError, population, solve
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, PaymentRule
 from fedabm.simulation.activation import Sequential
@@ -87,6 +87,6 @@ def test_a_function_that_fails_is_named_in_one_line():
         return 1 / 0
 
     with pytest.raises(
-        InputError, match="the payment rule bad failed: ZeroDivisionError: division by zero; mend what raised it"
+        UserCodeError, match="the payment rule bad failed: ZeroDivisionError: division by zero; mend what raised it"
     ):
         solve(Game(PowerLaw(), [0.1, 0.2], 5.0, PaymentRule(bad)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from fedabm import Federation, InputError, Scenario, UserCodeError, population
+from fedabm import FedabmError, Federation, Scenario, UserCodeError, population
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy
 from fedabm.simulation import checkpoint
@@ -142,7 +142,7 @@ def test_a_beginning_that_is_no_memory_is_refused(begun):
         def act(self, view: OwnerView) -> Action:
             return view.truthful(view.capacity)
 
-    with pytest.raises(InputError, match=r"Odd wants to remember .*; give"):
+    with pytest.raises(UserCodeError, match=r"Odd wants to remember .*; give"):
         Federation(scenario(Simultaneous(), Odd(), Odd()))
 
 
@@ -172,7 +172,9 @@ def test_what_does_not_fit_into_a_memory_is_refused_not_cut(given):
         def act(self, view: OwnerView) -> Action:
             return view.truthful(view.capacity, memory={"mean": given})
 
-    with pytest.raises(InputError, match=r"^Whole of owner 0 .* step 1: .* began with int64 as 'mean' and now gives"):
+    with pytest.raises(
+        UserCodeError, match=r"^Whole of owner 0 .* step 1: .* began with int64 as 'mean' and now gives"
+    ):
         Federation(scenario(Simultaneous(), Whole(), Whole())).step()
 
 
@@ -208,5 +210,5 @@ def test_a_strategy_cannot_keep_anything_itself(form):
         def act(self, view: OwnerView) -> Action:
             return view.truthful(view.capacity)
 
-    with pytest.raises(InputError, match=r"cannot keep 'count' itself, .*; make it a frozen dataclass, and let begin"):
+    with pytest.raises(FedabmError, match=r"cannot keep 'count' itself, .*; make it a frozen dataclass, and let begin"):
         Federation(scenario(Simultaneous(), Plain() if form == "plain class" else Loose())).step()

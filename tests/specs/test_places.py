@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from fedabm import InputError
+from fedabm import FedabmError, InputError
 from fedabm.cli import main
 from fedabm.comparison.comparison import short_label
 from fedabm.mechanisms import ContributionSubsidy, Mechanism, PaymentRule
@@ -121,7 +121,7 @@ def test_what_cannot_be_found_gets_one_line(rules, where, message):
     (folder / "needy_of_mine.py").write_text("\nimport nosuch\n")
     (folder / "through_of_mine.py").write_text("import wrong_of_mine\n")
     (folder / "wrong_of_mine.py").write_text("\n1 / 0\n")
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(FedabmError) as caught:
         Reader().read("rule", where, Mechanism)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -25,6 +25,11 @@ class FoolsGold(Detector):
     Fung et al. 2020, Algorithm 1, with all parameters as features.  What it does not find: a single attacker, of whose
     kind there is no other; and owners whose data are alike are alike themselves, so that honest ones are caught.  Where
     nobody at all is trusted all count alike.
+
+    Parameters
+    ----------
+    confidence : float, optional
+        How sharply trust falls with likeness.
     """
 
     confidence: float = field(default=1.0, metadata=within(0.1, 10.0, log=True))

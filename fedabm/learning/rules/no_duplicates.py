@@ -23,6 +23,11 @@ class NoDuplicates(Detector):
 
     Nobody can tell who copied whom, so that all of them are trusted less.  What it does not find: a copy with noise of
     more than `near` times its length.
+
+    Parameters
+    ----------
+    near : float, optional
+        Updates nearer than this, relative to their lengths, count as copies.
     """
 
     near: float = field(default=0.05, metadata=within(1e-3, 0.5, log=True))

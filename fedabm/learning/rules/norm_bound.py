@@ -23,6 +23,11 @@ class NormBound(Detector):
 
     Sun et al. 2019, Section 4.1, with a bound that follows honest updates.  It stops what must be long to work, such as
     scaled updates.  What it does not find: attacks of honest length, such as flipped signs or a little that is enough.
+
+    Parameters
+    ----------
+    factor : float, optional
+        The longest update allowed, as a multiple of the median length.
     """
 
     factor: float = field(default=1.5, metadata=within(0.5, 5.0))

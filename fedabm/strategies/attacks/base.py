@@ -19,8 +19,12 @@ __all__ = ["Attack", "honest", "lengths", "like", "mean", "normal", "spread"]
 class Attack(ABC):
     """What owners send instead of their updates, by what stands around them.
 
-    scale       how strong it is; what it multiplies stands with each attack
     omniscient  it sees the updates of all owners, which nobody could in life without spies; results with it are bounds
+
+    Parameters
+    ----------
+    scale : float, optional
+        How strong it is; what it multiplies stands with each attack.
     """
 
     scale: float = 1.0
