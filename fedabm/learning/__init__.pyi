@@ -13,6 +13,7 @@ from fedabm.learning.knowledge.fed_sv import FedSV as FedSV
 from fedabm.learning.knowledge.from_updates import FromUpdates as FromUpdates
 from fedabm.learning.knowledge.gtg_shapley import GTGShapley as GTGShapley
 from fedabm.learning.knowledge.measured import Measured as Measured
+from fedabm.learning.knowledge.update_norms import UpdateNorms as UpdateNorms
 from fedabm.learning.language.trials import pass_rate as pass_rate
 from fedabm.learning.language.writing import answers_to as answers_to
 from fedabm.learning.language.yardsticks import majority as majority

@@ -64,6 +64,7 @@ _LATER = {
         from_updates="fedabm.learning.knowledge:FromUpdates",
         fed_sv="fedabm.learning.knowledge:FedSV",
         gtg_shapley="fedabm.learning.knowledge:GTGShapley",
+        update_norms="fedabm.learning.knowledge:UpdateNorms",
         com_fed_sv="fedabm.learning.knowledge:ComFedSV",
     )
 }

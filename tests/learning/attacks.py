@@ -85,13 +85,13 @@ def backdoors(seed: int, rounds: int = 15, data: Dataset | None = None) -> dict[
     return {name: attack_success(engine, model, door) for name, model in models.items()}
 
 
-def krum(seed: int, rounds: int = 20, data: Dataset | None = None) -> dict[str, float]:
+def krum(seed: int, rounds: int = 100, data: Dataset | None = None) -> dict[str, float]:
     """Accuracies of Krum and of the mean where nobody attacks, on parts that are alike and of two classes each."""
     digits, found = mnist(seed) if data is None else data, {}
     for parts, partition in (("alike", IID(OWNERS)), ("two classes each", Shards(OWNERS))):
         engine = Engine("mlp", from_partition(digits, partition, seed, 0.3, one_class="allow"), device="cpu")
         for name, rule in (("Krum", Krum(BAD)), ("FedAvg", FedAvg())):
-            recipe = Recipe(epochs=1, batch=32, optimiser=SGD(0.1), rule=rule)
+            recipe = Recipe(steps=5, batch=32, optimiser=SGD(0.05), rule=rule)
             found[f"{name}, {parts}"] = accuracy(engine, learned(engine, recipe, rounds, seed))
     return found
 

@@ -5,6 +5,7 @@
 `FedSV`        the Shapley value of each round, by all coalitions of those who took part
 `GTGShapley`   the same by orders that are broken off early
 `ComFedSV`     the same also for who was not selected, by completing the table of values
+`UpdateNorms`  a score by the length of updates, and by how far they are from the others'
 """
 
 from fedabm.learning.knowledge.com_fed_sv import ComFedSV
@@ -12,5 +13,6 @@ from fedabm.learning.knowledge.fed_sv import FedSV
 from fedabm.learning.knowledge.from_updates import FromUpdates
 from fedabm.learning.knowledge.gtg_shapley import GTGShapley
 from fedabm.learning.knowledge.measured import Measured
+from fedabm.learning.knowledge.update_norms import UpdateNorms
 
-__all__ = ["ComFedSV", "FedSV", "FromUpdates", "GTGShapley", "Measured"]
+__all__ = ["ComFedSV", "FedSV", "FromUpdates", "GTGShapley", "Measured", "UpdateNorms"]

@@ -91,6 +91,18 @@ class Updates:
         found = pull(torch.nn.functional.cosine_similarity(sent.double(), direction.double().unsqueeze(0)))
         return np.nan_to_num(found, nan=0.0)
 
+    @property
+    def there(self) -> np.ndarray:
+        """Who claims to have used anything and sent finite numbers, (n,)."""
+        return pull(self.usable) & (np.rint(self.claimed) > 0)
+
+    def lengths(self) -> tuple[Array, Array]:
+        """Squared lengths of the updates, and squared distances to the mean of all others that are there, (n,)."""
+        there = torch.from_numpy(self.there).to(self.sent.device)
+        sent = torch.where(there.unsqueeze(1), self.sent, 0.0).double()
+        others = (sent.sum(dim=0, keepdim=True) - sent) / (there.sum() - 1).clamp_min(1)
+        return pull(sent.square().sum(dim=1)), pull((sent - others).square().sum(dim=1))
+
     def trained_by(self, server: Engine) -> Tensor:
         """The update (P,) that training on all data of the server gives in this round."""
         contributions = server.data.capacities.astype(float)
