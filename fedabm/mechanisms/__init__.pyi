@@ -22,6 +22,7 @@ from fedabm.mechanisms.personalised.fed_fomo import FedFomo as FedFomo
 from fedabm.mechanisms.personalised.fed_prox import FedProxExchange as FedProxExchange
 from fedabm.mechanisms.personalised.local import LocalOnly as LocalOnly
 from fedabm.mechanisms.personalised.p_fed_graph import PFedGraph as PFedGraph
+from fedabm.mechanisms.personalised.rffl import RFFL as RFFL
 from fedabm.mechanisms.proportional import (
     Proportional as Proportional,
 )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from fedabm.common.bounds import within
 from fedabm.common.errors import check_number, check_range
-from fedabm.games.curves import Array
 from fedabm.mechanisms.personalised.base import Personalised, shares
+from fedabm.mechanisms.personalised.reputation import along, numbers, remembered
 from fedabm.views import Exchange, LocalTask, Sent
 
 __all__ = ["CGSV"]
@@ -58,36 +57,15 @@ class CGSV(Personalised):
 
     def exchange(self, sent: Sent) -> Exchange:
         """The masked update on top of what everybody started from."""
-        before = _importance(sent)
+        before = remembered(sent, _LEAST)
         weights = np.where(sent.usable & (sent.size > 0), before if before is not None else shares(sent), 0.0)
         weights = weights / max(float(weights.sum()), 1e-300)
-        psi = _along(sent.cosines("start"), weights)
+        psi = along(sent.cosines("start"), weights)
         past = np.zeros(len(psi)) if before is None else before
         now = np.maximum(self.alpha * past + (1.0 - self.alpha) * psi, _LEAST)
         now = now / now.sum()
         access = np.tanh(self.beta * now)
         access = access / access.max()
         model = sent.masked(weights, access, self.gamma)
-        memory = dict(zip(_numbers(sent), now.tolist(), strict=True))
+        memory = dict(zip(numbers(sent), now.tolist(), strict=True))
         return Exchange(LocalTask(model), access[:, None] * weights, kept=model, memory=memory)
-
-
-def _along(cosines: Array, weights: Array) -> Array:
-    """The cosines (n,) of unit vectors with their weighted sum, from those with each other."""
-    products = cosines @ weights
-    length = np.sqrt(max(float(weights @ products), 0.0))
-    return np.where(weights > 0, products, 0.0) / max(length, 1e-12)
-
-
-def _numbers(sent: Sent) -> list[int]:
-    """The owners' numbers."""
-    owners = sent.reports.owners
-    return list(range(len(sent.usable))) if owners is None else owners.tolist()
-
-
-def _importance(sent: Sent) -> Array | None:
-    """Everybody's r of the last round, (n,), that of a newcomer the least; None in the first round."""
-    known: Any = sent.reports.memory
-    if not known:
-        return None
-    return np.array([known.get(owner, _LEAST) for owner in _numbers(sent)])
