@@ -28,6 +28,7 @@ from fedabm.strategies import (
     GradientResponse,
     Liar,
     MeasuredResponse,
+    PrivateUpdates,
     Quitter,
     Random,
     Strategy,
@@ -55,6 +56,7 @@ STRATEGIES: dict[str, Strategy] = one_of_each(
     GradientResponse(0.5),
     Liar(BestResponse(), cost_factor=3.0, size_factor=2.0, contribution_factor=1.5),
     MeasuredResponse(0.5, least=0.1),
+    PrivateUpdates(BestResponse(), 0.5),
     Quitter(GradientResponse(1.0), tolerance=0.01),
     Random(0.2, 0.8),
 )

@@ -70,6 +70,12 @@ class Tampering:
         """Whether it sees all updates."""
         return bool(getattr(self.change, "omniscient", False))
 
+    @property
+    def loss(self) -> float:
+        """What a clipped and noisy update reveals, as 1 / noise^2; infinity without noise."""
+        noise = getattr(self.change, "privacy_noise", None)
+        return np.inf if noise is None else 1.0 / noise**2
+
     def __call__(self, rows: Any, received: Any, around: Surroundings | None = None) -> Any:
         """The updates (k, P) of the members as they send them; `received` (k, P) is what they trained from."""
         looks = getattr(self.change, "looks_around", False) and around is not None

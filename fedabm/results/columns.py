@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.errors import InputError
+from fedabm.common.privacy import epsilon_of
 from fedabm.results.entries import Column
 from fedabm.results.round import Round
 from fedabm.views import INFORMATION
@@ -265,6 +266,13 @@ TABLE: tuple[Column, ...] = (
         attrgetter("rejected"),
         "whether its report or model update was unusable and counted as nothing",
         bool,
+    ),
+    Column(
+        "owners",
+        "epsilon",
+        lambda round: np.zeros(round.stayed.shape) if round.revealed is None else epsilon_of(round.revealed),
+        "privacy loss of all model updates that it has sent so far, at delta = 1e-5, to whoever sees them (0: none was "
+        "sent; inf: one without noise, or more than 400)",
     ),
     Column("owners", "information", None, "what its decision in this step rests on: " + ", ".join(INFORMATION), str),
     Column(

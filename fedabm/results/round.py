@@ -64,7 +64,8 @@ class Round:
     and what is taken off late updates, as a share.  `information` and `strategy_codes` are places in
     `fedabm.views.INFORMATION` and in `labels`, the names of strategies (`follows` asks by name).  `balance` (the
     server's account) and `moved` are one number per run; `links` is who imports whose model (None: all share one), and
-    `traffic` how many models went up and down.
+    `traffic` how many models went up and down; `revealed` is what the owners' updates have revealed so far, as
+    `fedabm.common.privacy` adds it up (None: no updates are sent).
     `transfers` and `model`, the `Federation`, are there only where a run is stepped by itself.
 
     >>> n = np.arange(4.0)
@@ -102,6 +103,7 @@ class Round:
     moved: Any
     links: Links | None = None
     traffic: Traffic = NO_TRAFFIC
+    revealed: Array | None = None
     only: tuple[Any, Transfers] | None = None
     sums: Sums = field(default_factory=Sums)
 

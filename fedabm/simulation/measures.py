@@ -45,6 +45,8 @@ class MeasuredFederation(Membership):
         self._traffic = NO_TRAFFIC
         self._transfers = Transfers.central(np.zeros(0), "")
         self._sums = Sums()
+        #: what all updates of every owner have revealed so far (`fedabm.common.privacy`)
+        self._revealed: Array = np.zeros(0)
 
     def announce(self, present: Members) -> tuple[Reports, Accuracy]:
         """What is public before owners decide: the others' last reports and the accuracies they promise."""
@@ -168,6 +170,7 @@ class MeasuredFederation(Membership):
             moved=self.moved,
             links=self._links,
             traffic=self._traffic,
+            revealed=self._revealed,
             only=(self, self._transfers),
             sums=self._sums,
         )

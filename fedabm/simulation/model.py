@@ -74,6 +74,8 @@ class Federation(MeasuredFederation):
         self._paid = np.zeros(len(self.population))
         #: what models were worth at most that owners were handed in the last step; infinity: the full one
         self._promised: Array | None = None
+        #: what all updates of every owner have revealed so far, as the sum of 1 / noise^2
+        self._revealed: Array = np.zeros(len(self.population))
         self._began = time.perf_counter()
         #: when each step was complete, in seconds since the beginning
         self.seconds: list[float] = []
@@ -250,11 +252,27 @@ class Federation(MeasuredFederation):
             say_unattackable(self.scenario)
         self.state, made = training.round(known, messages)
         people.tampered(tampering)
+        self._note_privacy(messages, made)
         people.dropped = made.dropped[: len(people)]
         seen = made.progress if measured else None
         people.progress = np.broadcast_to(0.0, len(people)) if seen is None else np.array(seen[: len(people)])
         self._learning = self.state is not known
         return made
+
+    def _note_privacy(self, messages: OwnerMessages, made: RoundResult) -> None:
+        """Add up what the updates of this round reveal: 1 / noise^2 each, infinity without noise."""
+        if self.makes_models == "none":
+            return
+        uploads = made.uploads
+        if uploads is None:  # every round of a training that begins afresh
+            rounds = getattr(self.training.unwrap(self.state)[0], "rounds", None) or 1
+            uploads = rounds * (messages.now.contribution > 0)
+        loss = np.full(len(uploads), np.inf)
+        for group in messages.tampering:
+            loss[group.members] = group.loss
+        loss[messages.now.contribution <= 0] = 0.0  # nothing of the data is in what is sent
+        revealed = np.multiply(uploads, loss, out=np.zeros(len(uploads)), where=uploads > 0)[: len(self.population)]
+        self._revealed = revealed + np.pad(self._revealed, (0, len(revealed) - len(self._revealed)))
 
     def settle(self, present: Members, accuracy: Array) -> Outcome:
         """The server applies its mechanism to the reports and to what it saw for itself."""

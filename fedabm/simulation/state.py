@@ -62,6 +62,7 @@ _VALUES: dict[str, Kind] = {
     "_learning": FLAG,
     "_paid": Numbers(),
     "_promised": Maybe(Numbers()),
+    "_revealed": Numbers(),
     "_transfers": TRANSFERS,
     "_links": Maybe(LINKS),
     "_traffic": TRAFFIC,

@@ -1,3 +1,4 @@
+from fedabm.common.privacy import noise_for as noise_for
 from fedabm.common.random import Streams as Streams
 from fedabm.strategies.attackers import ATTACKS as ATTACKS
 from fedabm.strategies.attackers import SEEING as SEEING
@@ -20,6 +21,7 @@ from fedabm.strategies.learners.ucb import UCB as UCB
 from fedabm.strategies.least_data import LeastData as LeastData
 from fedabm.strategies.liar import Liar as Liar
 from fedabm.strategies.measured import MeasuredResponse as MeasuredResponse
+from fedabm.strategies.private_updates import PrivateUpdates as PrivateUpdates
 from fedabm.strategies.quitter import Quitter as Quitter
 from fedabm.strategies.simple import (
     AsAsked as AsAsked,

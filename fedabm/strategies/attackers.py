@@ -25,7 +25,7 @@ from fedabm.strategies.attacks.sybils import Sybils
 from fedabm.strategies.base import Wrapper
 from fedabm.views import Action, OwnerView, Reports
 
-__all__ = ["ATTACKS", "SEEING", "Attacker"]
+__all__ = ["ATTACKS", "SEEING", "Attacker", "TamperTwice", "normal"]
 
 #: what is sent instead, from the honest rows (k, P), the models received (k, P), the scale and the owners' streams
 OwnAttack = Callable[[Any, Any, float, Streams], Any]
@@ -49,17 +49,17 @@ def constant(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
 
 def gaussian(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
     """Normal numbers of width scale instead of the honest ones."""
-    return scale * _normal(rows, rng)
+    return scale * normal(rows, rng)
 
 
 def noise(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
     """The honest numbers with normal noise of width scale."""
-    return rows + scale * _normal(rows, rng)
+    return rows + scale * normal(rows, rng)
 
 
 def random_model(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
     """A random model: normal numbers, scale times as large as those of the model received."""
-    return scale * (received**2).mean(1)[:, None] ** 0.5 * _normal(rows, rng)
+    return scale * (received**2).mean(1)[:, None] ** 0.5 * normal(rows, rng)
 
 
 def nan(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
@@ -79,7 +79,7 @@ def scaled(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
 
 def free_ride(rows: Any, received: Any, scale: float, rng: Streams) -> Any:
     """The model received, with normal noise of width scale to hide it."""
-    return received + scale * _normal(rows, rng) if scale else received
+    return received + scale * normal(rows, rng) if scale else received
 
 
 #: every attack, with its scale unless another is given
@@ -190,7 +190,7 @@ class Attacker(Wrapper):
     def act(self, view: OwnerView) -> Action:
         """The wrapped strategy's deed and story, with another model."""
         action = self.truth.act(view)
-        tamper: Tamper = self if action.tamper is None else _Both(action.tamper, self)
+        tamper: Tamper = self if action.tamper is None else TamperTwice(action.tamper, self)
         contribution = action.contribution if self.trains else np.zeros_like(action.contribution)
         return replace(action, contribution=contribution, tamper=tamper, report=self._priced(action.report))
 
@@ -225,33 +225,42 @@ class Attacker(Wrapper):
 
 
 @dataclass(frozen=True)
-class _Both:
-    """One attack upon what another one leaves."""
+class TamperTwice:
+    """One change of updates upon what another one leaves."""
 
     first: Tamper
-    then: Attacker
+    then: Tamper
 
     @property
     def whole(self) -> bool:
         """Whether either replaces full parameters."""
-        return self.then.whole or bool(getattr(self.first, "whole", False))
+        return any(bool(getattr(one, "whole", False)) for one in (self.first, self.then))
+
+    @property
+    def privacy_noise(self) -> float | None:
+        """The noise of privacy in it, which nothing takes away that looks at the noisy update alone."""
+        parts = (self.then,) if self.looks_around else (self.then, self.first)
+        return next((found for one in parts if (found := getattr(one, "privacy_noise", None))), None)
 
     @property
     def looks_around(self) -> bool:
         """Whether either looks at more than its own updates."""
-        return self.then.looks_around or bool(getattr(self.first, "looks_around", False))
+        return any(bool(getattr(one, "looks_around", False)) for one in (self.first, self.then))
 
     @property
     def omniscient(self) -> bool:
         """Whether either sees all updates."""
-        return self.then.omniscient or bool(getattr(self.first, "omniscient", False))
+        return any(bool(getattr(one, "omniscient", False)) for one in (self.first, self.then))
 
     def __call__(self, update: Any, received: Any, rng: Streams, around: Surroundings | None = None) -> Any:
-        known = [around] if getattr(self.first, "looks_around", False) and around is not None else []
-        return self.then(self.first(update, received, rng, *known), received, rng, around)
+        first, then = (
+            [around] if getattr(one, "looks_around", False) and around is not None else []
+            for one in (self.first, self.then)
+        )
+        return self.then(self.first(update, received, rng, *first), received, rng, *then)
 
 
-def _normal(rows: Any, rng: Streams) -> Any:
+def normal(rows: Any, rng: Streams) -> Any:
     """Standard normal numbers shaped like the rows and of their kind, each row from its owner's own stream."""
     drawn = np.stack([one.standard_normal(rows.shape[1], dtype=np.float32) for one in rng.each()])
     return rows.new_tensor(drawn) if hasattr(rows, "new_tensor") else drawn.astype(rows.dtype)
