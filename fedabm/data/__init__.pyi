@@ -56,3 +56,4 @@ from fedabm.data.quality import (
 from fedabm.data.quality import (
     Quality as Quality,
 )
+from fedabm.data.torch_sets import from_torch as from_torch

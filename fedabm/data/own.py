@@ -24,7 +24,7 @@ from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions.base import Partition
 from fedabm.data.partitions.sizes import Natural
 
-__all__ = ["from_arrays", "from_csv", "from_folders"]
+__all__ = ["from_arrays", "from_csv", "from_folders", "read_arrays"]
 
 #: endings of files that are taken for images
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
@@ -71,9 +71,7 @@ def from_arrays(
     FederatedData
         The owners' data.
     """
-    samples, labels = _samples(name, _numpy(x)), _numpy(y).reshape(-1)
-    codes, classes = _labels(name, labels, regression=regression)
-    tokens = int(samples.max()) + 1 if samples.dtype == np.int32 and samples.size else None
+    samples, codes, classes, tokens = read_arrays(name, x, y, regression=regression)
     if isinstance(owner, Partition):
         return from_partition(Dataset(name, samples, codes, classes, tokens=tokens), owner, seed, test_share)
     names, users = np.unique(np.asarray([str(one) for one in owner]), return_inverse=True)
@@ -82,6 +80,16 @@ def from_arrays(
     order = np.argsort(-np.bincount(users.reshape(-1), minlength=len(names)), kind="stable")
     data = from_partition(dataset, Natural(), seed, test_share)
     return replace(data, names=tuple(names[order].tolist()))
+
+
+def read_arrays(
+    name: str, x: Any, y: Any, *, regression: bool = False
+) -> tuple[np.ndarray, np.ndarray, int | None, int | None]:
+    """Samples, codes of labels, and the numbers of classes and of tokens, as `Dataset` holds them."""
+    samples, labels = _samples(name, _numpy(x)), _numpy(y).reshape(-1)
+    codes, classes = _labels(name, labels, regression=regression)
+    tokens = int(samples.max()) + 1 if samples.dtype == np.int32 and samples.size else None
+    return samples, codes, classes, tokens
 
 
 def from_csv(

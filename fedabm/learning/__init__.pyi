@@ -7,7 +7,11 @@ from fedabm.learning.engine.networks import NETWORKS as NETWORKS
 from fedabm.learning.engine.optimisers import SGD as SGD
 from fedabm.learning.engine.optimisers import Adam as Adam
 from fedabm.learning.engine.optimisers import AdamW as AdamW
+from fedabm.learning.engine.optimisers import CosineSchedule as CosineSchedule
 from fedabm.learning.engine.optimisers import Optimiser as Optimiser
+from fedabm.learning.engine.optimisers import RateSchedule as RateSchedule
+from fedabm.learning.engine.optimisers import StepSchedule as StepSchedule
+from fedabm.learning.engine.training import Proximal as Proximal
 from fedabm.learning.knowledge.com_fed_sv import ComFedSV as ComFedSV
 from fedabm.learning.knowledge.fed_sv import FedSV as FedSV
 from fedabm.learning.knowledge.from_updates import FromUpdates as FromUpdates
@@ -44,6 +48,7 @@ from fedabm.learning.oracles.rounds import Rounds as Rounds
 from fedabm.learning.oracles.scores import Measure as Measure
 from fedabm.learning.oracles.trained import Trained as Trained
 from fedabm.learning.personal.models import Personal as Personal
+from fedabm.learning.rules.base import LocalTerms as LocalTerms
 from fedabm.learning.rules.base import Received as Received
 from fedabm.learning.rules.base import Robust as Robust
 from fedabm.learning.rules.base import Rule as Rule

@@ -7,6 +7,7 @@ of `torch.optim`, checked against it in the tests.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from fedabm.common.errors import LARGEST_RATE, InputError, check_number, check_positive, check_range, check_whole
 
-__all__ = ["SGD", "Adam", "AdamW", "CosineSchedule", "Optimiser", "State"]
+__all__ = ["SGD", "Adam", "AdamW", "CosineSchedule", "Optimiser", "RateSchedule", "State", "StepSchedule"]
 
 Blocks = list[Tensor]
 State = list[list[Tensor]]
@@ -158,8 +159,36 @@ class AdamW(Adam):
 _PLAIN = Adam()
 
 
+class RateSchedule(ABC):
+    """How the rate of local training changes from round to round; one of your own states `at`."""
+
+    @abstractmethod
+    def at(self, optimiser: Optimiser, round: int) -> Optimiser:
+        """The optimiser of a round, counted from 0, by that of the recipe."""
+
+
 @dataclass(frozen=True)
-class CosineSchedule:
+class StepSchedule(RateSchedule):
+    """The rate times `factor` after every `every` rounds: rate_t = rate factor^floor(t / every).
+
+    >>> [StepSchedule(2, 0.5).at(SGD(1.0), t).rate for t in (0, 1, 2, 5)]
+    [1.0, 1.0, 0.5, 0.25]
+    """
+
+    every: int
+    factor: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_whole("every", self.every)
+        check_number("factor", self.factor, most=1.0)
+
+    def at(self, optimiser: Optimiser, round: int) -> Optimiser:
+        rate = optimiser.rate * self.factor ** (round // self.every)  # type: ignore[attr-defined]
+        return replace(optimiser, rate=rate)  # type: ignore[type-var]
+
+
+@dataclass(frozen=True)
+class CosineSchedule(RateSchedule):
     """From the optimiser's own rate in round 0 to `least` in round `rounds`, along half a cosine.
 
     rate_t = least + (rate - least) (1 + cos(pi t / rounds)) / 2.  Loshchilov & Hutter 2017, without restarts.

@@ -15,7 +15,7 @@ from fedabm.games.curves import Array
 from fedabm.learning.engine.augment import CropAndFlip
 from fedabm.learning.engine.batches import TrainingLength
 from fedabm.learning.engine.engine import Engine
-from fedabm.learning.engine.optimisers import SGD, CosineSchedule, Optimiser
+from fedabm.learning.engine.optimisers import SGD, Optimiser, RateSchedule
 from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.base import Memory, Received, Rule, WeightedMean
 from fedabm.learning.rules.fed_avg import FedAvg
@@ -51,7 +51,7 @@ class Recipe:
     optimiser: Optimiser = field(default_factory=lambda: SGD(0.1))
     rule: Rule = field(default_factory=FedAvg)
     augment: CropAndFlip | None = None
-    schedule: CosineSchedule | None = None
+    schedule: RateSchedule | None = None
 
     def __post_init__(self) -> None:
         if self.epochs is None and self.steps is None:
@@ -63,7 +63,7 @@ class Recipe:
         if self.augment is not None:
             check_kind("augment", self.augment, CropAndFlip)
         if self.schedule is not None:
-            check_kind("schedule", self.schedule, CosineSchedule)
+            check_kind("schedule", self.schedule, RateSchedule)
         if self.rule.plain_descent and self.optimiser.fused_rate is None:
             name = type(self.rule).__name__
             raise InputError(f"{name} needs plain local descent, got {self.optimiser}; use SGD(rate) without momentum")
