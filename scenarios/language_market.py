@@ -60,7 +60,10 @@ def run(
     rules: tuple[str, ...] = RULES,
     first: First = "honest",
     roles: tuple[str, ...] = (),
+    model: str = "",
+    kind: Literal["causal", "encoder"] = "causal",
     checksum: str = "",
+    owners: tuple[str, ...] = (),
     unit_tests: str = "",
     seeds: int = 1,
 ) -> None:
@@ -71,7 +74,10 @@ def run(
     rules       ways of sharing models, by name
     first       how the first owner behaves: honest, free_rider, poisoner or liar
     roles       of the first owners, for instance buyer,seller: traders (everybody else), buyers and sellers
-    checksum    that of Llama-2-7B's weights, which preset=paper needs
+    model       another pretrained model: a folder, or NAME@REVISION of the hub, which needs its checksum
+    kind        what that model is: causal (writes) or encoder (reads a text and names its mood)
+    checksum    SHA-256 of the model's weights; preset=paper needs that of Llama-2-7B
+    owners      other owners, as SET:EXAMPLES of the sets fiqa, tfns, nwgi and code, for instance fiqa:60,tfns:40
     unit_tests  file of JSON lines with prompt and test (or HumanEval's): the owners of code then write answers in the
                 end, and these are run with their tests in a process with limits; for those who have a larger model
     seeds       how often it is repeated with new draws
@@ -83,6 +89,10 @@ def run(
         if rule not in RULES:
             raise InputError(f"no rule is called {rule!r}; {nearest(rule, RULES)}")
     setting = ipfl2025.language_setting(preset, sets, checksum or None)
+    setting = ipfl2025.with_owners(setting, owners) if owners else setting
+    setting = ipfl2025.with_base(setting, model, kind, checksum or None) if model else setting
+    if setting.coders and (sets == "finance" or (model and kind == "encoder")):
+        raise InputError("owners of code write; take sets=finance_and_code and a causal model, or other owners")
     if unit_tests and not setting.coders:
         raise InputError("nobody writes code in finance; unit_tests go with sets=finance_and_code")
     asked = problems(unit_tests) if unit_tests else []

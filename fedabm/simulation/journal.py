@@ -23,6 +23,8 @@ _PLACE = ".steps"
 class Tracker(Watcher):
     """Tells a library of a run; `open`, `put` and `close` say how."""
 
+    owners = True
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._journal = _Journal(folder / _PLACE)

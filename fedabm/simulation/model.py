@@ -119,7 +119,7 @@ class Federation(MeasuredFederation):
         with watched(watchers, begun) as tell, bar as advance:
             while self.running:
                 self.step()
-                tell(self.recorder.values)
+                tell(self)
                 advance()
         return self
 

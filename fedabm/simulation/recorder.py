@@ -84,6 +84,11 @@ class Recorder(Stateful):
         """The columns of the last complete step, the scenario's own among them."""
         return dict(self._last.values) if self._last else {}
 
+    @property
+    def owners(self) -> dict[str, np.ndarray]:
+        """The owners' columns of the last complete step; those that are 0 for everybody may be left out."""
+        return dict(self._last.owners) if self._last else {}
+
     def value(self, name: str) -> Any:
         """One of them."""
         return self._last.values[name] if self._last else np.nan

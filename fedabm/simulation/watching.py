@@ -16,9 +16,13 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-__all__ = ["RunBegun", "Watcher", "watched"]
+__all__ = ["MOST_OWNERS", "PER_OWNER", "RunBegun", "Watchable", "Watcher", "owner_values", "watched"]
+
+#: the columns of single owners that trackers show, and of how many owners
+PER_OWNER = ("contribution", "accuracy", "payment", "utility")
+MOST_OWNERS = 50
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,12 @@ class RunBegun:
 
 
 class Watcher:
-    """Is told of a run; what is not wanted need not be written."""
+    """Is told of a run; what is not wanted need not be written.
+
+    With `owners` the values of a step hold those of single owners, too, as "accuracy/St._Mary" (see `owner_values`).
+    """
+
+    owners: bool = False
 
     def begin(self, run: RunBegun) -> None:
         """A run begins, or goes on."""
@@ -71,16 +80,49 @@ class Watcher:
         """The run has ended, or was broken off."""
 
 
+class Watchable(Protocol):
+    """A run that keeps the columns of its last step, and names of its owners."""
+
+    recorder: Any
+    population: Any
+
+
+def owner_values(model: Watchable) -> dict[str, float]:
+    """What single owners did and got in the last step: at most fifty of them, those with the lowest numbers.
+
+    Parameters
+    ----------
+    model
+        A federation.
+
+    Returns
+    -------
+    dict
+        Values by column and owner, such as {"accuracy/St._Mary": 0.93}; owners without a name go by their numbers.
+    """
+    last, names = model.recorder.owners, model.population.names
+    who = last.get("owner", ())[:MOST_OWNERS]
+    called = [re.sub(r"[^\w.-]+", "_", names[owner] or str(owner)) for owner in who]
+    return {
+        f"{column}/{name}": float(value)
+        for column in PER_OWNER
+        if column in last
+        for name, value in zip(called, last[column], strict=False)
+    }
+
+
 @contextlib.contextmanager
-def watched(watchers: Sequence[Watcher], run: RunBegun) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Tell them of a run; gives what to call after each step."""
+def watched(watchers: Sequence[Watcher], run: RunBegun) -> Iterator[Callable[[Watchable], None]]:
+    """Tell them of a run; gives what to call after each step, with the run."""
     with contextlib.ExitStack() as ends:
         for one in watchers:
             one.begin(run)
             ends.callback(one.end)
 
-        def tell(values: Mapping[str, Any]) -> None:
+        def tell(model: Watchable) -> None:
+            values = model.recorder.values if watchers else {}
+            wide = {**values, **owner_values(model)} if any(one.owners for one in watchers) else values
             for one in watchers:
-                one.step(values)
+                one.step(wide if one.owners else values)
 
         yield tell

@@ -118,7 +118,7 @@ class Study:
             with self._following(label, steps, model.steps) as advance, watched(self.watchers, begun) as tell:
                 while model.running:
                     model.step()
-                    tell(model.recorder.values)
+                    tell(model)
                     advance()
                     if keeper:
                         keeper.keep(model)

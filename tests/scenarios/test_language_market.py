@@ -75,6 +75,26 @@ def test_owners_trade_adapters_and_the_money_is_balanced(tmp_path, monkeypatch):
     assert (out / "language_market.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_another_base_model_and_other_owners_from_the_command_line(tmp_path, monkeypatch, capsys):
+    _sets(tmp_path / "financial_sentiment")
+    saved(tmp_path / "mine", "encoder")
+    monkeypatch.setenv("FEDABM_DATA", str(tmp_path))
+    words = ["run", "language_market", "--set", "rules=Local", "--steps", "1", "--quiet", "--set", "kind=encoder"]
+    other = ["--set", f"model={tmp_path / 'mine'}", "--set", "owners=fiqa:20,tfns:30,nwgi:10"]
+    assert main([*words, *other, "--out", str(tmp_path / "out")]) == 0
+    owners = load(tmp_path / "out").at_end("owners")
+    assert owners["name"].tolist() == ["fiqa 1", "tfns 1", "nwgi 1"]
+    assert owners["capacity"].tolist() == [20, 30, 10]
+    for wrong, why in (
+        ("owners=wine:3", "sets are"),
+        ("owners=fiqa:few", "give a number of examples"),
+        ("owners=code:3", "owners of code write"),
+        ("model=somebody/model", "give its revision and checksum"),
+    ):
+        assert main([*words, "--set", wrong, "--out", str(tmp_path / "not")]) == 2
+        assert why in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("first", ["free_rider", "poisoner", "liar"])
 def test_the_first_owner_may_misbehave(first, tmp_path, monkeypatch):
     """The others stay honest, and the money stays balanced."""

@@ -25,7 +25,13 @@ from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 LARGEST = Column("steps", "largest", lambda round: round.contribution.max(axis=-1))
-SCENARIO = Scenario(population([0.1, 0.2], 5.0, Random()), PowerLaw(), ShapleyShare(), steps=3, columns=(LARGEST,))
+SCENARIO = Scenario(
+    population([0.1, 0.2], 5.0, Random(), names=["St. Mary", ""]),
+    PowerLaw(),
+    ShapleyShare(),
+    steps=3,
+    columns=(LARGEST,),
+)
 
 
 def watched(*watchers: Watcher) -> pd.DataFrame:
@@ -88,6 +94,9 @@ def test_tensorboard_reads_it(tmp_path):
     assert [one.step for one in seen] == [1, 2, 3]
     assert [one.value for one in seen] == pytest.approx(steps["largest"].tolist())
     assert "reciprocity" not in events.Tags()["scalars"]
+    owner = [one.value for one in events.Scalars("accuracy/St._Mary")]
+    assert owner == pytest.approx(steps["accuracy"].tolist())  # all share one model
+    assert {"contribution/1", "utility/St._Mary", "payment/1"} <= set(events.Tags()["scalars"])
 
 
 def test_mlflow_reads_it(tmp_path, monkeypatch):
@@ -102,6 +111,8 @@ def test_mlflow_reads_it(tmp_path, monkeypatch):
     assert run.data.params["mechanism"].startswith("ShapleyShare")
     seen = client.get_metric_history(run.info.run_id, "largest")
     assert [(one.step, one.value) for one in seen] == list(zip([1, 2, 3], steps["largest"], strict=True))
+    owner = client.get_metric_history(run.info.run_id, "accuracy/St._Mary")
+    assert [one.value for one in owner] == steps["accuracy"].tolist()
 
 
 def told(tracker: Watcher, begun: RunBegun, *steps: int) -> None:

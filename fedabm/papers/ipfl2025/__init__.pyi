@@ -10,6 +10,12 @@ from fedabm.papers.ipfl2025.language import (
 from fedabm.papers.ipfl2025.language import (
     language_setting as language_setting,
 )
+from fedabm.papers.ipfl2025.language import (
+    with_base as with_base,
+)
+from fedabm.papers.ipfl2025.language import (
+    with_owners as with_owners,
+)
 from fedabm.papers.ipfl2025.settings import (
     Data as Data,
 )

@@ -19,7 +19,7 @@ paper     Llama-2-7B from the hub, Alpaca's template, adapters of rank 32 in all
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal
@@ -28,14 +28,14 @@ from fedabm.common.errors import InputError
 from fedabm.common.random import generator
 from fedabm.data.datasets.language import MOODS
 from fedabm.data.federated import FederatedData
-from fedabm.data.instructions import Task, deal
+from fedabm.data.instructions import SETS, Task, deal
 from fedabm.games.costs import Linear
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import AdamW, CosineSchedule
 from fedabm.learning.language.adapters import Adapted, Adapter
 from fedabm.learning.language.answers import AnswerScores
 from fedabm.learning.language.instructions import ALPACA, PLAIN, classified, instructed
-from fedabm.learning.language.models import Base, ModelSource, load, packaged
+from fedabm.learning.language.models import Base, Kind, ModelSource, load, packaged
 from fedabm.learning.language.yardsticks import majority, tf_idf, zero_shot
 from fedabm.learning.personal.models import Personal
 from fedabm.learning.rules.recipe import Recipe
@@ -46,7 +46,7 @@ from fedabm.papers.presets import Sizes
 from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.strategies import Honest, Strategy
 
-__all__ = ["LanguageSetting", "Owned", "Sets", "language_rules", "language_setting"]
+__all__ = ["LanguageSetting", "Owned", "Sets", "language_rules", "language_setting", "with_base", "with_owners"]
 
 Sets = Literal["finance", "finance_and_code"]
 #: the sets of owners, with how many examples each has, in the paper
@@ -228,6 +228,46 @@ def language_setting(preset: Sizes, sets: Sets, checksum: str | None = None) -> 
     rule = ModelMarket(2.0, 1.0)
     recipe = _recipe(5, 10, 5e-3, 5e-4)
     return replace(quick, model="minilm", adapter=Adapter(last=2), length=32, recipe=recipe, rule=rule)
+
+
+def with_base(setting: LanguageSetting, place: str, kind: Kind, checksum: str | None = None) -> LanguageSetting:
+    """The same study on another pretrained model.
+
+    Parameters
+    ----------
+    setting
+        That of a preset.
+    place
+        A folder, or NAME@REVISION of the hub, whose weights must have the `checksum`.
+    kind
+        "causal" (writes) or "encoder" (reads a whole text and names a mood).
+    checksum
+        SHA-256 of the weights; None: whatever is in the folder.
+
+    Returns
+    -------
+    LanguageSetting
+        With adapters of the preset's size in the linear layers of the last layers: one of a causal model, two of an encoder.
+    """
+    name, _, revision = place.partition("@")
+    adapter = Adapter(last=2) if kind == "encoder" else replace(setting.adapter, targets=_ALL, last=1)
+    template = setting.template if kind == "encoder" or setting.coders else PLAIN
+    source = ModelSource(name, kind, revision or None, checksum)
+    return replace(setting, model=source, adapter=adapter, template=template)
+
+
+def with_owners(setting: LanguageSetting, owners: Sequence[str]) -> LanguageSetting:
+    """The same study with other owners, each given as SET:EXAMPLES, for instance "fiqa:60"."""
+    return replace(setting, owned=tuple(_owned(one) for one in owners))
+
+
+def _owned(text: str) -> tuple[str, int]:
+    name, _, size = text.partition(":")
+    if name not in SETS:
+        raise InputError(f"owners have SET:EXAMPLES, got {text!r}; sets are {', '.join(SETS)}, for instance fiqa:60")
+    if not size.isdecimal() or int(size) < 1:
+        raise InputError(f"owners have SET:EXAMPLES, got {text!r}; give a number of examples, for instance {name}:60")
+    return name, int(size)
 
 
 #: the instruction and the input, without Alpaca's preamble
