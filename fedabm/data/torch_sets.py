@@ -70,7 +70,7 @@ def from_torch(
     """
     named = datasets if isinstance(datasets, Mapping) else None
     if partition is not None:
-        whole, sizes = [datasets], ()
+        whole = [datasets]
     elif named is None and not isinstance(datasets, Sequence):
         raise InputError("one dataset is no federation; give a partition such as Dirichlet(10, 0.5) or a list")
     else:

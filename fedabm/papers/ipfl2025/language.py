@@ -247,7 +247,7 @@ def with_base(setting: LanguageSetting, place: str, kind: Kind, checksum: str | 
     Returns
     -------
     LanguageSetting
-        With adapters of the preset's size in the linear layers of the last layers: one of a causal model, two of an encoder.
+        With adapters in the last layer of a causal model, or in the last two of an encoder.
     """
     name, _, revision = place.partition("@")
     adapter = Adapter(last=2) if kind == "encoder" else replace(setting.adapter, targets=_ALL, last=1)
