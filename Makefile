@@ -1,5 +1,5 @@
-# make run    set up and run the first study: a result and a picture
-# make test   set up and run the tests, on all cores
+# make run    set up what running needs, and run the first study: a result and a picture
+# make test   set up the rest as well, and run the tests, on all cores
 # make notebooks   set up, run the notebooks in analysis/ and store them with their outputs
 # make docs   set up and build the documentation into docs/_build/html
 # All create a virtual environment in .venv once and use it again afterwards.
@@ -7,11 +7,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 
 .PHONY: run test lint notebooks docs clean
 
-run: $(READY)
+run: $(RUNS)
 	$(BIN)/fedabm run forty_owners
 
 test: $(READY)
@@ -31,9 +32,13 @@ docs: $(READY)
 	@echo "Open docs/_build/html/index.html"
 
 # torch goes first, so that the pinned version is taken before anything else asks for a newer one.
-$(READY): pyproject.toml constraints.txt
+$(RUNS): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+$(READY): $(RUNS)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
