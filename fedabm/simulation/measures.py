@@ -170,7 +170,7 @@ class MeasuredFederation(Membership):
             moved=self.moved,
             links=self._links,
             traffic=self._traffic,
-            revealed=self._revealed,
+            revealed=np.pad(self._revealed, (0, len(self.population) - len(self._revealed))),  # newcomers sent nothing
             only=(self, self._transfers),
             sums=self._sums,
         )

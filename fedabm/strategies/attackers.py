@@ -25,7 +25,7 @@ from fedabm.strategies.attacks.sybils import Sybils
 from fedabm.strategies.base import Wrapper
 from fedabm.views import Action, OwnerView, Reports
 
-__all__ = ["ATTACKS", "SEEING", "Attacker", "TamperTwice", "normal"]
+__all__ = ["ATTACKS", "SEEING", "Attacker", "TamperTwice"]
 
 #: what is sent instead, from the honest rows (k, P), the models received (k, P), the scale and the owners' streams
 OwnAttack = Callable[[Any, Any, float, Streams], Any]
@@ -258,9 +258,3 @@ class TamperTwice:
             for one in (self.first, self.then)
         )
         return self.then(self.first(update, received, rng, *first), received, rng, *then)
-
-
-def normal(rows: Any, rng: Streams) -> Any:
-    """Standard normal numbers shaped like the rows and of their kind, each row from its owner's own stream."""
-    drawn = np.stack([one.standard_normal(rows.shape[1], dtype=np.float32) for one in rng.each()])
-    return rows.new_tensor(drawn) if hasattr(rows, "new_tensor") else drawn.astype(rows.dtype)

@@ -14,7 +14,7 @@ from fedabm.sweep import Grid, Sweep
 OLD = Path(__file__).parent / "fixtures" / "026ca4a"
 #: what has been added since
 NEW = {"outside_money", "net_welfare", "stacked", "models_up", "models_down", "bytes_up", "bytes_down", "knowledge"}
-NEW |= {"participants", "took_part", "discount"}
+NEW |= {"participants", "took_part", "discount", "epsilon"}
 
 
 @pytest.mark.parametrize("name", ["run", "sweep"])

@@ -37,6 +37,7 @@ def test_every_strategy_has_an_example():
         "Strategy",
         "Streams",
         "Wrapper",
+        "noise_for",
     }
     assert all(type(strategy).__name__ == name for name, strategy in STRATEGIES.items())
 
