@@ -18,7 +18,7 @@ from fedabm.common.names import snake
 from fedabm.common.random import Streams
 from fedabm.games.costs import Linear
 from fedabm.games.messages import Surroundings, Tamper
-from fedabm.strategies.attacks.base import Attack
+from fedabm.strategies.attacks.base import Attack, normal
 from fedabm.strategies.attacks.free_riders import DeltaNoise, DeltaWeights, DisguisedNoise, RandomWeights
 from fedabm.strategies.attacks.omniscient import Copycat, InnerProduct, LittleIsEnough, MinMax
 from fedabm.strategies.attacks.sybils import Sybils

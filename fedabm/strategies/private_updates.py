@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from fedabm.common.errors import check_number
 from fedabm.common.privacy import check_accountant
 from fedabm.common.random import Streams
-from fedabm.strategies.attackers import TamperTwice, normal
+from fedabm.strategies.attackers import TamperTwice
+from fedabm.strategies.attacks.base import normal
 from fedabm.strategies.base import Wrapper
 from fedabm.views import Action, OwnerView
 
