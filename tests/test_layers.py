@@ -46,6 +46,7 @@ LAYERS = (
     ("settlement",),
     ("report", "comparison"),
     ("auditing",),
+    ("advice",),
     ("live",),
     ("papers",),
     ("cli",),

@@ -27,6 +27,7 @@ def command_line() -> argparse.ArgumentParser:
         _solve,
         _calibrate,
         _settle,
+        _recommend,
         _sweep,
         _report,
         _describe,
@@ -211,6 +212,23 @@ def _settle(commands: Any) -> None:
     parser.add_argument("--out", type=Path, metavar="NAME", help="how the files written begin (default: as LOG does)")
     _json(parser, "the statement")
     parser.set_defaults(command="fedabm.cli.settle:settle_log")
+
+
+def _recommend(commands: Any) -> None:
+    parser = commands.add_parser("recommend", help="which rule to adopt, with which parameters, and how sure that is")
+    parser.add_argument("study", metavar="STUDY.toml", help="owners, accuracy and [recommend]: goal, conditions, ...")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="where to write (default: results/ and the study's name)"
+    )
+    parser.add_argument(
+        "--draws", type=int, metavar="N", help="draws of what is not known (default: as the study says)"
+    )
+    parser.add_argument(
+        "--audits", type=int, default=3, metavar="N", help="how many of the best are audited (default 3)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="all randomness comes from it (default 0)")
+    _json(parser, "the answer and all candidates")
+    parser.set_defaults(command="fedabm.cli.recommend:run")
 
 
 def _sweep(commands: Any) -> None:

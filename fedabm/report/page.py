@@ -23,7 +23,7 @@ from fedabm.report.images import Inline, from_bytes
 from fedabm.report.tables import Shown, by_strategy, headline, shown
 from fedabm.results.frames import COLUMNS
 
-__all__ = ["page", "write_report"]
+__all__ = ["page", "rendered", "write_report"]
 
 _TRACEBACKS = 10
 _OWN_ROWS = 40
@@ -97,8 +97,34 @@ def page(folder: str | Path, home: Path | None = None) -> str:
     )
 
 
+def rendered(package: str, name: str, **values: Any) -> str:
+    """A page of another room, by its template and in the style of reports.
+
+    Parameters
+    ----------
+    package, name : str
+        Where the template lies; it puts `style` into its head.
+    **values : Any
+        What the template shows.
+
+    Returns
+    -------
+    str
+        The page.
+    """
+    style = _text("fedabm.report", "page.html").partition("<style>")[2].partition("</style>")[0]
+    return _made(_text(package, name)).render(style=style, **values)
+
+
 def _template() -> Template:
-    text = resources.files("fedabm.report").joinpath("page.html").read_text(encoding="utf-8")
+    return _made(_text("fedabm.report", "page.html"))
+
+
+def _text(package: str, name: str) -> str:
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def _made(text: str) -> Template:
     make = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown_as_text
     )

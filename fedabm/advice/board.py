@@ -1,0 +1,183 @@
+"""The board's report: question, answer, who gives and gains, what lies do, what could overturn it, what was assumed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import fedabm
+from fedabm.advice.picture import front_picture, owners_picture
+from fedabm.advice.recommendation import Recommendation
+from fedabm.common.files import clear_drafts, draft, new_folder
+from fedabm.report.images import from_figure
+from fedabm.report.page import rendered
+from fedabm.report.tables import Shown, shown, text
+from fedabm.results.tables import write_table
+
+__all__ = ["board_page", "write_board"]
+
+_REMEDY = "give another --out DIR"
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@dataclass(frozen=True)
+class _Audit:
+    """What a full audit says, in lines."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+def board_page(found: Recommendation, question: str) -> str:
+    """The report as one HTML page that needs nothing else; the same recommendation gives the same text."""
+    wanted, best = found.wanted, found.best
+    conditions = ", ".join(wanted.conditions) or "none"
+    asked = f"Wanted: much {wanted.goal}; conditions: {conditions}; {len(found.consortium.names)} owners."
+    owners = found.owners()
+    title = f"Under {best.label}" if best else ""
+    words = "Numbers are means over draws of what is not known, and between what they lie in 95 of 100 draws."
+    front = "Every kind of rule that fits, numbered as in the table"
+    gains = (
+        from_figure(owners_picture(found), "What each owner gains", "Bars, as in the table above.") if best else None
+    )
+    return rendered(
+        "fedabm.advice",
+        "board.html",
+        question=question,
+        asked=asked,
+        sentence=found.sentence,
+        candidates=shown(_numbered(found.table()), "All rules that fit", _NOTE),
+        front=from_figure(front_picture(found), front, f"{front}: goal against the best lie and against money moved."),
+        owners=_owners(owners, title, words if found.consortium.draws > 1 else "") if best else None,
+        gains=gains,
+        lies=_lies(found),
+        audits=[_audit(label, card) for label, card in found.cards.items()],
+        overturn=_overturn(found),
+        assumed=_assumed(found),
+        version=fedabm.__version__,
+    )
+
+
+_NOTE = (
+    "Best lie and pairs: the largest gain found, as a share of what an owner has on average, in all but one of twenty "
+    "draws. Money moved changes hands between owners or comes from outside. Certified: the share of draws in which the "
+    "outcome is proven to be an equilibrium."
+)
+
+
+def _owners(table: pd.DataFrame, title: str, note: str) -> Shown:
+    """One row per owner, intervals beside the means."""
+    names = [name for name in table if "%" not in name]
+    cells = pd.DataFrame({"owner": table["owner"]})
+    for name in names[1:]:
+        cells[name] = [text(value) for value in table[name]]
+        if f"{name}, 2.5%" in table:
+            ends = zip(table[name], table[f"{name}, 2.5%"], table[f"{name}, 97.5%"], strict=True)
+            cells[name] = [f"{text(mean)} ({text(low)} to {text(high)})" for mean, low, high in ends]
+    return shown(cells, title, note, figures=names[1:])
+
+
+def _numbered(table: pd.DataFrame) -> pd.DataFrame:
+    numbered = table.assign(rule=[f"{number} {name}" for number, name in enumerate(table["rule"], 1)])
+    for name in ("best lie", "pairs", "certified"):
+        numbered[name] = [f"{100 * value:.3g}%" if np.isfinite(value) else "–" for value in table[name]]
+    return numbered if table["broken"].any() else numbered.drop(columns="broken")
+
+
+def _lies(found: Recommendation) -> list[str]:
+    best = found.best
+    if best is None:
+        return list(found.reasons)
+    verified = " and ".join(found.wanted.verified) or "nothing"
+    lines = [f"Verified: {verified}. Looked at: what owners use, claim and state, the others being honest."]
+    for who, liars in (("One owner", best.alone), ("Two owners together", best.together)):
+        gain = 100 * liars.worst if len(liars.gains) else 0.0
+        lines.append(
+            f"{who} gain at most {gain:.3g}% of what an owner has, as far as was found: {liars.words or 'none'}."
+        )
+    return lines
+
+
+def _audit(label: str, card: dict[str, Any]) -> _Audit:
+    lines = [f"{one['name']}: {one['words']} ({one['status']})" for one in card["claims"]]
+    return _Audit(f"Audit of {label}, every number in the middle: all claims, also about what you verify", tuple(lines))
+
+
+def _overturn(found: Recommendation) -> list[str]:
+    """What would make another rule the answer."""
+    best, lines = found.best, []
+    if best is None:
+        return ["Other conditions, or more that may be asked, verified, paid or degraded."]
+    for one in found.kept[1:4]:
+        better = float(np.nanmean(one.goal > best.goal))
+        lines.append(
+            f"{one.label} is better in {100 * better:.0f}% of draws, by {one.mean - best.mean:+.4g} on average."
+        )
+    for one in [one for one in found.candidates if one.broken and one.mean > best.mean][:3]:
+        lines.append(f"{one.label} would bring {one.mean - best.mean:+.4g}, if not for: {', '.join(one.broken)}.")
+    lines += [f"Under {label}: {words}." for label, words in found.equilibria.items()]
+    return lines or ["No other rule that fits comes near."]
+
+
+def _assumed(found: Recommendation) -> list[str]:
+    wanted, unknown = found.wanted, ", ".join(found.consortium.unknown)
+    beyond = getattr(found.consortium.central.accuracy, "beyond", None)
+    beyond = beyond or getattr(getattr(found.consortium.central.accuracy, "accuracy", None), "beyond", None)
+    doubt = beyond(float(found.consortium.central.capacities.sum())) if callable(beyond) else ""
+    asked, verified = " and ".join(wanted.ask) or "nothing", " and ".join(wanted.verified) or "nothing"
+    degraded = "some may be handed less than the full model" if wanted.degraded else "all get the full model"
+    return [
+        f"Not known exactly: {unknown}; {found.consortium.draws} draws."
+        if unknown
+        else "All numbers are known exactly.",
+        f"Owners may be asked for {asked}; {verified} can be verified; paid: {wanted.paid}; {degraded}.",
+        "Every owner does what is best for itself by its own numbers, and knows what the others give.",
+        f"Differences below {wanted.tie:g} of the goal are called ties.",
+        *([f"Beyond the pilot: {doubt}."] if doubt else []),
+        *(f"Out of the question: {name}, since {why}." for name, why in found.misfits.items()),
+    ]
+
+
+def write_board(found: Recommendation, folder: str | Path, question: str) -> list[Path]:
+    """Everything in a folder: the page (and PDF, where Chromium is found), tables, JSON and pictures."""
+    home = Path(folder)
+    evidence = {"sentence": found.sentence, "reasons": found.reasons, "equilibria": found.equilibria}
+    evidence |= {"candidates": json.loads(found.table().to_json(orient="records")), "solved": found.solved}
+    writers: dict[str, Callable[[Path], Any]] = {
+        "board.html": lambda path: path.write_text(board_page(found, question), "utf-8"),
+        "recommendation.json": lambda path: path.write_text(json.dumps(evidence, indent=2), "utf-8"),
+        "candidates.csv": partial(write_table, found.table()),
+        "owners.csv": partial(write_table, found.owners()),
+        "front.png": lambda path: front_picture(found).savefig(path, format="png", dpi=150, facecolor="white"),
+    }
+    with new_folder(home, _REMEDY):
+        clear_drafts(home, writers)
+        for name, writer in writers.items():
+            with draft(home / name, _REMEDY) as path:
+                writer(path)
+    files = [home / name for name in writers]
+    pdf = _printed(home / "board.html")
+    return [*files, pdf] if pdf else files
+
+
+def _printed(page: Path) -> Path | None:
+    """The page as PDF, where a browser is found that prints."""
+    browser = next((found for found in map(shutil.which, _BROWSERS) if found), None)
+    if browser is None:
+        return None
+    target = page.with_suffix(".pdf").resolve()
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", f"--print-to-pdf={target}"]
+    try:
+        subprocess.run([browser, *options, page.resolve().as_uri()], check=True, capture_output=True, timeout=60)
+    except (subprocess.SubprocessError, OSError):
+        return None
+    return target if target.is_file() else None
