@@ -2,6 +2,9 @@ from fedabm import (
     accuracy as accuracy,
 )
 from fedabm import (
+    advice as advice,
+)
+from fedabm import (
     auditing as auditing,
 )
 from fedabm import (

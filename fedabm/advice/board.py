@@ -150,7 +150,7 @@ def _assumed(found: Recommendation) -> list[str]:
 def write_board(found: Recommendation, folder: str | Path, question: str) -> list[Path]:
     """Everything in a folder: the page (and PDF, where Chromium is found), tables, JSON and pictures."""
     home = Path(folder)
-    evidence = {"sentence": found.sentence, "reasons": found.reasons, "equilibria": found.equilibria}
+    evidence: dict[str, Any] = {"sentence": found.sentence, "reasons": found.reasons, "equilibria": found.equilibria}
     evidence |= {"candidates": json.loads(found.table().to_json(orient="records")), "solved": found.solved}
     writers: dict[str, Callable[[Path], Any]] = {
         "board.html": lambda path: path.write_text(board_page(found, question), "utf-8"),

@@ -63,7 +63,8 @@ def _best(
     rule: Mechanism, outcomes: Outcomes, consortium: Consortium, verified: Sequence[str], groups: list[tuple[int, ...]]
 ) -> Liars:
     good = np.flatnonzero(outcomes.certified)
-    gains, best = np.zeros(len(good)), (0.0, (0,), "nobody was found to gain by a lie")
+    gains = np.zeros(len(good))
+    best: tuple[float, tuple[int, ...], str] = (0.0, (0,), "nobody was found to gain by a lie")
     for place, row in enumerate(good.tolist()):
         draw = outcomes.draws[row]
         stage = _Draw.of(rule, consortium, draw, outcomes.contributions[row])

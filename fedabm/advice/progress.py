@@ -8,10 +8,10 @@ from typing import Any
 
 from fedabm.common.files import write
 
-__all__ = ["Progress"]
+__all__ = ["FoundSteps"]
 
 
-class Progress:
+class FoundSteps:
     """Steps that are done, by kind and name; those of another question are not read."""
 
     def __init__(self, path: Path | None, question: str) -> None:
@@ -26,7 +26,7 @@ class Progress:
                 self._steps = known.get("steps", {})
 
     @classmethod
-    def nowhere(cls) -> Progress:
+    def nowhere(cls) -> FoundSteps:
         """Kept in memory only."""
         return cls(None, "")
 

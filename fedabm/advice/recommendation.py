@@ -19,7 +19,7 @@ from fedabm.advice.consortium import Consortium
 from fedabm.advice.families import RuleKind, fitting
 from fedabm.advice.judging import GOALS, Judge, Outcomes
 from fedabm.advice.lies import Liars, best_lies_of, best_pairs_of
-from fedabm.advice.progress import Progress
+from fedabm.advice.progress import FoundSteps
 from fedabm.analysis.outcomes import confidence
 from fedabm.auditing.card import Card, Thoroughness, audit
 from fedabm.common.arrays import Array
@@ -245,7 +245,7 @@ def recommend(
     seed: int = 0,
     audits: int = 3,
     lies: bool = True,
-    progress: Progress | None = None,
+    progress: FoundSteps | None = None,
 ) -> Recommendation:
     """Search the rule that a consortium should adopt.
 
@@ -280,7 +280,7 @@ def recommend(
     0.667
     """
     wanted = wanted or (what.recommend if isinstance(what, Written) else Wanted())
-    return _Search(_consortium(what, wanted, seed), wanted, seed, progress or Progress.nowhere()).answer(audits, lies)
+    return _Search(_consortium(what, wanted, seed), wanted, seed, progress or FoundSteps.nowhere()).answer(audits, lies)
 
 
 def _consortium(what: Any, wanted: Wanted, seed: int) -> Consortium:
@@ -296,7 +296,7 @@ def _consortium(what: Any, wanted: Wanted, seed: int) -> Consortium:
 class _Search:
     """One search, step by step."""
 
-    def __init__(self, consortium: Consortium, wanted: Wanted, seed: int, progress: Progress) -> None:
+    def __init__(self, consortium: Consortium, wanted: Wanted, seed: int, progress: FoundSteps) -> None:
         self.consortium, self.wanted, self.seed = consortium, wanted, seed
         self.judge = Judge(consortium)
         self.conditions = conditions_of(wanted.conditions)

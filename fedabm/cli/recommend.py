@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from fedabm.advice.board import write_board
-from fedabm.advice.progress import Progress
+from fedabm.advice.progress import FoundSteps
 from fedabm.advice.recommendation import recommend
 from fedabm.cli.solve import as_table
 from fedabm.common.errors import InputError, Interrupted
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
     folder = options.out or Path("results") / f"{Path(options.study).stem}-recommendation"
     question = hashlib.sha256(f"{written!r} {options.seed} {options.audits}".encode()).hexdigest()
     with new_folder(folder, "give another --out DIR"):
-        progress = Progress(folder / "progress.json", question)
+        progress = FoundSteps(folder / "progress.json", question)
         try:
             found = recommend(written, seed=options.seed, audits=options.audits, progress=progress)
         except KeyboardInterrupt:

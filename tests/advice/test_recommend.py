@@ -9,7 +9,7 @@ from fedabm.advice.conditions import Condition, conditions_of
 from fedabm.advice.consortium import Consortium
 from fedabm.advice.families import FAMILIES
 from fedabm.advice.judging import GOALS, Judge
-from fedabm.advice.progress import Progress
+from fedabm.advice.progress import FoundSteps
 from fedabm.advice.recommendation import recommend
 from fedabm.common.errors import InputError
 from fedabm.comparison.wanted import Wanted
@@ -89,10 +89,10 @@ def test_every_kind_says_what_it_takes():
 
 def test_an_interrupted_search_goes_on_and_finds_the_same(tmp_path):
     asked = Wanted(families=("cost sharing", "contribution subsidy"))
-    first = recommend(COMMON, asked, audits=0, lies=False, progress=Progress(tmp_path / "p.json", "q"))
-    again = Progress(tmp_path / "p.json", "q")
+    first = recommend(COMMON, asked, audits=0, lies=False, progress=FoundSteps(tmp_path / "p.json", "q"))
+    again = FoundSteps(tmp_path / "p.json", "q")
     assert again.steps == 2
     second = recommend(COMMON, asked, audits=0, lies=False, progress=again)
     assert second.sentence == first.sentence
     assert second.solved < first.solved
-    assert Progress(tmp_path / "p.json", "another question").steps == 0
+    assert FoundSteps(tmp_path / "p.json", "another question").steps == 0
