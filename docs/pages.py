@@ -32,6 +32,7 @@ FIRST = (
     "shapley",
     "comparison",
     "auditing",
+    "advice",
     "learning",
     "data",
 )

@@ -31,6 +31,11 @@ __all__ = ["FAMILIES", "RuleKind", "fitting"]
 Range = Callable[[Consortium], dict[str, Bounds]]
 
 
+def nothing_to_tune(consortium: Consortium) -> dict[str, Bounds]:
+    """The bounds of a rule without parameters: none."""
+    return {}
+
+
 @dataclass(frozen=True)
 class RuleKind:
     """A kind of rule: what it is called, a rule to start from, and between what its parameters lie here.
@@ -41,7 +46,7 @@ class RuleKind:
 
     name: str
     start: Callable[[Consortium], Mechanism]
-    bounds: Range = lambda consortium: {}
+    bounds: Range = nothing_to_tune
     pays: bool = True
     degrades: bool = False
 
