@@ -7,13 +7,13 @@ came from, so nobody can predict a neighbour's draws from its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.common.arrays import Array, Flags, select_rows
+from fedabm.common.arrays import Array, Flags, apart, select_rows
 from fedabm.common.errors import InputError
 from fedabm.common.pcg64 import AT_ONCE, Bits, begun, spread, uniform
 
@@ -107,6 +107,13 @@ class Streams:
         some._home = self._home.part(np.asarray(rows, dtype=np.intp) if self._rows is None else self._rows[rows])
         return some
 
+    def lent_singly(self, rows: NDArray[np.intp]) -> Iterator[Streams]:
+        """The same of each of some owners, one by one."""
+        for home in self._home.parts(rows if self._rows is None else self._rows[rows]):
+            some = Streams.__new__(Streams)
+            some._home, some._rows = home, None
+            yield some
+
     def returned(self, rows: Sequence[int] | np.ndarray, lent: Streams) -> None:
         """Take back what was lent, as far as it has been drawn from."""
         if lent.drawn and lent._home is not self._home:
@@ -167,6 +174,12 @@ class _Home:
         )
         some.bits = None if self.bits is None else Bits(*(column[rows] for column in self.bits))
         return some
+
+    def parts(self, rows: NDArray[np.intp]) -> Iterator[_Home]:
+        """Each of those in some rows, in arrays of its own."""
+        if self.whole or self.bits is not None:
+            return (self.part(row[None]) for row in rows)
+        return (_Home(words, {}) for words in apart(self.words[rows]))
 
     def put(self, rows: NDArray[np.intp], part: _Home) -> None:
         """Bring those in some rows up to date."""

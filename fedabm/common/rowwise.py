@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-__all__ = ["power", "product", "sum_last", "weighted_sum"]
+__all__ = ["power", "product", "raised", "sum_last", "weighted_sum"]
 
 #: powers that NumPy computes in a way of their own where one exponent serves a whole row of numbers
 _OWN_WAY = {-1.0: np.reciprocal, 0.5: np.sqrt, 1.0: np.positive, 2.0: np.square}
@@ -35,6 +35,11 @@ def power(base: Array, exponent: Any) -> Array:
         if np.any(which):
             function(base, out=grown, where=which)
     return grown
+
+
+def raised(base: Array, exponent: Any) -> Array:
+    """base ** exponent; NumPy's own way with one exponent for all, the same numbers with one for each."""
+    return power(base, exponent) if np.ndim(exponent) else base**exponent
 
 
 def sum_last(terms: Array) -> Array:

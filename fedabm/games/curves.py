@@ -14,22 +14,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from fedabm.common.arrays import Array, Flags, Rows, distinct, select_rows
+from fedabm.common.arrays import Array, Flags, Rows, apart, distinct, made, select_rows
 from fedabm.common.rowwise import sum_last
+from fedabm.games.varied import mapped, picked, rows_of
 
 __all__ = [
     "Along",
     "AlongEach",
+    "AlongOwn",
     "Array",
     "Cap",
     "Curve",
     "Flags",
     "Line",
     "Rows",
+    "Scaled",
     "ScaledEach",
     "align_rows",
     "is_affine",
@@ -65,6 +69,10 @@ class Curve(ABC):
     @abstractmethod
     def take(self, rows: Rows) -> Curve:
         """The curves of some owners only."""
+
+    def singly(self, rows: int) -> Iterator[Curve]:
+        """The curve of each of its `rows` owners, one by one."""
+        return (self.take([row]) for row in range(rows))
 
     def __add__(self, other: Curve) -> Curve:
         return Sum(self, other)
@@ -111,6 +119,11 @@ class Line(Curve):
             return Line(none, none)
         return Line(select_rows(self.intercept, rows), select_rows(self.gradient, rows))
 
+    def singly(self, rows: int) -> Iterator[Curve]:
+        if self.zero:
+            return repeat(self.take([0]), rows)
+        return super().singly(rows)
+
 
 @dataclass(frozen=True)
 class Cap(Curve):
@@ -149,6 +162,37 @@ class Along(Curve):
 
     def take(self, rows: Rows) -> Along:
         return Along(self.function, self.derivative, select_rows(self.base, rows), select_rows(self.weight, rows))
+
+    def singly(self, rows: int) -> Iterator[Curve]:
+        same = {"function": self.function, "derivative": self.derivative}
+        pairs = zip(apart(self.base), apart(self.weight), strict=True)
+        return (made(Along, **same, base=base, weight=weight) for base, weight in pairs)
+
+
+@dataclass(frozen=True)
+class AlongOwn(Curve):
+    """v_i(base + weight * x), where each row has numbers of its own in the common formula of `family`.
+
+    Its columns have one number per row; `family.curve` and `family.curve_slope` take exposures of the same shape.
+    """
+
+    family: Any
+    base: Array
+    weight: Array
+    closed = True
+
+    def value(self, x: Array) -> Array:
+        return self._beside(x).curve(align_rows(self.base, x) + align_rows(self.weight, x) * x)
+
+    def slope(self, x: Array) -> Array:
+        weight = align_rows(self.weight, x)
+        return weight * self._beside(x).curve_slope(align_rows(self.base, x) + weight * x)
+
+    def take(self, rows: Rows) -> AlongOwn:
+        return AlongOwn(rows_of(self.family, rows), select_rows(self.base, rows), select_rows(self.weight, rows))
+
+    def _beside(self, x: Array) -> Any:
+        return self.family if x.ndim == self.base.ndim else mapped(self.family, lambda column: align_rows(column, x))
 
 
 @dataclass(frozen=True)
@@ -210,9 +254,9 @@ class Sum(Curve):
 
 @dataclass(frozen=True)
 class Scaled(Curve):
-    """A curve times a number."""
+    """A curve times a number, or times one number per row."""
 
-    factor: float
+    factor: Any
     part: Curve
 
     @property
@@ -227,16 +271,16 @@ class Scaled(Curve):
 
     def errors(self, x: Array) -> Array:
         """That of the curve times the number."""
-        return abs(self.factor) * self.part.errors(x)
+        return np.abs(align_rows(self.factor, x)) * self.part.errors(x)
 
     def value(self, x: Array) -> Array:
-        return self.factor * self.part.value(x)
+        return align_rows(self.factor, x) * self.part.value(x)
 
     def slope(self, x: Array) -> Array:
-        return self.factor * self.part.slope(x)
+        return align_rows(self.factor, x) * self.part.slope(x)
 
     def take(self, rows: Rows) -> Scaled:
-        return Scaled(self.factor, self.part.take(rows))
+        return Scaled(picked(self.factor, rows), self.part.take(rows))
 
 
 @dataclass(frozen=True)

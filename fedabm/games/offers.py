@@ -14,12 +14,13 @@ certified gap is the largest such gain.  So one piece of code per mechanism serv
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from fedabm.common.arrays import select_rows
+from fedabm.common.arrays import apart, made, select_rows
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost
@@ -112,6 +113,25 @@ class Offers:
         refund = None if self.refund is None else self.refund.take(rows)
         caps = tuple(cap.take(rows) for cap in self.caps)
         return Offers(accuracy, received, payment, select_rows(self.kinks, rows), self.shape, refund, caps)
+
+    def singly(self) -> Iterator[Offers]:
+        """What each owner is offered, one by one."""
+        rows = len(self.kinks)
+        if self.refund is not None or self.caps or self.received is not self.accuracy:
+            yield from (self.take([row]) for row in range(rows))
+            return
+        curves = self.accuracy.singly(rows), self.payment.singly(rows)
+        for accuracy, payment, kinks in zip(*curves, apart(self.kinks), strict=True):
+            yield made(
+                Offers,
+                accuracy=accuracy,
+                received=accuracy,
+                payment=payment,
+                kinks=kinks,
+                shape=self.shape,
+                refund=None,
+                caps=(),
+            )
 
 
 def all_kinks(offers: Offers, cost: Cost) -> Array:

@@ -41,7 +41,7 @@ def check_balanced(mechanism: str, payments: Array, oracle: Accuracy) -> None:
     """Raise unless the payments of a run sum to zero, up to rounding of the amounts that they are differences of."""
     left = np.abs(payments.sum(axis=-1))
     much = left > 1e-9 * np.maximum(np.abs(payments).sum(axis=-1), 1e-3)
-    if np.any(much) and np.any(much & (left > 1e-12 * np.abs(oracle.at_zero(payments.shape[-1])).sum())):
+    if np.any(much) and np.any(much & (left > 1e-12 * np.abs(oracle.at_zero(payments.shape[-1])).sum(axis=-1))):
         raise InputError(
             f"{mechanism} promises a balanced budget but its payments sum to {payments.sum():.3g}; "
             "mend the mechanism or set budget_balanced = False"

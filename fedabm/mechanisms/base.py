@@ -12,6 +12,7 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array
 from fedabm.games.offers import Offers
 from fedabm.games.traits import Declaring, record
+from fedabm.games.varied import Joinable
 from fedabm.mechanisms.traits import RuleTraits
 from fedabm.views import Outcome, Reports, ServerView, Transfers
 from fedabm.views.known import Need
@@ -23,7 +24,7 @@ __all__ = ["Mechanism", "balanced", "full_access_jacobian", "mean_of_others", "o
 _ROUNDING = 1e-12
 
 
-class Mechanism(Declaring, ABC):
+class Mechanism(Joinable, Declaring, ABC):
     """A rule from reports to models and money; pure: the same view gives the same outcome.
 
     A subclass states the rule once, as `offers`; settling, best responses, equilibria and the certified gap follow.
@@ -46,8 +47,6 @@ class Mechanism(Declaring, ABC):
     stacks: ClassVar[bool] = False
     separable: ClassVar[bool] = False
     potential: ClassVar[bool] = False
-    #: numbers of the rule that may be columns (games, 1), one per game, where many games are solved together
-    columns: ClassVar[tuple[str, ...]] = ()
     #: what the server must know of the worth of data; with less the rule pays nothing and rations nobody
     needs: ClassVar[Need] = "curve"
     #: decides by single owners' updates, models or rejections, which secure aggregation hides

@@ -11,8 +11,9 @@ from fedabm.common.bounds import within
 from fedabm.common.errors import InputError, check_positive, check_range, finite_vector
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.costs import Cost
-from fedabm.games.curves import Array, Curve, Line
+from fedabm.games.curves import Array, Curve, Line, Scaled
 from fedabm.games.offers import Offers, Shape, all_kinks, full_access
+from fedabm.games.varied import spread
 from fedabm.mechanisms.base import Mechanism, full_access_jacobian, mean_of_others, on_diagonal
 from fedabm.views import Reports
 
@@ -93,7 +94,7 @@ class CostSharing(Mechanism):
         if reports.contribution.shape[-1] == 1:
             return 0.0
         if not isinstance(self.rate, str):
-            return self.rate if np.ndim(self.rate) else float(self.rate)
+            return self.rate
         if not cost.linear:
             raise InputError("the optimal rate needs linear costs, got one that is not linear; give a rate instead")
         units = cost.unit(reports.contribution)
@@ -108,7 +109,7 @@ class CostSharing(Mechanism):
             payment: Curve = Line(constant + rate * at_zero, rate * unit)
             return full_access(accuracy, reports.contribution, payment)
         # A refund of a convex cost is convex, so all that is sure of accuracy + refund is that it grows.
-        payment = rate * cost + Line(constant, np.zeros(constant.shape))
+        payment = Scaled(spread(rate, constant.shape), cost) + Line(constant, np.zeros(constant.shape))
         grows: Shape = "monotone" if accuracy.monotone else "unknown"
         offers = full_access(accuracy, reports.contribution, payment, grows)
         refund = cost.scaled(rate) if accuracy.concave else None

@@ -20,17 +20,20 @@ n v'(m*) > c, more data would give everyone more utility, so it is not the one w
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fedabm.common.bounds import within
 from fedabm.common.errors import check_range
+from fedabm.common.rowwise import raised
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.curves import Array, Curve, Flags, Line, Rows, align_rows
 from fedabm.games.offers import ModelShare, Offers, Shape, full_access, nothing
 from fedabm.games.roots import falling_root
+from fedabm.games.varied import picked, spread
 from fedabm.mechanisms.base import Mechanism
 from fedabm.views import Reports
 from fedabm.views.known import Need
@@ -94,7 +97,7 @@ class RationedShare(ModelShare):
 
     full: Curve
     merits: Merits
-    power: float
+    power: Any
 
     @property
     def grows(self) -> bool:  # type: ignore[override]
@@ -110,23 +113,24 @@ class RationedShare(ModelShare):
         return self._part(x, full) * full
 
     def _part(self, x: Array, full: Array) -> Array:
-        return _unless(full < 0, self.merits.ratio(x) ** self.power)
+        return _unless(full < 0, raised(self.merits.ratio(x), align_rows(self.power, x)))
 
     def slope(self, x: Array) -> Array:
         own, rival = self.merits.value(x)
         ratio, full = _ratio(own, rival), self.full.value(x)
-        part, grown = ratio**self.power, np.zeros_like(ratio)
-        if self.power > 0:
+        power = align_rows(self.power, x)
+        part, grown = raised(ratio, power), np.zeros_like(ratio)
+        if np.all(power > 0):
             rise = _ratio_slope(own, rival, *self.merits.slope(x))
             # Infinite where a first bit of merit opens access to a model that the others' data made good.
-            first = np.full_like(ratio, np.inf if self.power < 1 else 1.0)
-            steep = self.power * np.divide(part, ratio, out=first, where=ratio > 0)
+            first = np.full_like(ratio, np.where(power < 1, np.inf, 1.0))
+            steep = power * np.divide(part, ratio, out=first, where=ratio > 0)
             grows = (rise > 0) & (full > 0)
             grown = np.multiply(steep, rise * full, out=grown, where=grows)
         return _unless(full < 0, part) * self.full.slope(x) + grown
 
     def take(self, rows: Rows) -> RationedShare:
-        return RationedShare(self.full.take(rows), self.merits.take(rows), self.power)
+        return RationedShare(self.full.take(rows), self.merits.take(rows), picked(self.power, rows))
 
 
 @dataclass(frozen=True)
@@ -155,11 +159,11 @@ class Proportional(Mechanism):
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, rationed by relative merit."""
         full = full_access(accuracy, reports.contribution, nothing(reports.contribution.shape))
-        if self.p == 0:
+        if np.all(self.p == 0):
             return full
         merits, kinks = self.merits(accuracy, reports)
         shape: Shape = "monotone" if accuracy.monotone and merits.exact else "unknown"
-        received = RationedShare(full.accuracy, merits, self.p)
+        received = RationedShare(full.accuracy, merits, spread(self.p, reports.contribution.shape))
         return replace(full, received=received, kinks=np.concatenate([full.kinks, kinks], axis=-1), shape=shape)
 
 
@@ -174,7 +178,13 @@ class ProportionalData(Proportional):
     """
 
     stacks = True
+    columns = ("p",)
     needs = "nothing"
+
+    @property
+    def form(self) -> Hashable:
+        """Whether models are rationed at all."""
+        return self.p > 0
 
     def merits(self, accuracy: Accuracy, reports: Reports) -> tuple[Merits, Array]:
         """The contributions themselves."""

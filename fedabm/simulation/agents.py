@@ -87,7 +87,7 @@ class Owner(_Agent):
     @property
     def strategy(self) -> Strategy:
         """What this owner does; another one begins without memories."""
-        return self.model.population.strategies[self.row]
+        return self.model.own(self.row).strategies[self.row]
 
     @strategy.setter
     def strategy(self, strategy: Strategy) -> None:
@@ -97,7 +97,7 @@ class Owner(_Agent):
     @property
     def capacity(self) -> float:
         """How much data it has."""
-        return float(self.model.population.capacity[self.row])
+        return float(self.model.own(self.row).capacity[self.row])
 
     @capacity.setter
     def capacity(self, capacity: float) -> None:
@@ -108,7 +108,7 @@ class Owner(_Agent):
     @property
     def cost_function(self) -> Cost:
         """What its data cost it, as a function of its contribution."""
-        return self.model.population.cost.take([self.row])
+        return self.model.own(self.row).cost.take([self.row])
 
     @cost_function.setter
     def cost_function(self, cost: Cost) -> None:
@@ -119,7 +119,7 @@ class Owner(_Agent):
     @property
     def contribution(self) -> float:
         """How much data it really used in the last step; set, it is what it does and says until it decides again."""
-        return float(self.model.population.contribution[self.row])
+        return float(self.model.own(self.row).contribution[self.row])
 
     @contribution.setter
     def contribution(self, contribution: float) -> None:
@@ -130,42 +130,42 @@ class Owner(_Agent):
     @property
     def accuracy(self) -> float:
         """What the model it received was worth."""
-        return float(self.model.population.accuracy[self.row])
+        return float(self.model.own(self.row).accuracy[self.row])
 
     @property
     def payment(self) -> float:
         """Money it received in the last step (negative: it paid)."""
-        return float(self.model.population.payment[self.row])
+        return float(self.model.own(self.row).payment[self.row])
 
     @property
     def cost(self) -> float:
         """What its contribution really cost in the last step."""
-        return float(self.model.population.cost_paid[self.row])
+        return float(self.model.own(self.row).cost_paid[self.row])
 
     @property
     def utility(self) -> float:
         """gain (by default the accuracy received) + payment - cost."""
-        return float(self.model.population.utility[self.row])
+        return float(self.model.own(self.row).utility[self.row])
 
     @property
     def stayed(self) -> bool:
         """Whether it is still in the federation."""
-        return bool(self.model.population.stayed[self.row])
+        return bool(self.model.own(self.row).stayed[self.row])
 
     @property
     def memory(self) -> dict[str, Any]:
         """What its strategy remembers, by name: its own row."""
-        return self.model.population.memory(self.row)
+        return self.model.own(self.row).memory(self.row)
 
     @property
     def role(self) -> str:
         """What it is called by its profile."""
-        return self.model.population.roles[self.row]
+        return self.model.own(self.row).roles[self.row]
 
     @property
     def name(self) -> str:
         """What it is called; its number if it has no name."""
-        return self.model.population.names[self.row] or f"owner {self.row}"
+        return self.model.own(self.row).names[self.row] or f"owner {self.row}"
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("accuracy", "payment", "cost", "utility", "stayed", "memory", "role", "name"):

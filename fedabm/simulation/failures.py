@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from fedabm.common.blame import failed_as
 from fedabm.simulation.activation import Members
 
-__all__ = ["as_user_error", "named"]
+__all__ = ["as_user_error", "named", "raise_as_user_error"]
 
 
 def named(who: Any, members: Members) -> str:
@@ -31,6 +31,12 @@ def as_user_error(who: Any, members: Members, when: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if (told := failed_as(error, f"{named(who, members)} failed {when}", who)) is error:
-            raise
-        raise told from error
+        raise_as_user_error(error, who, members, when)
+
+
+def raise_as_user_error(error: Exception, who: Any, members: Members, when: str) -> NoReturn:
+    """Raise the error of somebody's code again, as one that says whose it is."""
+    told = failed_as(error, f"{named(who, members)} failed {when}", who)
+    if told is error:
+        raise error
+    raise told from error

@@ -12,6 +12,7 @@ from fedabm.common.errors import InputError, check_kind, shown
 from fedabm.common.random import check_seed
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.accuracy.training import State, training_of
+from fedabm.simulation.agent_turns import AgentTurns
 from fedabm.simulation.agents import Owner, Server
 from fedabm.simulation.ledger import Ledger
 from fedabm.simulation.network import Sight
@@ -36,7 +37,9 @@ class Membership(mesa.Model):
         people = Owners.of(scenario.owners)
         agents = people.agent
         minded = np.array([agent is not None and _minded(agent) for agent in agents.values])
-        self.population = Population(people, self.seed, np.flatnonzero(minded[agents.codes]).tolist())
+        self._people = Population(people, self.seed, np.flatnonzero(minded[agents.codes]).tolist())
+        #: agents that decide for themselves while they do
+        self._deciding: AgentTurns | None = None
         self.server = Server(self, scenario.mechanism, pay_rejected=scenario.pay_rejected)
         #: the agents that have been made, and the numbers of those that are gone for good
         self._seated: dict[int, Owner] = {}
@@ -69,6 +72,19 @@ class Membership(mesa.Model):
     @scenario.setter
     def scenario(self, scenario: Scenario) -> None:
         self._played = scenario
+
+    @property
+    def population(self) -> Population:
+        """All owners as columns; whoever looks while agents decide finds carried out what was decided before."""
+        if self._deciding is not None:
+            self._deciding.look()
+        return self._people
+
+    def own(self, row: int) -> Population:
+        """The same for whoever looks at one row only."""
+        if self._deciding is not None:
+            self._deciding.look(row)
+        return self._people
 
     @property
     def accuracy(self) -> Accuracy:

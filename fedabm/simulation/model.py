@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from fedabm.common.random import generator
 from fedabm.games.accuracy.training import RoundResult
 from fedabm.games.curves import Array
 from fedabm.games.messages import Effort, OwnerMessages
+from fedabm.games.offers import Offers
 from fedabm.kernel import receive
 from fedabm.results.columns import columns_of
 from fedabm.results.frames import Frames, Streamed, run_frame, run_row
@@ -23,15 +27,16 @@ from fedabm.results.links import Links
 from fedabm.results.round import Round
 from fedabm.results.streams import LongTable
 from fedabm.simulation.activation import Members
+from fedabm.simulation.agent_turns import AgentTurns, Seen
 from fedabm.simulation.cohorts import Turn
 from fedabm.simulation.effect import say_empty, say_only_ranked, say_unattackable, say_unheeded, without_effect
-from fedabm.simulation.failures import as_user_error
+from fedabm.simulation.failures import as_user_error, raise_as_user_error
 from fedabm.simulation.measures import MeasuredFederation
 from fedabm.simulation.recorder import Recorder
 from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.stopping import Progress
 from fedabm.simulation.watching import RunBegun, Watcher, watched
-from fedabm.views import Evidence, Outcome, OwnerView, ServerView, deliver, sent, traffic_of
+from fedabm.views import Evidence, Outcome, ServerView, deliver, sent, traffic_of
 
 __all__ = ["Federation"]
 
@@ -211,14 +216,9 @@ class Federation(MeasuredFederation):
             }
             public["total"] = float(reports.contribution.sum())
             quotas = self.scenario.mechanism.quotas(reports)
-            for turn in self.population.turns(batch):
-                rows = self._places(turn.members, present)
-                mine = offers if rows is present else offers.take(rows)
-                public["quota"] = quotas if quotas is None or rows is present else quotas[rows]
-                seen = None if self.sight is None else self.sight.view(turn.members)
-                rng, recent_experience = self.population.streams(turn), self.population.recent_experience(turn.members)
-                view = turn.view(self.steps, mine, rng, recent_experience, seen, **public)
-                self.carry_out(turn, view)
+            shown = partial(self._shown, present, offers, quotas, public)
+            for alone, turns in groupby(self.population.turns(batch), key=attrgetter("cohort.alone")):
+                (self._ask_agents if alone else self._ask)(list(turns), shown)
             acted.append(batch)
             self.unheeded = quotas is not None and not self.population.as_asked
         say_unheeded(self.scenario, unheeded=self.unheeded)
@@ -228,16 +228,43 @@ class Federation(MeasuredFederation):
         """Where some owners stand among those present."""
         if len(members) == len(present):
             return present
-        return members if len(present) == len(self.population) else np.searchsorted(present, members)
+        return members if len(present) == len(self._people) else np.searchsorted(present, members)
 
-    def carry_out(self, turn: Turn, view: OwnerView) -> None:
-        """Ask whose turn it is, and do what they say; what goes wrong there is told with class, owner and step."""
-        strategy: Any = turn.cohort.strategy
-        agent = self._seated.get(int(turn.members[0])) if turn.cohort.alone else None
-        if turn.cohort.alone and agent is None:
-            return
-        with as_user_error(agent or strategy, turn.members, f"in step {self.steps}"):
-            self.population.apply(turn, agent.decide(view) if agent else strategy.act(view), view.rng)
+    def _shown(
+        self, present: Members, offers: Offers, quotas: Array | None, public: dict[str, Any], members: Members
+    ) -> Seen:
+        """What some owners are shown beside their own facts and experience."""
+        rows = self._places(members, present)
+        mine = offers if rows is present else offers.take(rows)
+        quota = quotas if quotas is None or rows is present else quotas[rows]
+        return Seen(mine, quota, None if self.sight is None else self.sight.view(members), public)
+
+    def _ask(self, turns: list[Turn], shown: Callable[[Members], Seen]) -> None:
+        """Ask strategies, cohort by cohort, and do what they say; failures are told with class, owner and step."""
+        people = self.population
+        for turn in turns:
+            seen, strategy = shown(turn.members), turn.cohort.strategy
+            rng, lately = people.streams(turn), people.recent_experience(turn.members)
+            view = turn.view(self.steps, seen.offers, rng, lately, seen.neighbours, quota=seen.quota, **seen.public)
+            with as_user_error(strategy, turn.members, f"in step {self.steps}"):
+                people.apply(turn, strategy.act(view), rng)
+
+    def _ask_agents(self, turns: list[Turn], shown: Callable[[Members], Seen]) -> None:
+        """Ask agents that decide for themselves, unless somebody has removed them in this step."""
+        deciding = self._deciding = AgentTurns(self.population, turns, self.steps, shown)
+        when = f"in step {self.steps}"
+        try:
+            for turn, view in deciding.views():
+                agent = self._seated.get(int(turn.members[0]))
+                if agent is None:
+                    continue
+                try:
+                    deciding.decided(turn, agent.decide(view), view.rng)
+                except Exception as error:
+                    raise_as_user_error(error, agent, turn.members, when)
+        finally:
+            deciding.carry_out()
+            self._deciding = None
 
     def learn(self, before: Effort) -> RoundResult:
         """One round of training."""

@@ -5,7 +5,7 @@ An `Owner` agent is a handle on one row.  Rows are private: only the model hands
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -81,7 +81,7 @@ class Population(OwnerColumns):
         self._tampers: dict[int, Tamper] = {}
         self._streams = owner_streams(seed, len(owners)) if streams is None else streams
         self._alone = set(alone)
-        self._cohorts = grouped(self.strategies, self._alone, self._facts(), self._streams, ())
+        self._cohorts = grouped(self.strategies, self._alone, self.facts, self._streams, ())
         self._regroup = False
         for cohort in self._cohorts:
             self.codes[cohort.members] = self._code(cohort.strategy)
@@ -90,7 +90,9 @@ class Population(OwnerColumns):
         self.arrive(1)
         self._recent = (self.experience(self.everyone),) * 2
 
-    def _facts(self) -> Facts:
+    @property
+    def facts(self) -> Facts:
+        """What owners privately have."""
         return Facts(self.capacity, self.cost, self.eagerness)
 
     # Who is there
@@ -187,7 +189,7 @@ class Population(OwnerColumns):
     def turns(self, members: Members) -> list[Turn]:
         """Whose turn it is among some owners, cohort by cohort."""
         if self._regroup:
-            self._cohorts = grouped(self.strategies, self._alone, self._facts(), self._streams, self._cohorts)
+            self._cohorts = grouped(self.strategies, self._alone, self.facts, self._streams, self._cohorts)
             self._regroup = False
         if len(members) == len(self):
             return [Turn.of(cohort) for cohort in self._cohorts]
@@ -260,6 +262,14 @@ class Population(OwnerColumns):
         rng = self._streams.lent(turn.members)
         rng.drawn = False
         return rng
+
+    def streams_of_each(self, members: Members) -> Iterator[Streams]:
+        """The random numbers of some owners, each apart from the others'."""
+        return self._streams.lent_singly(members)
+
+    def take_back(self, row: int, rng: Streams) -> None:
+        """Note what an owner has drawn from its random numbers."""
+        self._streams.returned([row], rng)
 
     @property
     def measures(self) -> bool:

@@ -23,6 +23,7 @@ from fedabm.games.costs import Cost, PowerCost
 from fedabm.games.intervals import ProofLimits
 from fedabm.games.offers import Offers
 from fedabm.games.promises import MOST_CHECKED
+from fedabm.games.varied import joined, rows_of
 from fedabm.kernel import Private, Receipt, check_transfers, receive, settle
 from fedabm.results.columns import COLUMNS, Column, columns_of, filled
 from fedabm.results.frames import run_row
@@ -63,8 +64,10 @@ class StackedRuns:
         self._attacked: set[int] = set()
         #: pieces of the frames, by table
         self._kept: dict[str, list[dict[str, np.ndarray]]] = {"steps": [], "owners": [], "transfers": []}
-        self.accuracy = cast(Accuracy, self.scenario.accuracy)  # no training stacks
-        self._offers = self._flat(self.scenario.mechanism.offers(self.accuracy, self._reports()))
+        #: of all runs; numbers in which they differ are columns
+        self.mechanism = joined([one.mechanism for one in scenarios])
+        self.accuracy = joined([cast(Accuracy, one.accuracy) for one in scenarios])  # no training stacks
+        self._offers = self._flat(self.mechanism.offers(self.accuracy, self._reports()))
 
     def run(self) -> StackedFrames:
         """Step until all have ended by themselves."""
@@ -77,7 +80,7 @@ class StackedRuns:
             owners[name] = _texts(column.values, column.codes[rows])
         owners["strategy"] = _texts(self.people.labels, owners["strategy"])
         owners["information"] = _texts(list(INFORMATION), owners["information"])
-        transfers["reason"] = _texts([type(self.scenario.mechanism).__name__], np.zeros_like(transfers["step"]))
+        transfers["reason"] = _texts([type(self.mechanism).__name__], np.zeros_like(transfers["step"]))
         return StackedFrames(self.rows, tables)
 
     def step(self) -> None:
@@ -117,7 +120,7 @@ class StackedRuns:
 
     def settle(self) -> Outcome:
         """The server applies its mechanism to the reports of each run."""
-        outcome = settle(self.scenario.mechanism, ServerView(self.steps, self._reports(), self.accuracy))
+        outcome = settle(self.mechanism, ServerView(self.steps, self._reports(), self.accuracy))
         self._offers = self._flat(outcome.offers)
         return outcome
 
@@ -204,6 +207,7 @@ class StackedRuns:
         self._offers = self._offers.take(rows)
         self.people = self.people.take(rows)
         self.runs, self.balance = self.runs[places], self.balance[places]
+        self.mechanism, self.accuracy = rows_of(self.mechanism, places), rows_of(self.accuracy, places)
 
     # Tables and rows
 
@@ -234,7 +238,7 @@ class StackedRuns:
 
     def _claimed_cost(self) -> PowerCost | None:
         """The costs that owners state, if they are asked."""
-        return self._cost_table(self.people.claimed_cost) if self.scenario.mechanism.asks_cost else None
+        return self._cost_table(self.people.claimed_cost) if self.mechanism.asks_cost else None
 
     def _cost_table(self, cost: Cost) -> PowerCost:
         """The costs of all owners, run by run."""

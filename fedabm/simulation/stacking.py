@@ -12,6 +12,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from fedabm.games.valuation import ReceivedAccuracy
+from fedabm.games.varied import sort_of
 from fedabm.simulation.activation import Simultaneous
 from fedabm.simulation.owners import Owners
 from fedabm.simulation.scenario import Scenario
@@ -57,12 +58,15 @@ def _why_owners(owners: Owners) -> str | None:
 
 
 def kind_of(scenario: Scenario) -> Hashable:
-    """Scenarios of one kind are stepped together: equal but for their owners, of which there are as many.
+    """Scenarios of one kind are stepped together.
+
+    They are equal but for their owners, of which there are as many, and for the numbers of their mechanisms and
+    accuracies that may differ from run to run (`fedabm.games.varied`).
 
     Formulas may take another branch where all costs are linear, so that is part of the kind, too.
     """
     linear = Owners.of(scenario.owners).cost.linear
     settings = (scenario.steps, scenario.tolerance, scenario.keep, scenario.gap_tolerance)
     columns = tuple(column.key for column in scenario.columns)
-    parts = (scenario.mechanism, scenario.accuracy, scenario.stopping)
+    parts = (sort_of(scenario.mechanism), sort_of(scenario.accuracy), scenario.stopping)
     return (len(scenario.owners), linear, *parts, *settings, columns)

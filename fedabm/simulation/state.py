@@ -81,7 +81,8 @@ _PARTS: dict[str, type[Stateful]] = {
 #: what belongs to Mesa, whatever its version, points at the model, or follows from scenario and seed
 _MADE = frozenset(
     {
-        *{*vars(mesa.Model()), "_seated", "_gone", "server", "datacollector"} - {"running", "steps"},
+        *{*vars(mesa.Model()), "_seated", "_gone", "server", "datacollector", "_people", "_deciding"}
+        - {"running", "steps"},
         *("_played", "training", "_worth", "seed", "_seed", "_sample", "_sums", "_restricted", "_began"),
     }
 )

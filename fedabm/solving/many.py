@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from fedabm.games.accuracy.many import common_curve
 from fedabm.games.certificate import weigh
 from fedabm.games.intervals import ProofLimits
 from fedabm.games.promises import MOST_CHECKED
+from fedabm.games.varied import sort_of
 from fedabm.solving.equilibrium import Equilibrium, solve
 from fedabm.solving.game import Game
 from fedabm.solving.interior_point import interior_point, polished
@@ -121,12 +121,7 @@ def _has_a_law(game: Game) -> bool:
 def _kind(game: Game) -> tuple[Hashable, ...]:
     """Equal for games that can be told in one table."""
     rule, linear = game.mechanism, game.costs.linear and game.stated_costs.linear
-    varied = set(rule.columns) if linear else set()
-    facts: Hashable = rule
-    if varied:
-        names = [one.name for one in fields(rule)]  # type: ignore[arg-type]
-        values = ((name, getattr(rule, name)) for name in names)
-        facts = type(rule), tuple(pair for pair in values if pair[0] not in varied or isinstance(pair[1], str))
+    facts: Hashable = sort_of(rule) if linear else rule
     curve: Hashable = "a curve each" if _has_a_law(game) else game.accuracy
     return game.owners, linear, facts, curve
 

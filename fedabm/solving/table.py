@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -20,12 +19,13 @@ from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.accuracy.many import CurveTable
 from fedabm.games.costs import Cost, PowerCost
 from fedabm.games.offers import Offers
+from fedabm.games.varied import joined, rows_of
 from fedabm.mechanisms.base import Mechanism
 from fedabm.solving import jacobian
 from fedabm.solving.game import Game
 from fedabm.views import Reports, TermsCache
 
-__all__ = ["GameTable", "OneGame", "StackedGameTable", "column_rows", "in_columns"]
+__all__ = ["GameTable", "OneGame", "StackedGameTable"]
 
 
 class GameTable(ABC):
@@ -134,7 +134,7 @@ class StackedGameTable(GameTable):
         lies = any(game.reported is not None for game in games)
         told = _stacked([game.stated_costs for game in games], owners) if lies else costs
         capacities = np.array([game.capacities for game in games])
-        return cls(in_columns([game.mechanism for game in games]), _accuracies(games), costs, told, capacities)
+        return cls(joined([game.mechanism for game in games]), _accuracies(games), costs, told, capacities)
 
     @cached_property
     def costs(self) -> PowerCost:  # type: ignore[override]
@@ -145,7 +145,7 @@ class StackedGameTable(GameTable):
         """Some of the games."""
         costs, told = (PowerCost(*(part[games] for part in one.columns)) for one in (self.cost_table, self.stated))
         accuracy = self.accuracy.take_games(games)
-        return StackedGameTable(column_rows(self.mechanism, games), accuracy, costs, told, self.capacities[games])
+        return StackedGameTable(rows_of(self.mechanism, games), accuracy, costs, told, self.capacities[games])
 
     def reports(self, profiles: Array) -> Reports:
         """What all owners of all games report."""
@@ -160,30 +160,6 @@ class StackedGameTable(GameTable):
         """Those that the mechanism knows."""
         benefit = self.mechanism.table_jacobian(self.accuracy, self.reports(profiles))
         return jacobian.less_costs(benefit, profiles, self.cost_table, self.capacities)
-
-
-def in_columns(rules: Sequence[Mechanism]) -> Mechanism:
-    """One rule with the parameters of several as columns (games, 1); the first where all are the same."""
-    first = rules[0]
-    given = {name: np.array([[getattr(one, name)] for one in rules], dtype=object) for name in first.columns}
-    varied = {name: values for name, values in given.items() if len(set(values[:, 0].tolist())) > 1}
-    if not varied:
-        return first
-    made = copy(first)
-    for name, values in varied.items():
-        object.__setattr__(made, name, values.astype(float))
-    return made
-
-
-def column_rows(rule: Mechanism, games: Places) -> Mechanism:
-    """The rule of some games."""
-    columns = [name for name in rule.columns if np.ndim(getattr(rule, name))]
-    if not columns:
-        return rule
-    made = copy(rule)
-    for name in columns:
-        object.__setattr__(made, name, getattr(rule, name)[games])
-    return made
 
 
 def _accuracies(games: Sequence[Game]) -> Accuracy:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.common.arrays import select_rows
+from fedabm.common.arrays import made, select_rows
 from fedabm.common.random import Streams
 from fedabm.games.best import Best, best_response
 from fedabm.games.costs import Cost
@@ -212,5 +212,5 @@ class OwnerView:
 
     def truthful(self, contribution: Array, used: str = "rule", memory: Memory | None = None) -> Action:
         """Contribute this much, say so, and stay; `used` is what the decision rests on, `memory` what to remember."""
-        stay = np.ones(len(contribution), dtype=bool)
-        return Action(contribution, self.report(contribution), stay, used=used, memory=memory)
+        stay, said = np.ones(len(contribution), dtype=bool), self.report(contribution)
+        return made(Action, contribution=contribution, report=said, stay=stay, tamper=None, used=used, memory=memory)

@@ -8,7 +8,10 @@ if a target is missed.
 
 `--owners 1000000`: a million owners under several rules (`tests.benchmarks.million`).
 
-`--rationed 100000`: seconds of processor time that this many best responders under `ProportionalData` cost, whose
+`--agents`: 1,000 owners whose class is a subclass of `Owner` with a `decide` of its own, beside a plain Mesa model of
+agents that do the same (climb, receive a model, bear costs, and are collected).
+
+`--rationed 100000`: seconds of processor time that so many best responders under `ProportionalData` cost, whose
 utilities are not concave; half as many beside them show whether anything grows faster than their number.
 """
 
@@ -33,12 +36,16 @@ from fedabm import Federation, Scenario, population
 from fedabm.common.random import generator
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ProportionalData
+from fedabm.simulation import Owner
 from fedabm.strategies import BestResponse, EpsilonGreedy, FictitiousPlay, GradientResponse, Strategy
+from fedabm.views import Action, OwnerView
 from tests.benchmarks.million import MANY, compare
 
 Update = Callable[[np.ndarray], np.ndarray]
 
-MOST_RATIO, MOST_MEMORY = 5.0, 500.0
+MOST_RATIO, MOST_MEMORY, MOST_AGENTS = 5.0, 500.0, 15.0
+#: how far owners climb in a step
+CLIMB = 0.01
 #: shares of the data that learners choose among
 LEVELS = 11
 
@@ -132,6 +139,79 @@ def measure(contest: Contest, costs: np.ndarray, capacities: np.ndarray, steps: 
     return times, float(apart / np.max(bare))
 
 
+class Climber(Owner):
+    """Climbs by a `decide` of its own."""
+
+    def decide(self, view: OwnerView) -> Action:
+        """A gradient step from where it stands."""
+        slope = (1.0 + view.total) ** -2 - view.cost.rate[0]
+        aim = view.last.contribution[0] + CLIMB * slope
+        return view.truthful(np.array([min(max(aim, 0.0), view.capacity[0])]))
+
+
+class Plain(mesa.Agent):
+    """The same as a modeller writes it with nothing but Mesa."""
+
+    def __init__(self, model: mesa.Model, rate: float, capacity: float) -> None:
+        super().__init__(model)
+        self.rate, self.capacity = rate, capacity
+        self.contribution = self.accuracy = self.payment = self.cost = self.utility = 0.0
+
+    def decide(self) -> None:
+        """A gradient step from where it stands."""
+        slope = (1.0 + self.model.total) ** -2 - self.rate
+        self.contribution = min(max(self.contribution + CLIMB * slope, 0.0), self.capacity)
+
+    def receive(self) -> None:
+        """The model, and what it cost."""
+        self.accuracy = 1.0 - 1.0 / (1.0 + self.model.total)
+        self.cost = self.rate * self.contribution
+        self.utility = self.accuracy + self.payment - self.cost
+
+
+class PlainModel(mesa.Model):
+    """A federation of plain agents."""
+
+    def __init__(self, rates: list[float], capacities: list[float]) -> None:
+        super().__init__(seed=0)
+        self.total = 0.0
+        Plain.create_agents(self, len(rates), rates, capacities)
+        kept = ("contribution", "accuracy", "payment", "cost", "utility")
+        self.datacollector = mesa.DataCollector({"total": "total"}, {name: name for name in kept})
+
+    def step(self) -> None:
+        """Everybody decides, then everybody receives."""
+        self.agents.do("decide")
+        self.total = sum(agent.contribution for agent in self.agents)
+        self.agents.do("receive")
+        self.datacollector.collect(self)
+
+
+def compare_agents(owners: int, steps: int) -> int:
+    """What a step costs of owners that decide by a method of their own, beside plain Mesa; 1 if that is too much."""
+    rng = generator(0, "population")
+    rates, capacities = rng.uniform(1e-4, 1e-3, owners), rng.uniform(5.0, 10.0, owners)
+    people = population(rates, capacities, agent=Climber)
+    model = Federation(Scenario(people, PowerLaw(), steps=steps, tolerance=0.0))
+    plain = PlainModel(rates.tolist(), capacities.tolist())
+    times = np.empty((steps, 2))
+    for turn in times:
+        for place, one in enumerate((model, plain)):
+            began = time.process_time()
+            one.step()
+            turn[place] = time.process_time() - began
+    apart = float(np.max(np.abs(model.population.contribution - plain.agents.get("contribution"))))
+    ours, theirs = 1e3 * np.median(times, axis=0)
+    met = ours <= MOST_AGENTS * theirs and apart < 1e-9
+    print(
+        f"{owners} subclasses of Owner: {ours:.1f} ms per step, plain Mesa {theirs:.1f} ms, {ours / theirs:.1f} times"
+    )
+    print(
+        f"{'met' if met else 'MISSED'}: at most {MOST_AGENTS:g} times, and the same contributions (apart {apart:.1e})"
+    )
+    return 0 if met else 1
+
+
 def rationed(owners: int) -> dict[str, float]:
     """Seconds of processor time of a federation's parts if models are rationed by data."""
     rng = generator(0, "population")
@@ -166,7 +246,10 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--rationed", type=int, metavar="OWNERS")
     parser.add_argument("--only", metavar="RULE", help="of many owners: one rule only")
+    parser.add_argument("--agents", action="store_true", help="subclasses of Owner beside plain Mesa, alone")
     options = parser.parse_args()
+    if options.agents:
+        return compare_agents(1_000, 50)
     if options.rationed:
         return compare_rationed(options.rationed)
     if options.owners > MANY:
@@ -187,6 +270,7 @@ def main() -> int:
         good &= met
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
     print(f"peak memory {memory:.0f} MB  {'met' if memory < MOST_MEMORY else 'MISSED'}: below {MOST_MEMORY:g} MB")
+    good &= compare_agents(1_000, 50) == 0
     return 0 if good and memory < MOST_MEMORY else 1
 
 

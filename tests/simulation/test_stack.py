@@ -151,3 +151,60 @@ class Total(Exposure):
 
     def __hash__(self):
         return 7
+
+
+# Numbers that differ from run to run
+
+VARIED = {
+    "subsidy": [ContributionSubsidy(rate) for rate in (0.0, 0.01, 0.05, 0.2)],
+    "cost sharing": [CostSharing(rate) for rate in (0.0, 0.1, 0.3, 1.0)],
+    "proportional": [ProportionalData(p) for p in (0.2, 0.5, 0.9, 1.0)],
+    "contest": [TullockContest(prize, power) for prize, power in ((0.0, 1.0), (0.1, 0.5), (0.3, 0.7), (1.0, 0.9))],
+    "steep contest": [
+        TullockContest(prize, power) for prize, power in ((0.1, 1.5), (0.2, 2.0), (0.3, 3.0), (1.0, 2.5))
+    ],
+}
+CURVES = {
+    "power law": [PowerLaw(1.0, 1.0), PowerLaw(0.9, 0.5), PowerLaw(0.4, 2.0, 0.7), PowerLaw(0.5, 1.3, 2.0, 0.8)],
+    "viable power law": [PowerLaw(3.0), PowerLaw(2.0, 0.5), PowerLaw(4.0, 2.0, 0.7), PowerLaw(2.5, 1.3, 1.1, 0.8)],
+    "bound": [PacBound(), PacBound(0.9), PacBound(0.8, 2.0), PacBound(0.95, 0.5)],
+}
+
+
+@pytest.mark.parametrize("name", VARIED)
+def test_numbers_of_a_rule_may_differ_from_run_to_run(name):
+    same([draw(seed, rule, SOME) for seed, rule in enumerate(VARIED[name])], [7, 3, 1, 2])
+
+
+@pytest.mark.parametrize("name", ["cost sharing", "contest"])
+def test_numbers_of_a_rule_may_differ_where_costs_bend(name):
+    same([draw(seed, rule, cost=Quadratic) for seed, rule in enumerate(VARIED[name])], [7, 3, 1, 2])
+
+
+@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize("rule", ["subsidy", "proportional"])
+def test_numbers_of_a_curve_may_differ_from_run_to_run(name, rule):
+    pairs = enumerate(zip(VARIED[rule], CURVES[name], strict=True))
+    same([draw(seed, one, SOME, accuracy=curve, steps=8) for seed, (one, curve) in pairs], [7, 3, 1, 2])
+
+
+def test_runs_with_own_numbers_end_by_themselves():
+    found = same(
+        [draw(seed, VARIED["subsidy"][seed], steps=80, accuracy=CURVES["power law"][seed]) for seed in range(4)],
+        [0, 1, 2, 3],
+    )
+    assert len(set(found["steps"].to_pylist())) > 1
+
+
+def test_what_decides_the_way_of_a_formula_must_be_the_same():
+    """No rationing, a curve cut off at zero, another kind of rate, a subclass that says nothing of its numbers."""
+    apart = [
+        (draw(0, ProportionalData(0.0)), draw(0, ProportionalData(0.5))),
+        (draw(0, TullockContest(0.1, 1.0)), draw(0, TullockContest(0.1, 1.1))),
+        (draw(0, CostSharing()), draw(0, CostSharing(0.5))),
+        (draw(0, accuracy=PowerLaw()), draw(0, accuracy=PowerLaw(3.0))),
+        (draw(0, DeclaredHalf(0.03)), draw(0, DeclaredHalf(0.04))),
+        (draw(0, accuracy=Total()), draw(0, accuracy=PowerLaw())),
+    ]
+    for one, other in apart:
+        assert kind_of(one) != kind_of(other)

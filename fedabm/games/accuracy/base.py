@@ -26,8 +26,9 @@ from fedabm.common.leave_one_out import sum_of_others
 from fedabm.common.rowwise import sum_last
 from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy.mixture import Groups, Mixture, PowerDensity
-from fedabm.games.curves import Along, AlongEach, Array, Curve, Rows, align_rows
+from fedabm.games.curves import Along, AlongEach, AlongOwn, Array, Curve, Rows, align_rows
 from fedabm.games.traits import Declaring, WorthTraits, forward, record
+from fedabm.games.varied import Joinable, mapped
 
 __all__ = ["Accuracy", "Exposure", "Oracle", "Probed", "Restricted"]
 
@@ -75,7 +76,7 @@ class Oracle:
         return WorthTraits()
 
 
-class Accuracy(Declaring, Oracle, ABC):
+class Accuracy(Joinable, Declaring, Oracle, ABC):
     """Accuracies a_i(s) of all owners at a profile s of contributions."""
 
     _kind_of_traits: ClassVar[type[WorthTraits]] = WorthTraits
@@ -152,8 +153,9 @@ class Accuracy(Declaring, Oracle, ABC):
         return worth
 
     def at_zero(self, owners: int) -> Array:
-        """What each owner gets from an empty coalition, a_i(0)."""
-        return self.values(np.zeros((1, owners)))[0]
+        """What each owner gets from an empty coalition, a_i(0); of many runs (runs, n) where they have own numbers."""
+        found = self.values(np.zeros((1, owners)))
+        return found if self.in_columns else found[0]
 
     # What only some families know
 
@@ -272,10 +274,13 @@ class Exposure(Accuracy):
             return np.repeat(self.curve(exposures[..., :1]), exposures.shape[-1], axis=-1)
         return self.curve(exposures)
 
-    def curves(self, profile: Array) -> Along:
+    def curves(self, profile: Array) -> Along | AlongOwn:
         """v(exposure from the others + own weight * own contribution)."""
         profile = np.asarray(profile, dtype=float)
         weights = np.broadcast_to(self.own_weights(profile.shape[-1]), profile.shape)
+        if self.in_columns:
+            family = mapped(self, lambda column: np.broadcast_to(column, profile.shape))
+            return AlongOwn(family, self.from_others(profile), weights)
         return Along(self.curve, self.curve_slope, self.from_others(profile), weights)
 
     def from_others(self, profile: Array) -> Array:
@@ -286,9 +291,9 @@ class Exposure(Accuracy):
 
     def kinks(self, profile: Array) -> Array:
         """The own contribution from which on the model is worth anything; none where the others' data suffice."""
-        if self.viable <= 0:
+        if np.all(self.viable <= 0):
             return np.empty((*np.shape(profile), 0))
-        return self.meeting(profile, np.array([self.viable]))
+        return self.meeting(profile, np.asarray(self.viable)[..., None])
 
     def meeting(self, profile: Array, exposures: Array) -> Array:
         """The own contributions (n, b) at which the exposure is each of these (b,); infinite where there is none."""

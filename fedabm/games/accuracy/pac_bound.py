@@ -41,6 +41,8 @@ class PacBound(Exposure):
     monotone = True
     concave = True
     stacks = True
+    columns = ("ceiling", "complexity")
+    derives = ("viable",)
 
     def __post_init__(self) -> None:
         check_positive("accuracy ceiling", self.ceiling)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,6 +55,18 @@ class PowerLaw(Exposure):
     monotone = True
     concave = True
     stacks = True
+    columns = ("scale", "exponent", "offset", "ceiling")
+    derives = ("viable",)
+
+    @property
+    def form(self) -> Hashable:
+        """Whether little data is worth nothing."""
+        return self._cut, self.of_exponentials
+
+    @property
+    def _cut(self) -> bool:
+        viable: Any = self.viable
+        return viable > 0 if isinstance(viable, float) else bool(np.any(viable > 0))
 
     def __post_init__(self) -> None:
         for name in ("scale", "exponent", "offset", "ceiling"):
@@ -68,7 +82,7 @@ class PowerLaw(Exposure):
         own = type(self).curve is PowerLaw.curve and type(self).curve_slope is PowerLaw.curve_slope
         return (self.scale, self.exponent, self.offset, self.ceiling) if own else None
 
-    @property
+    @cached_property
     def viable(self) -> float:
         """The exposure below which the model is worth nothing."""
         return max(0.0, (self.scale / self.ceiling) ** (1 / self.exponent) - self.offset)
@@ -76,7 +90,7 @@ class PowerLaw(Exposure):
     @property
     def of_exponentials(self) -> bool:  # type: ignore[override]
         """Whether it is worth something from the start; one that is cut off at zero is no mixture."""
-        return self.viable <= 1e-12 * self.offset
+        return bool(np.all(self.viable <= 1e-12 * self.offset))
 
     @property
     def power_density(self) -> PowerDensity:
@@ -102,14 +116,14 @@ class PowerLaw(Exposure):
         """scale * exponent * (x + offset)^-(exponent + 1) where the accuracy is positive."""
         with np.errstate(divide="ignore"):
             steep = self.scale * self.exponent * _power(exposure + self.offset, -self.exponent - 1)
-        return steep if self.viable <= 0 else np.where(exposure >= self.viable, steep, 0.0)
+        return np.where(exposure >= self.viable, steep, 0.0) if self._cut else steep
 
     def curve_curvature(self, exposure: Array) -> Array:
         """-scale * exponent * (exponent + 1) * (x + offset)^-(exponent + 2) where the accuracy is positive."""
         with np.errstate(divide="ignore"):
             bend = _power(exposure + self.offset, -self.exponent - 2)
         bend = -self.scale * self.exponent * (self.exponent + 1) * bend
-        return bend if self.viable <= 0 else np.where(exposure >= self.viable, bend, 0.0)
+        return np.where(exposure >= self.viable, bend, 0.0) if self._cut else bend
 
     def restrict(self, rows: Rows) -> PowerLaw:
         """Only the total matters, so fewer owners change nothing."""
@@ -224,8 +238,11 @@ class GroupWeighted(PowerLaw):
         return GroupWeighted(self.table, self.members[rows], self.scale, self.exponent, self.offset, self.ceiling)
 
 
-def _power(base: Array, exponent: float) -> Array:
+def _power(base: Array, exponent: Any) -> Array:
     """base ** exponent; the two most common exponents without the slow general power."""
+    if np.ndim(exponent):
+        grown, inverse = np.power(base, exponent), 1.0 / base
+        return np.where(exponent == -1.0, inverse, np.where(exponent == -2.0, inverse * inverse, grown))
     if exponent == -1.0:
         return 1.0 / base
     if exponent == -2.0:
