@@ -20,6 +20,7 @@ from fedabm.mechanisms.personalised.fed_amp import FedAMP as FedAMP
 from fedabm.mechanisms.personalised.fed_avg import FedAvgExchange as FedAvgExchange
 from fedabm.mechanisms.personalised.fed_fomo import FedFomo as FedFomo
 from fedabm.mechanisms.personalised.fed_prox import FedProxExchange as FedProxExchange
+from fedabm.mechanisms.personalised.iafl import IAFL as IAFL
 from fedabm.mechanisms.personalised.local import LocalOnly as LocalOnly
 from fedabm.mechanisms.personalised.p_fed_graph import PFedGraph as PFedGraph
 from fedabm.mechanisms.personalised.rffl import RFFL as RFFL

@@ -63,6 +63,9 @@ class PlainModels(Sent):
     def moved(self, weights: Array) -> Array:
         return self.usable_models + weights @ (self.usable_models - self.initial)
 
+    def stepped(self, weights: Array) -> Array:
+        return self.start + weights @ (self.usable_models - self.start)
+
     def masked(self, weights: Array, shares: Array, length: float) -> Array:
         moves = self.usable_models - self.start
         sizes = np.maximum(np.linalg.norm(moves, axis=1), 1e-7)

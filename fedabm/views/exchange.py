@@ -164,6 +164,10 @@ class Sent:
         """theta_i + sum_j w_ij (theta_j - theta^0)."""
         raise self._unknown("moved models")
 
+    def stepped(self, weights: Array) -> Models:
+        """s_i + sum_j w_ij u_j with u_j the moves since the start, for weights (n, n)."""
+        raise self._unknown("steps")
+
     def masked(self, weights: Array, shares: Array, length: float) -> Models:
         """s_i + the largest share_i of the entries of u, layer by layer, with u = sum_j w_j length u_j / |u_j|."""
         raise self._unknown("masked updates")

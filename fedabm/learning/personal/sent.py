@@ -87,6 +87,11 @@ class SentModels(Sent):
         """theta_i + sum_j w_ij (theta_j - theta^0), (n, P)."""
         return (self.usable_models.double() + self._device(weights) @ self._moves()).to(self.models)
 
+    def stepped(self, weights: Array) -> Tensor:
+        """s_i + sum_j w_ij u_j with u_j the moves since the start, for weights (n, n)."""
+        moved = self.start + self._device(weights).to(self.models) @ (self.usable_models - self.start)
+        return torch.where(screen(moved).unsqueeze(1), moved, self.start)
+
     def masked(self, weights: Array, shares: Array, length: float) -> Tensor:
         """s_i + the largest share_i of the entries of u, layer by layer, with u = sum_j w_j length u_j / |u_j|."""
         moves = (self.usable_models - self.start).nan_to_num(0.0, 0.0, 0.0)
