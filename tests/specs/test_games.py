@@ -200,7 +200,8 @@ EXCHANGING = [name for name, rule in kinds(mechanisms, mechanisms.Mechanism).ite
 
 
 def test_rules_that_exchange_models_go_by_the_names_of_their_classes() -> None:
-    expected = "cfl ditto fed_amp fed_avg_exchange fed_fomo fed_prox_exchange local_only model_market p_fed_graph"
+    expected = "cfl cgsv ditto fed_amp fed_avg_exchange fed_fomo fed_prox_exchange iafl local_only model_market "
+    expected += "p_fed_graph rffl"
     assert sorted(EXCHANGING) == expected.split()
 
 
