@@ -60,8 +60,12 @@ def achieved(stage: Stage, lie: BestDeviation | None, groups: int, seed: int) ->
 
 
 def _of(stage: Stage, settled: Receipt) -> dict[str, float]:
+    return measures_of(*_facts(stage, settled))
+
+
+def _facts(stage: Stage, settled: Receipt) -> tuple[Array, Array, Array, Array, Array]:
     cost = stage.costs.value(stage.profile)
-    return measures_of(stage.profile, stage.capacities, settled.accuracy, settled.payment, cost)
+    return stage.profile, stage.capacities, settled.accuracy, settled.payment, cost
 
 
 def _reciprocity(stage: Stage) -> tuple[float, str]:
@@ -87,7 +91,9 @@ def _sent(stage: Stage) -> float:
 
 def _after(stage: Stage, lie: BestDeviation | None) -> tuple[float, str]:
     """Welfare once the best lie is told, the others doing what they did."""
-    if lie is None or not stage.plays_a_game:
-        return np.nan, "no lie was looked for" if lie is None else "utility is in the unit of imports here"
+    if not stage.plays_a_game:
+        return np.nan, "utility is in the unit of imports here"
+    if lie is None:  # no lie gains, and none is told
+        return measures_of(*_facts(stage, stage.settled))["welfare"], ""
     settled = stage.settle(with_deviations(stage, [lie.owner], [lie.deviation]))
     return float((settled.utility - settled.payment).mean()), ""

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from fedabm.auditing.definitive import alike, definitive, printed
 from fedabm.auditing.league import BEST, League, league
@@ -98,7 +98,8 @@ def _show_definitive(console: Console, found: League) -> None:
         told = mine[~mine["measure"].str.contains(": ")]
         text, columns = printed(told, scheme), told["measure"].unique()
         marks = "± half of the 95% interval, ~ wide: few seeds; · means nothing there"
-        shown = Table("mechanism", *columns, title=f"\nWhat rules achieve, {scheme} ({marks})", title_justify="left")
+        named = Column("mechanism", no_wrap=True)
+        shown = Table(named, *columns, title=f"\nWhat rules achieve, {scheme} ({marks})", title_justify="left")
         for rule, row in text.iterrows():
             shown.add_row(str(rule), *row[columns])
         console.print(shown, highlight=False)

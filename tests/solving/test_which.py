@@ -7,6 +7,7 @@ import fedabm.mechanisms
 from fedabm import Game
 from fedabm.games.accuracy import GroupWeighted, PacBound, PowerLaw
 from fedabm.mechanisms import (
+    FACT,
     BanzhafShare,
     Clarke,
     ContributionSubsidy,
@@ -21,6 +22,9 @@ from fedabm.mechanisms import (
     ProportionalData,
     ProportionalShapley,
     ProportionalValue,
+    RealFM,
+    ReverseAuction,
+    ScorePayments,
     Screening,
     ShapleyShare,
     TullockContest,
@@ -42,7 +46,17 @@ VIABLE = (
 )
 PROPORTIONAL = (ProportionalData(0.9), ProportionalValue(0.9), ProportionalShapley(0.9))
 #: not tried here: no game with several equilibria was found or looked for
-ELSEWHERE = (TullockContest, Deposit, Verification, PaymentRule, MultiplicativeWeights)
+ELSEWHERE = (
+    TullockContest,
+    Deposit,
+    Verification,
+    PaymentRule,
+    MultiplicativeWeights,
+    FACT,
+    RealFM,
+    ReverseAuction,
+    ScorePayments,
+)
 
 
 def name(rule):
