@@ -18,7 +18,7 @@ html_theme = "furo"
 html_title = f"fedabm {release}"
 exclude_patterns = ["_build"]
 
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # notebooks are stored with their outputs, and tests run them
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import fedabm
 from fedabm.common.docstrings import sections_of
+from fedabm.common.glossary import GLOSSARY
 from fedabm.study.library import find, names
 
 HERE = Path(__file__).parent
@@ -63,6 +64,7 @@ def make() -> None:
     listed = "\n".join(rooms)
     _write("reference/index.md", f"# Reference\n\nThe rooms of the library.\n\n```{{toctree}}\n{listed}\n```\n")
     _public()
+    _glossary()
     _gallery()
     root = HERE.parent
     for path in sorted((root / "analysis").glob("*.ipynb")):
@@ -81,6 +83,14 @@ def _public() -> None:
         lines += [f"## {module}", "", _first_line(package), "", "| name | what |", "|---|---|"]
         lines += [f"| `{name}` | {_first_line(getattr(package, name))} |" for name in dir(package)] + [""]
     _write("public.md", "\n".join(lines))
+
+
+def _glossary() -> None:
+    """The words of tables, cards and pages."""
+    lines = ["# Glossary", "", "The words of tables, cards and pages, each with one meaning.", ""]
+    for theme, words in GLOSSARY.items():
+        lines += [f"## {theme}", "", *(row for word, said in words.items() for row in (word, f": {said}", ""))]
+    _write("glossary.md", "\n".join(lines))
 
 
 def _first_line(thing: Any) -> str:

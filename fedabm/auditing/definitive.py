@@ -9,6 +9,7 @@ import pandas as pd
 
 from fedabm.analysis.outcomes import confidence
 from fedabm.auditing.league import BEST, PAIR, League
+from fedabm.common.texts import readable
 
 __all__ = ["WIDE", "alike", "definitive", "printed", "unexplained"]
 
@@ -87,7 +88,7 @@ def _text(one: object) -> str:
     mean, low, high = one.mean, one.low, one.high  # type: ignore[attr-defined]
     if np.isnan(mean):
         return "·"
-    shown = f"{mean:.3g}" if abs(mean) >= 5e-4 else "0"
+    shown = readable(mean, 3) if abs(mean) >= 5e-4 else "0"
     if np.isnan(low):
         return f"{shown} ~"
     half = (high - low) / 2.0

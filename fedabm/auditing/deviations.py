@@ -13,6 +13,7 @@ import numpy as np
 
 from fedabm.auditing.stage import Stage, StagePlay
 from fedabm.common.errors import InputError, check_positive
+from fedabm.common.texts import readable
 from fedabm.games.costs import Cost, replaced
 from fedabm.games.curves import Array
 from fedabm.views import Reports
@@ -144,11 +145,11 @@ def in_words(stage: Stage, owner: int, deviation: Deviation) -> str:
     unit = 1e-6 * max(capacity, 1e-12)
     said: list[str] = []
     if abs(deviation.contribution - here) > unit:
-        said.append(f"contributes {deviation.contribution:.4g} instead of {here:.4g}")
+        said.append(f"contributes {readable(deviation.contribution)} instead of {readable(here)}")
     if abs(deviation.claim - deviation.contribution) > unit:
-        said.append(f"claims {deviation.claim:.4g}")
+        said.append(f"claims {readable(deviation.claim)}")
     if abs(deviation.size - max(capacity, deviation.claim)) > unit:
-        said.append(f"claims to have {deviation.size:.4g} of data instead of {capacity:.4g}")
+        said.append(f"claims to have {readable(deviation.size)} of data instead of {readable(capacity)}")
     for name, what in (("cost", "cost"), ("fixed", "fixed cost"), ("eagerness", "eagerness")):
         factor = getattr(deviation, name)
         if abs(factor - 1) > 1e-6:
@@ -157,4 +158,4 @@ def in_words(stage: Stage, owner: int, deviation: Deviation) -> str:
 
 
 def _factor(factor: float) -> str:
-    return "none of" if factor == 0 else f"{factor:.3g} times"
+    return "none of" if factor == 0 else f"{readable(factor, 3)} times"

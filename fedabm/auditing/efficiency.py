@@ -12,6 +12,7 @@ from fedabm.auditing.kinds import Tried, best_statement
 from fedabm.auditing.search import SearchEffort, best_lies
 from fedabm.auditing.stage import Stage
 from fedabm.common.errors import FedabmError, InputError
+from fedabm.common.texts import others, readable
 from fedabm.games.costs import PowerCost
 from fedabm.games.curves import Array
 from fedabm.games.money import net_welfare
@@ -50,7 +51,7 @@ def _without_equilibrium(name: str, solved: Equilibrium) -> Claim:
         words = f"best responses run in a circle of {len(solved.cycle)} profiles, and nothing else was found"
         return _nowhere(name, words)
     if np.isfinite(solved.gap):
-        words = f"no equilibrium was found: at the best profile somebody still gains up to {solved.gap:.3g}"
+        words = f"no equilibrium was found: at the best profile somebody still gains up to {readable(solved.gap, 3)}"
         return _nowhere(name, words)
     reason = "the rule promises no shape" if solved.standard_errors is None else "shares are means over sampled orders"
     words = f"a profile from which no search gains was found, but {reason}, so nothing is proven"
@@ -86,7 +87,7 @@ def about_outcome(stage: Stage, known: list[Equilibrium]) -> list[Claim]:
     claims = [_price(names[1], best, welfare.min(), "worst"), _price(names[2], best, welfare.max(), "best")]
     base = solve(Game(stage.accuracy.public, stage.costs, stage.capacities, NoPayments()))
     gain = data_gain(np.array([one.profile for one in known]), base.profile[None])
-    words = f"{gain:.4g} times the data of an equilibrium without payments ({base.profile.sum():.4g})"
+    words = f"{readable(gain)} times the data of an equilibrium without payments ({readable(base.profile.sum())})"
     claims.append(Claim(names[3], None, "found", gain, words))
     return [_money(known), *claims, _reciprocity(stage, known)]
 
@@ -95,15 +96,16 @@ def _money(known: list[Equilibrium]) -> Claim:
     """Welfare without money from outside, at the equilibrium where that is least."""
     worst = min(known, key=lambda one: one.net_welfare)
     outside = worst.outside_money
-    words = f"welfare net of outside money is {worst.net_welfare:.4g} at the worst equilibrium found"
+    words = f"welfare net of outside money is {readable(worst.net_welfare)} at the worst equilibrium found"
     if outside:
-        words += f"; owners get {outside:.4g} from outside" if outside > 0 else f"; {-outside:.4g} is left outside"
+        much = readable(abs(outside))
+        words += f"; owners get {much} from outside" if outside > 0 else f"; {much} is left outside"
     return Claim("net welfare", None, "found", worst.net_welfare, words)
 
 
 def _price(name: str, best: float, reached: float, which: str) -> Claim:
     ratio = price_of_anarchy(reached, best)
-    words = f"the best total is {best:.4g}, the {which} equilibrium found has {reached:.4g}"
+    words = f"the best total is {readable(best)}, the {which} equilibrium found has {readable(reached)}"
     return Claim(name, None, "found", float(ratio), words)
 
 
@@ -116,7 +118,7 @@ def _reciprocity(stage: Stage, known: list[Equilibrium]) -> Claim:
     least = reciprocity(accuracies, payments, shares, stage.accuracy.at_zero(stage.owners))
     if not np.isfinite(least):
         return Claim("reciprocity", None, "unknown", np.nan, "nobody's Shapley share is above what it has without data")
-    words = f"for each unit of its Shapley share the worst owner gets {least:.4g}"
+    words = f"for each unit of its Shapley share the worst owner gets {readable(least)}"
     return Claim("reciprocity", None, "found", least, words)
 
 
@@ -133,9 +135,9 @@ def about_harm(stage: Stage, tried: list[Tried], limits: LieLimits) -> Claim:
                 settled = stage.settle(with_deviations(stage, [owner], [lie])).utility
                 loss = float(np.delete(everyone - settled, owner).sum())
                 if loss > harm:
-                    harm, words = loss, f"{stage.who(owner)} contributes nothing and claims {lie.claim:.4g}"
+                    harm, words = loss, f"{stage.who(owner)} contributes nothing and claims {readable(lie.claim)}"
     share = 100.0 * harm / max(float(np.abs(everyone).sum()), 1e-12)
-    said = f"{words}: the others lose {harm:.4g} ({share:.0f}% of what all have)" if harm > 0 else "none was found"
+    said = f"{words}: {others(harm)} ({share:.0f}% of what all have)" if harm > 0 else "none was found"
     return Claim(name, None, "found", harm, said)
 
 
@@ -155,8 +157,8 @@ def about_information(stage: Stage, tried: list[Tried], limits: LieLimits, effor
     after = lied.net_welfare
     told_ = ", ".join(f"{factor:.2g}" for factor in factors)
     words = (
-        f"if all state what is best for them (times {told_}), data change by {data:+.4g} and welfare by "
-        f"{after - before:+.4g}"
+        f"if all state what is best for them (times {told_}), data change by {readable(data, sign=True)} "
+        f"and welfare by {readable(after - before, sign=True)}"
     )
     words += "" if lied.converged else "; no equilibrium of that was certified"
     return Claim(name, None, "found", before - after, words)
@@ -188,7 +190,7 @@ def about_number(stage: Stage, limits: LieLimits, effort: SearchEffort) -> Claim
         fewer = stage.among(range(size))
         gains.append(best_lies(fewer, limits, quick)[0].gain / stake(fewer))
     gains.append(best_lies(stage, limits, quick)[0].gain / stake(stage))
-    shown = ", ".join(f"{gain:.3g} with {size}" for size, gain in zip(sizes, gains, strict=True))
+    shown = ", ".join(f"{readable(gain, 3)} with {size}" for size, gain in zip(sizes, gains, strict=True))
     status: Status = "found"
     words = f"best lie in units of what an owner has, by number of owners: {shown}"
     trend = gains[-1] - gains[0] if len(gains) > 1 else np.nan

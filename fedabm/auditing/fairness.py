@@ -8,6 +8,7 @@ import numpy as np
 
 from fedabm.auditing.claims import Claim, Status, stake, theorem
 from fedabm.auditing.stage import Stage, StagePlay
+from fedabm.common.texts import readable
 from fedabm.games.best import best_response
 from fedabm.games.costs import replaced
 from fedabm.games.curves import Array
@@ -35,12 +36,12 @@ def about_rationality(stage: Stage, count: int, seed: int) -> Claim:
     option = "its best model of its own data" if isinstance(stage.valuation, ReceivedAccuracy) else "not to trade"
     reference = theorem(stage, "rationality")
     holds = bool(here[worst] >= -1e-6 * unit)
-    words = f"at the truth {stage.who(worst)} has {here[worst]:+.4g} against {option}"
+    words = f"at the truth {stage.who(worst)} has {readable(here[worst], sign=True)} against {option}"
     low = float(here[worst])
     if stage.plays_a_game:
         low, who = _worst_over(stage, profiles(stage, count, seed))
         low = min(low, float(here[worst]))
-        words += f"; over {count + 3} profiles of the others the worst is {low:+.4g}"
+        words += f"; over {count + 3} profiles of the others the worst is {readable(low, sign=True)}"
         words += f" ({stage.who(who)})" if low < -1e-6 * unit else ""
     always = low >= -1e-6 * unit
     status: Status = "theorem" if reference and always else "found"
@@ -96,7 +97,7 @@ def about_budget(stage: Stage, count: int, seed: int) -> Claim:
 
 
 def _account(total: float) -> str:
-    return f"the server pays {total:.4g}" if total >= 0 else f"the server keeps {-total:.4g}"
+    return f"the server pays {readable(total)}" if total >= 0 else f"the server keeps {readable(-total)}"
 
 
 def about_equals(stage: Stage, count: int, seed: int) -> Claim:
@@ -120,7 +121,7 @@ def about_equals(stage: Stage, count: int, seed: int) -> Claim:
         scale = max(float(np.abs(outcome.payments).max()), 1.0)
         worst = max(worst, *(abs(float(part[0] - part[1])) / scale for part in (outcome.payments, outcome.access)))
     holds = worst <= 1e-7
-    words = f"twins get the same at {len(trials)} profiles" if holds else f"twins differ by up to {worst:.3g}"
+    words = f"twins get the same at {len(trials)} profiles" if holds else f"twins differ by up to {readable(worst, 3)}"
     broken = stage.mechanism.equal_treatment and not holds
     words += "; the class promises equal treatment" if broken else ""
     flaw = "" if holds else "treats equals unequally"
@@ -144,6 +145,6 @@ def about_reward(stage: Stage) -> Claim:
     status: Status = "certified" if holds and proven else "found"
     words = "the reward never falls with the own data (129 points for each owner)"
     if not holds:
-        words = f"the reward of {stage.who(owner)} falls by up to {worst:.4g} as it contributes more"
+        words = f"the reward of {stage.who(owner)} falls by up to {readable(worst)} as it contributes more"
     flaw = "" if holds else "punishes data"
     return Claim(name, holds, status, worst, words, np.inf, "", flaw, 0.1 * worst / unit)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fedabm.auditing.search import NOTHING, SearchEffort
 from fedabm.auditing.stage import Stage, StagePlay
+from fedabm.common.texts import readable
 from fedabm.games.costs import PowerCost, replaced
 from fedabm.games.curves import Array
 from fedabm.games.valuation import ReceivedAccuracy
@@ -123,4 +124,4 @@ def _others_lose(stage: Stage, owner: int, play: StagePlay, settled: Receipt) ->
 
 
 def _listed(numbers: Array) -> str:
-    return ", ".join(f"{number:.3g}" for number in numbers)
+    return ", ".join(readable(number, 3) for number in numbers)

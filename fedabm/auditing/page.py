@@ -18,6 +18,7 @@ from fedabm.auditing.claims import STATUSES
 from fedabm.auditing.deviations import KINDS
 from fedabm.auditing.pictures import card_picture
 from fedabm.common.files import clear_drafts, draft, new_folder
+from fedabm.common.glossary import GLOSSARY
 from fedabm.report.images import from_figure
 from fedabm.report.tables import shown
 from fedabm.results.tables import write_table
@@ -41,6 +42,7 @@ def page(card: Card) -> str:
         card=card,
         style=style,
         statuses=STATUSES,
+        glossary=GLOSSARY,
         kinds=KINDS,
         deviations=shown(table, "The best deviation of each kind", "∞: nothing is proven; –: it means nothing here."),
         picture=from_figure(card_picture(card), "The card as one picture", alt),

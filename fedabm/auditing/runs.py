@@ -15,6 +15,7 @@ from scipy.stats import t as student
 
 from fedabm.auditing.answers import Unpromised
 from fedabm.auditing.deviations import LieLimits
+from fedabm.common.texts import readable
 from fedabm.games.curves import Array
 from fedabm.mechanisms import NoPayments
 from fedabm.mechanisms.base import Mechanism
@@ -145,8 +146,15 @@ class Interval(NamedTuple):
 
     def __str__(self) -> str:
         if self.low == self.high:
-            return f"{self.mean:.4g} with every seed"
-        return f"{self.mean:.4g} (95%: {self.low:.4g} to {self.high:.4g})"
+            return f"{readable(self.mean)} with every seed"
+        return f"{readable(self.mean)} (95%: {readable(self.low)} to {readable(self.high)})"
+
+    @property
+    def lost(self) -> str:
+        """As the loss of all others: they gain what is below zero."""
+        if self.mean >= 0:
+            return f"the others lose {self}"
+        return f"the others gain {Interval(-self.mean, -self.high, -self.low)}"
 
 
 def interval(values: Sequence[float]) -> Interval:

@@ -6,6 +6,7 @@ import numpy as np
 
 from fedabm.auditing.claims import Claim, Status, stake
 from fedabm.auditing.stage import Stage, StagePlay
+from fedabm.common.texts import readable
 from fedabm.games.curves import Array
 from fedabm.games.valuation import Deal
 from fedabm.kernel import Receipt, utility
@@ -59,7 +60,7 @@ def about_secession(stage: Stage, most: int, seed: int) -> Claim:
     proven = every and holds and (stage.solved is None or stage.solved.converged)
     words = f"no group was found whose members all gain by leaving together ({looked})"
     if not holds:
-        sizes = f"{gains.min():.4g}" if len(gains) == 1 else f"{gains.min():.4g} to {gains.max():.4g} each"
+        sizes = readable(gains.min()) if len(gains) == 1 else f"{readable(gains.min())} to {readable(gains.max())} each"
         words = f"{stage.who(*members)} had better leave: gain{'s' if len(members) == 1 else ''} {sizes} ({looked})"
     words += "; groups that leave play an equilibrium of their own" if stage.plays_a_game else ""
     status: Status = "found"

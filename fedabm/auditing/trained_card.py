@@ -16,6 +16,7 @@ from fedabm.auditing.deviations import KINDS
 from fedabm.auditing.kinds import Tried
 from fedabm.auditing.plans import MeasuredPlan, Plans
 from fedabm.auditing.runs import interval
+from fedabm.common.texts import readable
 
 __all__ = ["TrainedAudit"]
 
@@ -91,7 +92,7 @@ class TrainedAudit:
         gain, small = one.gain, 1e-6 * self.unit
         holds = False if gain.low > small else True if gain.mean <= small else None
         verdict = {False: "gains", True: "gains nothing", None: "cannot be told from chance"}[holds]
-        words = f"{one.words}: {verdict}, {gain}; the others lose {one.loss}"
+        words = f"{one.words}: {verdict}, {gain}; {one.loss.lost}"
         severity = gain.mean / len(one.members) / self.unit
         value = max(gain.mean, 0.0)
         return Claim(name, holds, "found", value, words, flaw=flaw if holds is False else "", severity=severity)
@@ -116,7 +117,7 @@ class TrainedAudit:
         holds = abs(worst) <= rounding
         words = f"payments sum to zero in every round of {len(scores)} runs"
         if not holds:
-            words = f"the server {'pays' if worst > 0 else 'keeps'} up to {abs(worst):.4g} in a round"
+            words = f"the server {'pays' if worst > 0 else 'keeps'} up to {readable(abs(worst))} in a round"
         flaw = "" if holds else "leaks money" if worst > 0 else "burns money"
         broken = self.plans.rule.budget_balanced and not holds
         severity = abs(worst) / len(self.plans.runs.owners) / self.unit
@@ -125,7 +126,7 @@ class TrainedAudit:
     def _harm(self, tried: dict[str, MeasuredPlan]) -> Claim:
         """The most that the others lose by any move of one owner that was measured."""
         worst = max(tried.values(), key=lambda one: one.loss.mean)
-        words = f"{worst.words}: the others lose {worst.loss}"
+        words = f"{worst.words}: {worst.loss.lost}"
         return Claim("harm of one owner", None, "found", max(worst.loss.mean, 0.0), words)
 
     def _done(self) -> str:

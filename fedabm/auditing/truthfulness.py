@@ -15,6 +15,7 @@ from fedabm.auditing.groups import Joint, best_joint_lie, groups_of
 from fedabm.auditing.kinds import Tried
 from fedabm.auditing.search import NOTHING, BestDeviation, SearchEffort
 from fedabm.auditing.stage import Stage
+from fedabm.common.texts import others, readable
 
 __all__ = ["about_answers", "about_groups", "about_kinds", "about_lies"]
 
@@ -34,12 +35,12 @@ def about_lies(stage: Stage, found: Sequence[BestDeviation], limits: LieLimits, 
     status: Status = "certified" if proven and len(found) == stage.owners else "found"
     holds = best.gain <= SMALL * unit
     asked = sum(one.questions for one in found)
-    most = f"at most {bound:.3g}" if status == "certified" else f"searched with {asked} questions"
+    most = f"at most {readable(bound, 3)}" if status == "certified" else f"searched with {asked} questions"
     if holds:
         words = f"no lie gains more than {bound:.2g}" if status == "certified" else f"no lie was found to gain; {most}"
     else:
         share = f" ({best.percent:.0f}%)" if np.isfinite(best.percent) else ""
-        words = f"{best.words}: gains {best.gain:.4g}{share}, {most}"
+        words = f"{best.words}: gains {readable(best.gain)}{share}, {most}"
     words += f" (claims up to {limits.claim:g} times the data)"
     flaw = "" if holds else "rewards lying"
     return Claim("truthfulness", holds, status, best.gain, words, bound, "", flaw, best.gain / unit)
@@ -69,7 +70,7 @@ def _about_kind(stage: Stage, one: Tried) -> Claim:
     most = "" if one.bound > SMALL * unit else f" (at most {one.bound:.2g})"
     words = f"nobody gains who {KINDS[one.kind]}{most}"
     if not holds:
-        words = f"{one.words}: gains {one.gain:.4g}, the others lose {one.loss:.4g}"
+        words = f"{one.words}: gains {readable(one.gain)}, {others(one.loss)}"
     if one.kind == "claim" and stage.plays_a_game and "size" in reads(stage):
         words += " (sizes verified: claims up to the owner's data)"
     flaw = "" if holds else _FLAWS.get(one.kind, "")
@@ -105,9 +106,9 @@ def _about_group(stage: Stage, size: int, best: Joint, tried: Sequence[Joint], *
     looked = f"{'all ' if everyone else ''}{len(tried)} groups, {asked:,} questions"
     words = f"no joint lie of {size} was found to gain ({looked})"
     if not holds:
-        words = f"{best.words}: together they gain {best.gain:.4g}, the others lose {best.loss:.4g} ({looked})"
+        words = f"{best.words}: together they gain {readable(best.gain)}, {others(best.loss)} ({looked})"
     if best.honest_gain > SMALL * unit:
-        words += f"; by contributing more together, honestly, they gain {best.honest_gain:.3g}"
+        words += f"; by contributing more together, honestly, they gain {readable(best.honest_gain, 3)}"
     flaw = "" if holds else "rewards joint lies"
     severity = best.gain / size / unit
     return Claim(f"groups of {size}", holds, "found", best.gain, words, np.inf, "", flaw, severity)
@@ -128,5 +129,6 @@ def about_answers(stage: Stage, best: BestDeviation, effort: SearchEffort) -> li
 
 def _still(stage: Stage, name: str, gain: float, how: str) -> Claim:
     holds = bool(gain <= SMALL * stake(stage))
-    words = f"the best lie {'no longer pays' if holds else 'still pays'}: {gain:+.4g} against the truth, while {how}"
+    pays = "no longer pays" if holds else "still pays"
+    words = f"the best lie {pays}: {readable(gain, sign=True)} against the truth, while {how}"
     return Claim(name, holds, "found", gain, words)

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedabm.common.bounds import bounds_of
 from fedabm.common.errors import InputError
+from fedabm.common.texts import readable
 from fedabm.games.accuracy import Accuracy
 from fedabm.games.costs import PowerCost
 from fedabm.mechanisms import Mechanism, NoPayments
@@ -48,4 +49,4 @@ def tuned(rule: Mechanism, games: Sequence[Game], questions: int, seed: int = 0)
 
 
 def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return readable(value) if isinstance(value, float) else str(value)

@@ -17,7 +17,7 @@ from fedabm.auditing.page import write_card
 from fedabm.auditing.search import SearchEffort
 from fedabm.common.device import check_written, on_device
 from fedabm.common.files import new_folder
-from fedabm.common.texts import visible
+from fedabm.common.texts import readable, visible
 
 __all__ = ["run"]
 
@@ -60,8 +60,8 @@ def show(card: Card) -> None:
         "deviation", "gain", "others lose", "at most", "how", title="\nThe best of each kind", title_justify="left"
     )
     for one in card.tried:
-        most = f"{one.bound:.4g}" if one.bound < float("inf") else "not proven"
-        kinds.add_row(one.kind, f"{one.gain:.4g}", f"{one.loss:.4g}", most, _text(one.words))
+        most = readable(one.bound) if one.bound < float("inf") else "not proven"
+        kinds.add_row(one.kind, readable(one.gain), readable(one.loss), most, _text(one.words))
     console.print(kinds, highlight=False)
     for kind, why in card.skipped.items():
         console.print(_text(f"skipped {kind}: {why}"))

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fedabm.common.texts import visible
+from fedabm.common.texts import readable, visible
 from fedabm.solving.equilibrium import Equilibrium
 from fedabm.solving.several import Equilibria, solve_all
 from fedabm.specs.games import read_game
@@ -55,7 +55,7 @@ def _money(answer: Equilibrium) -> str:
         return f"welfare {answer.net_welfare:.8g}; no money from outside"
     way = "pays owners" if outside > 0 else "keeps"
     words = f"welfare {answer.net_welfare + outside:.8g}, net of outside money {answer.net_welfare:.8g}"
-    return f"{words}: somebody outside {way} {abs(outside):.4g}"
+    return f"{words}: somebody outside {way} {readable(abs(outside))}"
 
 
 def _certificate(answer: Equilibrium) -> str:

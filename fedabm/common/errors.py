@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -30,6 +31,7 @@ __all__ = [
     "in_one_line",
     "nearest",
     "shown",
+    "with_point",
 ]
 
 
@@ -39,6 +41,8 @@ MOST = 1e100
 MOST_COUNTED = 100_000
 #: more numbers than this (2 GiB) no rule puts into one table
 MOST_IN_TABLE = 2**28
+#: how numbers are written where a point stands between thousands, or nowhere
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 #: larger rates and weights make the 32-bit numbers of training overflow
 LARGEST_RATE = 1e6
 
@@ -93,6 +97,16 @@ def nearest(name: str, valid: Iterable[str]) -> str:
     alike = [one for one in names if one.lower() == str(name).lower()]
     close = alike or difflib.get_close_matches(str(name), names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"choose one of: {', '.join(names) or '(none)'}"
+
+
+def with_point(value: Any, remedy: str) -> str:
+    """The remedy for something that is no number; of one with a decimal comma, the same with a point.
+
+    >>> with_point("0,05", "give a number"), with_point("x", "give a number")
+    ('that is a decimal comma; write 0.05', 'give a number')
+    """
+    comma = isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value.strip())
+    return f"that is a decimal comma; write {value.strip().replace(',', '.')}" if comma else remedy
 
 
 def shown(value: Any, most: int = 120) -> str:
@@ -248,7 +262,7 @@ def as_numbers(what: str, value: Any) -> np.ndarray:
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{what} must be a number, got {shown(value)}; give a number") from None
+        raise InputError(f"{what} must be a number, got {shown(value)}; {with_point(value, 'give a number')}") from None
 
 
 def finite_vector(what: str, value: Any, length: int | None = None) -> np.ndarray:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from fedabm.common.texts import readable
+
 __all__ = ["MOST_ROWS", "as_html", "in_notebook", "notebook_bar", "number"]
 
 #: rows of a table that are shown
@@ -32,7 +34,7 @@ def number(value: Any) -> str:
     """
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         return str(value)
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return readable(value)
 
 
 def as_html(line: str, rows: Sequence[Mapping[str, Any]] = (), total: int | None = None) -> str:

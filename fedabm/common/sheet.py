@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fedabm.common.errors import InputError, nearest, shown
+from fedabm.common.errors import InputError, nearest, shown, with_point
 from fedabm.common.files import read_bytes
 
 __all__ = ["Sheet", "read_sheet", "sheet_of_frame"]
@@ -76,7 +76,8 @@ class Sheet:
         try:
             number = float("x" if isinstance(cell, bool | np.bool_) else cell)
         except (TypeError, ValueError, OverflowError):
-            raise InputError(f"{self.where(row, name)} must be a number, got {shown(cell, 60)}; correct it") from None
+            remedy = with_point(cell, "correct it")
+            raise InputError(f"{self.where(row, name)} must be a number, got {shown(cell, 60)}; {remedy}") from None
         if not math.isfinite(number):
             raise InputError(f"{self.where(row, name)} must be a finite number, got {shown(cell, 60)}; correct it")
         if not limits[0] <= number <= limits[1]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["drawable", "markdown_cell", "plain_cell", "spreadsheet_cell", "visible"]
+__all__ = ["drawable", "markdown_cell", "others", "plain_cell", "readable", "spreadsheet_cell", "visible"]
 
 #: how a cell begins that spreadsheets take for a formula, or that looks as if it had been marked already
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -15,6 +15,26 @@ _NUMBER = re.compile(r"[+-]?[\d.,]+(e[+-]?\d+)?( ?(±|%|to) ?[\d.,e+-]*)*", re.I
 _MARKDOWN = str.maketrans({**{sign: f"\\{sign}" for sign in "\\`*_[]|~"}, "<": "&lt;", ">": "&gt;", "&": "&amp;"})
 #: what tells a spreadsheet that a text follows
 _TEXT = "'"
+
+
+def readable(value: float, digits: int = 4, *, sign: bool = False) -> str:
+    """A number as it stands in a sentence or a cell; from 1,000 on without decimals.
+
+    >>> readable(12184.3), readable(-0.12345678), readable(120000), readable(0.5, sign=True)
+    ('12,184', '-0.1235', '120,000', '+0.5')
+    """
+    form = ",.0f" if 1e3 <= abs(value) < 1e15 else f".{digits}g"
+    return format(float(value), f"{'+' if sign else ''}{form}")
+
+
+def others(loss: float) -> str:
+    """What somebody's deviation means for all others.
+
+    >>> others(3.0), others(-0.04), others(0.0)
+    ('the others lose 3', 'the others gain 0.04', 'the others lose nothing')
+    """
+    said = readable(abs(loss))
+    return "the others lose nothing" if said == "0" else f"the others {'lose' if loss > 0 else 'gain'} {said}"
 
 
 def visible(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from fedabm.common.arrays import Array, Flags
+from fedabm.common.texts import readable
 from fedabm.live.moments import Moment
 
 __all__ = ["Event", "events", "lies"]
@@ -34,7 +35,7 @@ def events(before: Moment | None, now: Moment, names: Sequence[str], capacity: A
     for owner in _owners(now.stayed & ~there):
         yield Event(now.step, "joined", owner, f"{names[owner]} joined")
     for owner in _owners(there & ~now.stayed):
-        had = f"after a utility of {before.utility[owner]:.3g}" if before else "at once"
+        had = f"after a utility of {readable(before.utility[owner], 3)}" if before else "at once"
         yield Event(now.step, "left", owner, f"{names[owner]} left, {had}")
     for owner in _owners(now.rejected & ~_padded(before.rejected if before else None, n)):
         words = f"{names[owner]} was rejected: its report or update was unusable"
@@ -56,11 +57,11 @@ def lies(moment: Moment, capacity: Array) -> Flags:
 def _lie(now: Moment, owner: int, capacity: Array) -> str:
     parts = []
     if _differ(now.claimed, now.contribution)[owner]:
-        parts.append(f"said it gave {now.claimed[owner]:.4g}, gave {now.contribution[owner]:.4g}")
+        parts.append(f"said it gave {readable(now.claimed[owner])}, gave {readable(now.contribution[owner])}")
     if _differ(now.claimed_size, capacity[: len(now.stayed)])[owner]:
-        parts.append(f"said it has {now.claimed_size[owner]:.4g}, has {capacity[owner]:.4g}")
+        parts.append(f"said it has {readable(now.claimed_size[owner])}, has {readable(capacity[owner])}")
     if np.isfinite(now.claimed_cost[owner]) and abs(now.claimed_cost[owner] - 1.0) > _ROUNDING:
-        parts.append(f"said its data cost {now.claimed_cost[owner]:.3g} times what they do")
+        parts.append(f"said its data cost {readable(now.claimed_cost[owner], 3)} times what they do")
     return "; ".join(parts)
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fedabm.common.arrays import Array
+from fedabm.common.texts import readable
 from fedabm.live.session import WatchedRun
 from fedabm.views import INFORMATION
 
@@ -31,30 +32,30 @@ def followed(side: WatchedRun, owner: int, step: int) -> Followed:
     sights = moment.sights
     sees = _facts(side, owner, moment.contribution)
     if sights.acted[owner]:
-        sees.append(("all say they give", f"{sights.total[owner]:.4g}, {sights.present[owner]:.0f} owners"))
+        sees.append(("all say they give", f"{readable(sights.total[owner])}, {sights.present[owner]:.0f} owners"))
     if before is not None and before.stayed[owner]:
-        last = f"gave {before.contribution[owner]:.4g}, utility {before.utility[owner]:.4g}"
+        last = f"gave {readable(before.contribution[owner])}, utility {readable(before.utility[owner])}"
         sees.append(("its last step", last))
     if np.isfinite(sights.quota[owner]):
-        sees.append(("asked for", f"{sights.quota[owner]:.4g}"))
+        sees.append(("asked for", readable(sights.quota[owner])))
     if np.isfinite(sights.others[owner]):
-        sees.append(("its neighbours said, on average", f"{sights.others[owner]:.4g}"))
+        sees.append(("its neighbours said, on average", readable(sights.others[owner])))
     if not moment.stayed[owner]:
         return Followed(sees, [("takes part", "no")], [])
     does = [
-        ("gives", f"{moment.contribution[owner]:.4g}"),
-        ("says that it gives", f"{moment.claimed[owner]:.4g}"),
-        ("says that it has", f"{moment.claimed_size[owner]:.4g}"),
+        ("gives", readable(moment.contribution[owner])),
+        ("says that it gives", readable(moment.claimed[owner])),
+        ("says that it has", readable(moment.claimed_size[owner])),
     ]
     if np.isfinite(moment.claimed_cost[owner]):
-        does.append(("says of its cost", f"{moment.claimed_cost[owner]:.3g} times the truth"))
+        does.append(("says of its cost", f"{readable(moment.claimed_cost[owner], 3)} times the truth"))
     if moment.tampered[owner]:
         does.append(("its model update", "tampered with"))
     does.append(("goes by", re.split("[:;,]", INFORMATION[moment.information[owner]])[0]))
     gets = [
-        ("accuracy", f"{moment.accuracy[owner]:.4g}"),
-        ("payment", f"{moment.payment[owner]:+.4g}"),
-        ("utility", f"{moment.utility[owner]:.4g}"),
+        ("accuracy", readable(moment.accuracy[owner])),
+        ("payment", readable(moment.payment[owner], sign=True)),
+        ("utility", readable(moment.utility[owner])),
     ]
     if moment.rejected[owner]:
         gets.append(("was rejected", "its report or update was unusable"))
@@ -65,4 +66,4 @@ def _facts(side: WatchedRun, owner: int, given: Array) -> list[tuple[str, str]]:
     """What it knows of itself, when owners give so much."""
     people = side.model.population
     unit = float(people.cost.unit(given)[owner])
-    return [("its data", f"{people.capacity[owner]:.4g}"), ("a further unit costs it", f"{unit:.4g}")]
+    return [("its data", readable(people.capacity[owner])), ("a further unit costs it", readable(unit))]

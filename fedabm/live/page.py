@@ -19,7 +19,7 @@ from nicegui import background_tasks, ui
 
 from fedabm.analysis.looks import mechanism_looks
 from fedabm.common.errors import FedabmError
-from fedabm.common.texts import visible
+from fedabm.common.texts import readable, visible
 from fedabm.live.charts import decision, looks_of, over_time
 from fedabm.live.controls import ControlForm
 from fedabm.live.following import followed
@@ -419,7 +419,7 @@ def _draw_legend(session: Session) -> None:
 
 
 def _totals(moment: Moment, owners: int) -> dict[str, str]:
-    found = {name: f"{moment.totals[key]:.4g}" for name, key in _TOTALS.items()}
+    found = {name: readable(moment.totals[key]) for name, key in _TOTALS.items()}
     return {**found, "present": f"{moment.totals['present']:.0f} of {owners}"}
 
 

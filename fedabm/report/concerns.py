@@ -11,6 +11,7 @@ import pandas as pd
 
 import fedabm
 from fedabm.analysis.rows import last_step
+from fedabm.common.texts import readable
 from fedabm.report.folder import ResultFolder
 
 __all__ = ["Concern", "concerns"]
@@ -121,7 +122,7 @@ def _losses(source: ResultFolder) -> Iterator[Concern]:
         worst = losers.loc[losers["utility"].astype(float).idxmin()]
         text = (
             f"{len(losers)} of {_many(len(final), 'owner')} with negative utility at the end: better to stay away. "
-            f"The worst has {worst['utility']:.4g} ({_whose(source, worst)})."
+            f"The worst has {readable(worst['utility'])} ({_whose(source, worst)})."
         )
         counts = losers["strategy"].astype(str).value_counts()
         yield Concern("warning", text, tuple(f"{count} x {name}" for name, count in counts.items()))
@@ -166,7 +167,7 @@ def _many(count: int, what: str) -> str:
 
 
 def _number(value: float) -> str:
-    return "not certified" if np.isinf(value) else f"{value:.4g}"
+    return "not certified" if np.isinf(value) else readable(value)
 
 
 def _names(runs: pd.DataFrame, column: str, most: int = 8) -> tuple[str, ...]:

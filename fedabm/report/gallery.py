@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from fedabm.analysis import figures
 from fedabm.analysis.looks import kind_of
 from fedabm.analysis.rows import UNITS, how_many, last_step
-from fedabm.common.texts import drawable
+from fedabm.common.texts import drawable, readable
 from fedabm.mechanisms.personalised.base import MODEL_IMPORT
 from fedabm.report.folder import ResultFolder
 from fedabm.report.images import Inline, from_figure
@@ -74,7 +74,7 @@ def _values(source: ResultFolder, frame: pd.DataFrame, column: str) -> str:
     runs = source.frames.runs.set_index("run")
     names = runs["label"] if source.by == "label" else runs["mechanism"].astype(str).map(kind_of)
     means = last_step(frame).groupby(frame["run"].map(names), sort=False)[column].mean()
-    return "; ".join(f"{name} {value:.4g}" for name, value in means.items())
+    return "; ".join(f"{name} {readable(value)}" for name, value in means.items())
 
 
 def _compared(source: ResultFolder) -> Inline:
@@ -117,8 +117,8 @@ def _parameters(source: ResultFolder) -> Iterator[Inline]:
         draw = partial(figures.welfare_against, parameter=name, by="mechanism")
         frames = replace(source.frames, runs=runs.assign(**{_REST: rest}))
         drawn = figures.side_by_side(frames, draw, _REST) if apart else draw(source.frames)
-        alt = f"Line chart of welfare at the last step against {shown}, from {runs[name].min():.4g} to "
-        alt += f"{runs[name].max():.4g}, by mechanism{', one panel per setting of the rest' if apart else ''}."
+        alt = f"Line chart of welfare at the last step against {shown}, from {readable(runs[name].min())} to "
+        alt += f"{readable(runs[name].max())}, by mechanism{', one panel per setting of the rest' if apart else ''}."
         mixed = ", whatever else varied, so the band is not chance alone" if rest.nunique() > _MOST_PANELS else ""
         caption = f"Lines are means over runs with that value, bands their 95% confidence intervals{mixed}."
         yield from_figure(drawn, f"Welfare against {shown}", alt, caption)
@@ -135,8 +135,8 @@ def _maps(source: ResultFolder) -> Iterator[Inline]:
     for x, y in itertools.islice(itertools.combinations(apart, 2), _MOST_MAPS):
         across, down = (name.removeprefix("parameter_") for name in (x, y))
         means = source.ends.set_index("run")["welfare"]
-        alt = f"Heat map of welfare at the last step by {across} and {down}, from {means.min():.4g} to "
-        alt += f"{means.max():.4g}{', one map per mechanism' if kinds.nunique() > 1 else ''}."
+        alt = f"Heat map of welfare at the last step by {across} and {down}, from {readable(means.min())} to "
+        alt += f"{readable(means.max())}{', one map per mechanism' if kinds.nunique() > 1 else ''}."
         mixed = "; other parameters vary within a cell" if len(apart) > 2 else ""
         caption = f"Every cell is the mean over its runs, with one scale for all maps; grey: no runs{mixed}."
         yield from_figure(figures.heat_maps(source.frames, x, y), f"Welfare by {across} and {down}", alt, caption)
@@ -168,7 +168,7 @@ def _over_time(source: ResultFolder) -> Iterator[Inline]:
     figure = figures.side_by_side(source.frames, partial(figures.contributions_over_time, column=column), source.by)
     last = last_step(owners)
     means = last.groupby(last["strategy"].astype(str))[column].mean()
-    words = "; ".join(f"{name} {value:.4g}" for name, value in means.items())
+    words = "; ".join(f"{name} {readable(value)}" for name, value in means.items())
     most = owners["step"].max()
     alt = f"Line charts of {title.lower()} over steps 1 to {most}. Means over all runs at the end: {words}."
     caption = "Lines are means over owners by strategy, bands hold the middle 80% of owners."
@@ -212,7 +212,7 @@ def _money(source: ResultFolder) -> Iterator[Inline]:
     part = figures.of_runs(source.frames, [run])
     panel = figures.money_graph(part.transfers, _by_role(part.owners))
     label = part.runs["label"].iloc[0]
-    alt = f"Graph of payments in run {run}, {label}: {len(part.transfers)} transfers, {sums[run]:.4g} in all."
+    alt = f"Graph of payments in run {run}, {label}: {len(part.transfers)} transfers, {readable(sums[run])} in all."
     caption = (
         f"Run {run}, {label}, where most money moved; all recorded steps together. Hollow: neither pays nor is paid."
     )
@@ -258,6 +258,6 @@ def _other_models(source: ResultFolder) -> Iterator[Inline]:
     for panel, column in zip(figure.axes, columns, strict=True):
         sns.lineplot(steps, x="step", y=column, units="run", estimator=None, color="#0173b2", alpha=0.5, ax=panel)
         panel.set_xlabel(f"step\n{how_many(steps[['run']])}")
-    ends = "; ".join(f"{column} {last_step(steps)[column].mean():.4g}" for column in columns)
+    ends = "; ".join(f"{column} {readable(last_step(steps)[column].mean())}" for column in columns)
     alt = f"Line charts of the model's reporters over its steps. Means at the end: {ends}."
     yield from_figure(figure, "Model reporters over time", alt, "One line per run.")

@@ -13,6 +13,7 @@ from jinja2 import Environment, StrictUndefined, Template
 import fedabm
 from fedabm.common.errors import InputError
 from fedabm.common.files import clear_drafts, write
+from fedabm.common.glossary import GLOSSARY
 from fedabm.common.texts import visible
 from fedabm.report.cards import audit_command, cards
 from fedabm.report.concerns import concerns
@@ -93,6 +94,7 @@ def page(folder: str | Path, home: Path | None = None) -> str:
         cards=cards(source.folder, home or source.folder),
         audit=audit_command(source),
         columns=COLUMNS,
+        glossary=GLOSSARY,
         version=fedabm.__version__,
     )
 

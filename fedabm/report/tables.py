@@ -11,6 +11,7 @@ import pandas as pd
 
 from fedabm.analysis.looks import kind_of
 from fedabm.analysis.rows import last_step
+from fedabm.common.texts import readable
 from fedabm.report.folder import ResultFolder
 
 __all__ = ["Shown", "by_strategy", "headline", "shown"]
@@ -53,7 +54,7 @@ def text(value: Any) -> str:
         return "∞" if value > 0 else "-∞"
     if isinstance(value, float | np.floating):
         value = 0.0 if abs(float(value)) < _ROUNDING else value
-        return f"{float(value):,.4g}" if abs(float(value)) < 1e6 else f"{float(value):.4g}"
+        return readable(float(value))
     if isinstance(value, int | np.integer):
         return f"{int(value):,}"
     return str(value)

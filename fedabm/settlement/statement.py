@@ -57,7 +57,17 @@ class Bill:
 
 @dataclass(frozen=True)
 class Statement:
-    """Bills by round, of a contract and a log; positive payments are received."""
+    """Bills by round, of a contract and a log; positive payments are received.
+
+    Parameters
+    ----------
+    contract : Contract
+        Owners, costs, accuracy and rule.
+    log : Log
+        Who claimed what, round by round.
+    bills : tuple[Bill, ...]
+        One bill per round that was settled.
+    """
 
     contract: Contract
     log: Log

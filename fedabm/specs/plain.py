@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fedabm.common.errors import InputError, nearest, shown
+from fedabm.common.errors import InputError, nearest, shown, with_point
 
 __all__ = ["WANTED", "read_choice", "read_plain"]
 
@@ -24,7 +24,8 @@ def read_plain(what: str, given: Any, hint: Any) -> Any:
     number = isinstance(given, int | float) and not isinstance(given, bool)
     good = {int: number and given % 1 == 0, float: number}.get(hint, isinstance(given, hint))
     if not good:
-        raise InputError(f"{what} must be {WANTED[hint]}, got {shown(given)}; give {WANTED[hint]}")
+        remedy = with_point(given, f"give {WANTED[hint]}") if hint is float else f"give {WANTED[hint]}"
+        raise InputError(f"{what} must be {WANTED[hint]}, got {shown(given)}; {remedy}")
     if hint is int and abs(given) >= _LARGE:
         raise InputError(f"{what} must be a whole number below 2^63, got {shown(given)}; give a smaller one")
     try:

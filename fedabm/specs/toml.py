@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fedabm.common.errors import InputError
+from fedabm.common.errors import InputError, with_point
 from fedabm.common.files import read_bytes
 
 __all__ = ["parse_toml", "read_toml", "toml_key", "toml_of"]
@@ -31,7 +32,12 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
     except RecursionError:
         raise InputError(f"{source} is nested too deeply; write less inside each other") from None
     except ValueError as error:  # also of numbers with thousands of digits
-        raise InputError(f"{source} is not valid TOML: {str(error).splitlines()[0]}; correct it there") from None
+        said = str(error).splitlines()[0]
+        found = re.search(r"line (\d+), column", said)
+        line = text.splitlines()[int(found[1]) - 1] if found and int(found[1]) <= len(text.splitlines()) else ""
+        comma = re.search(r"=\s*([+-]?\d+,\d+)", line)
+        remedy = with_point(comma[1], "") if comma else "correct it there"
+        raise InputError(f"{source} is not valid TOML: {said}; {remedy}") from None
 
 
 def toml_of(value: Any) -> str:
