@@ -89,6 +89,8 @@ class Federation(MeasuredFederation):
         """One round: owners decide on what was announced, the model is learned, the server settles, owners receive."""
         self.population.arrive(self.steps)
         self.population.begin()
+        if self.sight is not None:
+            self.sight.look_again()
         self.attend()
         before, snapshot = self.population.effort(), self.population.snapshot()
         acted = self.decide()

@@ -38,6 +38,12 @@ def _in_order(network: nx.Graph, names: Sequence[str]) -> list[Any]:
     return list(network)
 
 
+def _version(network: nx.Graph) -> object:
+    """An object that stays the same until the graph is changed: NetworkX clears what it keeps with a graph then."""
+    kept = getattr(network, "__networkx_cache__", None)
+    return object() if kept is None else kept.setdefault("fedabm", object())
+
+
 class Sight(Stateful):
     """Whom every owner sees, and what there was to see in the last step: deeds that are public, and of whom.
 
@@ -50,20 +56,39 @@ class Sight(Stateful):
     """
 
     _changing: ClassVar = {"_seen": Many(Numbers(1, "i")), "_there": Numbers(1, "b"), "_deeds": Tuple(*[Numbers()] * 4)}
-    _remade = frozenset({"_offsets", "_entries"})
+    _remade = frozenset({"_offsets", "_entries", "_network", "_place", "_as_read"})
 
     def __init__(self, network: nx.Graph, names: Sequence[str] = ()) -> None:
-        nodes = _in_order(network, names)
-        place = {node: row for row, node in enumerate(nodes)}
-        self._seen = [
-            np.array(sorted({place[other] for other in network[node]} - {row}), dtype=np.intp)
-            for row, node in enumerate(nodes)
-        ]
+        self._network = network
+        self._place = {node: row for row, node in enumerate(_in_order(network, names))}
+        self._seen = self._read()
+        self._as_read = _version(network)
         self._offsets = np.zeros(1, dtype=np.intp)
         self._entries = np.zeros(0, dtype=np.intp)
         self._index()
         self._there: Flags = np.zeros(len(self._seen), dtype=bool)
         self._deeds: tuple[Array, ...] = (np.zeros(len(self._seen)),) * 4
+
+    def _read(self) -> list[NDArray[np.intp]]:
+        """Whom every owner of the graph sees, as it is now."""
+        network, place = self._network, self._place
+        if set(network) != set(place):
+            raise InputError(f"a network of {len(place)} owners has other nodes now; change its edges only")
+        return [
+            np.array(sorted({place[other] for other in network[node]} - {row}), dtype=np.intp)
+            for node, row in place.items()
+        ]
+
+    def look_again(self) -> None:
+        """Read the graph again if its edges have been changed; newcomers, who are no nodes of it, keep their links."""
+        if (now := _version(self._network)) is self._as_read:
+            return
+        self._as_read, seen = now, self._read()
+        for row in range(len(seen), len(self._seen)):
+            for other in self._seen[row][self._seen[row] < len(self._place)]:
+                seen[other] = np.append(seen[other], row)
+        self._seen[: len(seen)] = seen
+        self._index()
 
     def _index(self) -> None:
         self._offsets = np.concatenate([[0], np.cumsum([len(rows) for rows in self._seen])]).astype(np.intp)
@@ -72,6 +97,7 @@ class Sight(Stateful):
     def from_state(self, state: Any) -> Self:
         """With whom everybody saw."""
         super().from_state(state)
+        self._as_read = _version(self._network)
         self._index()
         return self
 

@@ -1,13 +1,14 @@
 """Sweeps: speed-up, overhead per run, memory and files, beside `mesa.batch_run` on the same model and design.
 
-    python -m tests.benchmarks.sweep [--quick] [--only together]
+    python -m tests.benchmarks.sweep [--quick] [--only together|parameters]
 
 Together: processor time per run and peak memory of a whole sweep of 10,000 closed-form runs of 20 owners that are
 stepped together, in a process of its own, beside a sample of them run by run; frames of the sample are compared bit
-for bit.  Speed-up: runs that compute for 0.2 s each, on one and on two workers that are already up.  Overhead: wall
-time per run of a sweep in this process less that of `Federation(...).run().frames()`.  Memory: the peak of the
-leader's process, from 200 to 5,000 runs of a small Mesa model; Mesa's own batch runner does 1,000 of them; medians of
-three turns.  Exit code 1 if a bound is missed.
+for bit. Parameters: the same where rule and curve have other numbers in every run, beside a loop. Speed-up: runs that
+compute for 0.2 s each, on one and on two workers that are already up. Overhead: wall time per run of a sweep in this
+process less that of `Federation(...).run().frames()`. Memory: the peak of the leader's process, from 200 to 5,000
+runs of a small Mesa model; Mesa's own batch runner does 1,000 of them; medians of three turns.
+Exit code 1 if a bound is missed.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from fedabm import Federation, Scenario, population
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, Mechanism, NoPayments
 from fedabm.strategies import BestResponse
-from fedabm.sweep import Grid, Seeds, Sweep
+from fedabm.sweep import Grid, Seeds, Sobol, Span, Sweep
 from fedabm.sweep.executors import LocalExecutor, SerialExecutor
 
 NOTHING = NoPayments()
@@ -62,6 +63,37 @@ def crowd(seed: int, mechanism: Mechanism = NOTHING) -> Scenario:
 def crowds(runs: int) -> Sweep:
     """This many of them, under three mechanisms."""
     return Sweep(crowd, Grid(mechanism=[NoPayments(), ContributionSubsidy(0.02), CostSharing(0.3)]), -(-runs // 3))
+
+
+def varied(rate: float, exponent: float, seed: int = 0) -> Scenario:
+    """The same owners, with a rule and a curve whose numbers are those of the point of the design."""
+    rates = np.random.default_rng(seed).uniform(0.01, 0.2, 20)
+    people, curve = population(rates, 10.0, BestResponse(0.4)), PowerLaw(exponent=exponent)
+    return Scenario(people, curve, ContributionSubsidy(rate), record=None)
+
+
+def parameters(runs: int, sample: int = 60) -> dict[str, bool]:
+    """Numbers of the rule and the curve differ in every run: milliseconds of a sweep beside those of a loop."""
+    ranges = {"rate": Span(0.0, 0.1), "exponent": Span(0.5, 2.0)}
+    sweep, folder = Sweep(varied, Sobol(ranges, runs), 1), fresh("parameters")
+    jobs = sweep.jobs
+    began = time.process_time()
+    for job in jobs[:sample]:
+        Federation(varied(**job.parameters, seed=job.seed), job.seed).run().frames()
+    loop = 1e3 * (time.process_time() - began) / sample
+    began = time.process_time()
+    count = sweep.run(folder, SerialExecutor(), quiet=True)
+    swept = 1e3 * (time.process_time() - began) / len(jobs)
+    alone, stacked = fresh("some-alone"), fresh("some-together")
+    few = Sweep(varied, Sobol(ranges, 32), 1)
+    few.run(alone, SerialExecutor(), quiet=True, together=False)
+    few.run(stacked, SerialExecutor(), quiet=True)
+    print(f"parameters     {loop:.1f} ms per run in a loop, {swept:.2f} ms in a sweep ({len(jobs)} runs)", flush=True)
+    return {
+        f"runs with own numbers are {loop / swept:.1f} times as fast as a loop (at least 15)": loop >= 15 * swept,
+        "none of them was done alone": not count.alone,
+        "their frames are equal bit for bit, too": same(alone, stacked),
+    }
 
 
 class Drift(mesa.Model):
@@ -147,13 +179,11 @@ def one_by_one(sample: int) -> tuple[float, bool]:
 
 
 def same(one: Path, other: Path) -> bool:
-    """Whether two sweeps have the same frames, wall time aside."""
+    """Whether two sweeps have the same frames, but for wall time and how they were stepped."""
     first, second = fedabm.load(one), fedabm.load(other)
     pairs = ((getattr(first, name), getattr(second, name)) for name in ("runs", "steps", "owners", "transfers"))
-    return all(
-        a.drop(columns="wall_time", errors="ignore").equals(b.drop(columns="wall_time", errors="ignore"))
-        for a, b in pairs
-    )
+    apart = ["wall_time", "stacked"]
+    return all(a.drop(columns=apart, errors="ignore").equals(b.drop(columns=apart, errors="ignore")) for a, b in pairs)
 
 
 def leader(kind: str, runs: int) -> dict[str, float]:
@@ -205,16 +235,17 @@ def main() -> int:
     """Print every figure and say which bounds are missed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="a tenth of the runs")
-    parser.add_argument("--only", choices=["together"], help="this part alone")
+    parser.add_argument("--only", choices=["together", "parameters"], help="this part alone")
     parser.add_argument("--leader", help=argparse.SUPPRESS)
     parser.add_argument("--runs", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.leader:
         lead(options.leader, options.runs)
         return 0
+    points = 512 if options.quick else 4096
     if options.only:
-        return report(stacked(options.quick))
-    first = stacked(options.quick)
+        return report(parameters(points) if options.only == "parameters" else stacked(options.quick))
+    first = stacked(options.quick) | parameters(points)
     few, many = (50, 500) if options.quick else (200, 5000)
     ratio, extra = speed_up(20 if options.quick else 60), overhead(100 if options.quick else 200)
     asked = (("sweep", few), ("sweep", many), ("sweep", many // 5), ("mesa", many // 5))

@@ -17,7 +17,8 @@ from fedabm.mechanisms import ContributionSubsidy
 from fedabm.simulation import checkpoint
 from fedabm.simulation.activation import RandomSubset, Sequential, Simultaneous
 from fedabm.simulation.scenario import OwnerProfile
-from fedabm.strategies import FixedShare, Liar, Quitter, Random, Strategy, Wrapper
+from fedabm.simulation.stopping import Never
+from fedabm.strategies import FixedShare, Imitation, Liar, Quitter, Random, Strategy, Wrapper
 from fedabm.views import Action, Neighbours, OwnerView
 from tests.conftest import assert_equal_frames
 from tests.simulation.test_privacy import CAPACITIES, COSTS, foreign, leaks
@@ -177,3 +178,24 @@ def test_nodes_that_are_numbers_or_names_of_owners_are_those_owners():
     for graph, seen in linked:
         model = Federation(Scenario(owners, PowerLaw(), network=graph))
         assert [model.sight.of(owner) for owner in range(3)] == seen
+
+
+def test_rewiring_in_place_holds_from_the_next_step_on():
+    """Everybody sees the rich one only after it has been linked; newcomers keep their links."""
+    graph = nx.empty_graph(3)
+    people = population([0.01] * 3, 10.0, [FixedShare(1.0), Imitation(), Imitation()], starts=[10.0, 0.0, 0.0])
+    model = Federation(Scenario(people, PowerLaw(), steps=9, network=graph, stopping=Never()))
+    model.step()
+    model.step()
+    assert [model.sight.of(row) for row in range(3)] == [[], [], []]
+    newcomer = model.add(OwnerProfile(Linear(0.01), 10.0), sees=[1])
+    graph.add_edges_from([(0, 1), (0, 2)])
+    model.step()
+    assert [model.sight.of(row) for row in range(4)] == [[1, 2], [0, 3], [0], [1]]
+    graph.remove_edge(0, 1)
+    model.step()
+    assert [model.sight.of(row) for row in range(4)] == [[2], [3], [0], [1]]
+    assert newcomer.row == 3
+    graph.remove_node(2)
+    with pytest.raises(InputError, match="has other nodes now; change its edges only"):
+        model.step()
