@@ -6,11 +6,15 @@ Docstrings of fedabm are plain text: paragraphs, `names`, indented formulas, col
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
+import io
+import logging
 import pkgutil
 import re
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +45,17 @@ PUBLIC = """\
 Everything that these pages, the notebooks and the scenarios use comes from `fedabm` or from a module directly below
 it, and all of it stands here, each name in one place. `dir(fedabm)` and `dir(fedabm.mechanisms)` show the same, and so
 do editors and type checkers. What is not on this page is internal and may change with any release."""
+#: the audit card of the landing page
+CARD = "audit_card.html"
+#: rooms of the reference by topic; what is in none of these follows
+TOPICS = {
+    "The game": ("games", "mechanisms", "strategies", "knowledge", "views", "shapley"),
+    "Running and solving": ("simulation", "solving", "kernel", "study", "sweep", "specs"),
+    "Learning": ("learning", "data"),
+    "Judging rules": ("auditing", "comparison", "tournament", "environment", "testing"),
+    "Results": ("results", "report", "live", "bridges"),
+    "Papers": ("papers",),
+}
 #: rooms whose insides are nobody's business
 HIDDEN = ("cli", "analysis", "scenarios")
 
@@ -49,20 +64,52 @@ def setup(app: Any) -> dict[str, Any]:
     """Make the pages before Sphinx looks for its sources."""
     app.connect("builder-inited", lambda app: make())
     app.connect("autodoc-process-docstring", _process)
+    app.connect("build-finished", _card)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _card(app: Any, error: Exception | None) -> None:
+    """The audit card that the landing page shows stands beside it."""
+    if error is None and (MADE / CARD).exists():
+        shutil.copy(MADE / CARD, Path(app.outdir) / CARD)
+
+
+def _studies() -> None:
+    """Pictures of the landing page and of tutorials, and an audit card, by the commands that the pages show."""
+    from fedabm.cli import main
+
+    logging.getLogger("MESA").setLevel(logging.WARNING)  # Sphinx shows every record of every library
+    target = MADE / "pictures"
+    target.mkdir(parents=True)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for words in (
+            ["init"],
+            ["run", "study.toml", "--quiet", "--out", "hospitals"],
+            ["audit", "study.toml", "--mechanism", "Shapley shares", "--quick", "--out", "card"],
+            ["run", "best_lie", "--quiet", "--out", "lie"],
+            ["run", "forty_owners", "--quiet", "--out", "forty"],
+        ):
+            with contextlib.redirect_stdout(io.StringIO()):
+                done = main(words)
+            if done != 0:
+                raise RuntimeError(f"fedabm {' '.join(words)} ended with {done}")
+        for picture in ("hospitals/comparison", "hospitals/owners", "lie/best_lie", "forty/forty_owners"):
+            shutil.copy(f"{picture}.png", target)
+        (page,) = Path("card").glob("*.html")
+        shutil.copy(page, MADE / CARD)
 
 
 def make() -> None:
     """Write all pages that are made."""
     shutil.rmtree(MADE, ignore_errors=True)
     (MADE / "reference").mkdir(parents=True)
+    _studies()
     (MADE / "notebooks").mkdir()
     rooms = [one.name for one in pkgutil.iter_modules(fedabm.__path__) if one.ispkg and one.name not in HIDDEN]
     rooms.sort(key=lambda room: FIRST.index(room) if room in FIRST else len(FIRST))
     for room in rooms:
         _reference(room)
-    listed = "\n".join(rooms)
-    _write("reference/index.md", f"# Reference\n\nThe rooms of the library.\n\n```{{toctree}}\n{listed}\n```\n")
+    _write("reference/index.md", _index(rooms))
     _public()
     _glossary()
     _gallery()
@@ -73,6 +120,24 @@ def make() -> None:
     _write("notebooks/index.md", f"# Notebooks\n\n```{{toctree}}\n{books}\n```\n")
     shutil.copy(root / "analysis" / "REPRODUCTION.md", MADE / "ledger.md")
     _write("changelog.md", (root / "CHANGELOG.md").read_text("utf-8").replace("](docs/", "](../"))
+
+
+def _index(rooms: list[str]) -> str:
+    """The reference by topic, with what every room is for."""
+    others = [room for room in rooms if not any(room in named for named in TOPICS.values())]
+    lines = [
+        "# Reference",
+        "",
+        "{doc}`../public` is one table. Here is everything, by topic.",
+        "",
+    ]
+    for topic, named in {**TOPICS, "Foundations": tuple(others)}.items():
+        there = [room for room in named if room in rooms]
+        lines += [f"## {topic}", ""]
+        for room in there:
+            lines += [f"- {{doc}}`fedabm.{room} <{room}>`: {_first_line(importlib.import_module(f'fedabm.{room}'))}"]
+        lines += ["", "```{toctree}", ":hidden:", "", *there, "```", ""]
+    return "\n".join(lines)
 
 
 def _public() -> None:

@@ -11,7 +11,7 @@ import pytest
 from fedabm.cli import main
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = sorted([*DOCS.glob("tutorials/*.md"), *DOCS.glob("howto/*.md")])
+PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("tutorials/*.md"), *DOCS.glob("howto/*.md")])
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -47,7 +47,7 @@ def test_it_runs_from_top_to_bottom(page, tmp_path, monkeypatch, capsys):
 
 def test_there_is_a_tutorial_for_everybody():
     assert {page.stem for page in DOCS.glob("tutorials/*.md")} == {
-        "student", "analyst", "economist", "engineer", "mesa", "security", "reviewer",
+        "student", "analyst", "economist", "engineer", "frameworks", "mesa", "security", "reviewer",
     }  # fmt: skip
 
 
