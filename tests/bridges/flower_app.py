@@ -11,6 +11,7 @@ by these claims.
 from __future__ import annotations
 
 import json
+import os
 
 import torch
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
@@ -21,6 +22,7 @@ from flwr.simulation import run_simulation
 from torch import nn
 
 from fedabm.bridges.flower import Client, PaymentServer
+from fedabm.bridges.recorder import ReplyRecorder
 from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import IID
@@ -109,10 +111,13 @@ class PayingFedAvg(FedAvg):
 @server_app.main()
 def main(grid: Grid, context: Context) -> None:
     """A few rounds; then one line for each round and client."""
-    strategy = PayingFedAvg(PaymentServer(RULE, CURVE))
+    recorder = ReplyRecorder(name=lambda message: f"owner {int(message.content['said']['owner'])}")
+    strategy = recorder.watch(PayingFedAvg(PaymentServer(RULE, CURVE)))
     strategy.start(grid, ArrayRecord(nn.Linear(64, 10).state_dict()), num_rounds=ROUNDS, train_config=ConfigRecord({}))
     for row in sorted(strategy.history, key=lambda row: (row["round"], row["owner"])):
         print(json.dumps(row), flush=True)
+    if place := os.environ.get("FLOWER_LOG"):
+        recorder.write(place)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,13 +11,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedabm import Federation, InputError, Scenario, population
+from fedabm import Federation, InputError, Scenario, population, settle
 from fedabm.bridges.flower import Client, PaymentServer
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import Clarke, ContributionSubsidy, ShapleyShare
 from fedabm.strategies import UCB, BestResponse, FreeRider, GradientResponse, Liar, Strategy
 
 CURVE = PowerLaw(exponent=0.5)
+STUDY = """
+mechanism = "shapley_share"
+accuracy = { kind = "power_law", exponent = 0.5 }
+owners = { costs = [0.0005, 0.0005, 0.0005], capacity = 800 }
+settlement = { bill = "each step" }
+"""
 STRATEGIES = (BestResponse(), FreeRider(), Liar(GradientResponse(5.0), contribution_factor=2.0))
 
 
@@ -68,11 +75,16 @@ def test_dice_fall_anew_in_every_round_and_for_every_client_and_the_same_when_re
 @pytest.mark.skipif(
     importlib.util.find_spec("flwr") is None, reason="Flower is not installed; python -m tests.bridges flower runs this"
 )
-def test_an_app_in_real_flower_plays_the_game_that_we_simulate():
+def test_an_app_in_real_flower_plays_the_game_that_we_simulate(tmp_path):
     """Owners 0 and 2 respond best, 1 free-rides, 2 claims twice what it uses; all three train on digits."""
     root = Path(__file__).parents[2]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.bridges.flower_app"], cwd=root, capture_output=True, text=True, timeout=900
+        [sys.executable, "-m", "tests.bridges.flower_app"],
+        cwd=root,
+        env={**os.environ, "FLOWER_LOG": str(tmp_path / "recorded.csv")},
+        capture_output=True,
+        text=True,
+        timeout=900,
     )
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"round"')]
     assert done.returncode == 0, done.stderr[-3000:]
@@ -85,3 +97,12 @@ def test_an_app_in_real_flower_plays_the_game_that_we_simulate():
     last = played[played["round"] == 4].set_index("owner")
     assert last.loc[2, "paid"] > last.loc[0, "paid"] > 0 > last.loc[1, "paid"]
     assert last["accuracy"].min() > 0.8
+
+    # What the recorder has kept is settled to the statement of a CSV with the same numbers, and to what was paid.
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY)
+    columns = {"round": played["round"], "owner": [f"owner {one}" for one in played["owner"]]}
+    pd.DataFrame({**columns, "samples": played["num-examples"]}).to_csv(tmp_path / "typed.csv", index=False)
+    recorded, typed = (settle(study, tmp_path / name) for name in ("recorded.csv", "typed.csv"))
+    assert recorded.payments.tolist() == typed.payments.tolist()
+    np.testing.assert_allclose(recorded.payments.ravel(), played["paid"], atol=1e-12)
