@@ -18,6 +18,7 @@ import fedabm
 from fedabm.advice.picture import front_picture, owners_picture
 from fedabm.advice.recommendation import Recommendation
 from fedabm.common.files import clear_drafts, draft, new_folder
+from fedabm.common.names import snake
 from fedabm.report.images import from_figure
 from fedabm.report.page import rendered
 from fedabm.report.tables import Shown, shown, text
@@ -150,8 +151,15 @@ def _assumed(found: Recommendation) -> list[str]:
 def write_board(found: Recommendation, folder: str | Path, question: str) -> list[Path]:
     """Everything in a folder: the page (and PDF, where Chromium is found), tables, JSON and pictures."""
     home = Path(folder)
-    evidence: dict[str, Any] = {"sentence": found.sentence, "reasons": found.reasons, "equilibria": found.equilibria}
-    evidence |= {"candidates": json.loads(found.table().to_json(orient="records")), "solved": found.solved}
+    adopted = None if found.best is None else {"kind": snake(type(found.best.rule).__name__), **found.best.parameters}
+    evidence: dict[str, Any] = {
+        "sentence": found.sentence,
+        "mechanism": adopted,
+        "reasons": found.reasons,
+        "equilibria": found.equilibria,
+        "candidates": json.loads(found.table().to_json(orient="records")),
+        "solved": found.solved,
+    }
     writers: dict[str, Callable[[Path], Any]] = {
         "board.html": lambda path: path.write_text(board_page(found, question), "utf-8"),
         "recommendation.json": lambda path: path.write_text(json.dumps(evidence, indent=2), "utf-8"),

@@ -10,5 +10,10 @@ __all__ = ["report"]
 
 
 def report(options: argparse.Namespace) -> None:
-    """Write the page and say where it is."""
+    """Write the page and say where it is; recommendations and audits have theirs already."""
+    for name in ("board.html", "card.html"):
+        page = options.folder / name
+        if options.html is None and page.is_file() and not (options.folder / "manifest.json").exists():
+            print(f"Report: {page}")
+            return
     print(f"Report: {write_report(options.folder, options.html)}")
