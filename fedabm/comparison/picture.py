@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from fedabm.analysis.rows import run_looks
 from fedabm.games.curves import Array
 from fedabm.results.frames import Frames, shorten
 
-__all__ = ["draw"]
+__all__ = ["draw", "draw_owners"]
 
 
 def draw(frames: Frames, ends: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
@@ -42,6 +43,55 @@ def draw(frames: Frames, ends: pd.DataFrame, titles: Mapping[str, str]) -> Figur
         several = f"means and 95% intervals over {seeds} seeds" if seeds > 1 else "at the end of one run each"
         figure.supxlabel(several, fontsize="small")
     return figure
+
+
+def draw_owners(last: pd.DataFrame, runs: pd.DataFrame, labels: Sequence[str]) -> Figure:
+    """What every owner gives, is paid and gains at the end: means over all seeds with 95% intervals, a row per rule.
+
+    Parameters
+    ----------
+    last
+        The owners at the end of every run.
+    runs
+        Their labels and seeds.
+    labels
+        The rules, from top to bottom.
+
+    Returns
+    -------
+    The figure; each column of panels has one scale.
+    """
+    titles = {"contribution": "data given", "payment": "payment", "utility": "utility"}
+    labelled = last.assign(label=last["run"].map(runs.set_index("run")["label"].astype(str)))
+    with sns.axes_style("whitegrid"), sns.plotting_context("paper"):
+        figure = Figure(figsize=(10.2, 1.0 + 2.0 * len(labels)), layout="constrained")
+        panels = figure.subplots(len(labels), 3, sharex=True, sharey="col", squeeze=False)
+        for row, label in zip(panels, labels, strict=True):
+            mine = labelled[labelled["label"] == label]
+            for panel, (column, title) in zip(row, titles.items(), strict=True):
+                _owner_means(panel, mine.groupby("owner")[column])
+                panel.set_title(title if row is panels[0] else "", fontsize="small")
+            row[0].set_ylabel(shorten(label, 24), fontsize="small")
+        names = last.drop_duplicates("owner").sort_values("owner")
+        pairs = zip(names["owner"], names["name"].astype(str), strict=True)
+        words = [shorten(name, 14) if name else f"{owner}" for owner, name in pairs]
+        every = -(-len(words) // 12)
+        for panel in panels[-1]:
+            panel.set_xticks(range(0, len(words), every), words[::every], rotation=40, ha="right", fontsize="x-small")
+        figure.supxlabel(f"owners; means and 95% intervals over {runs['seed'].nunique()} seeds", fontsize="small")
+    return figure
+
+
+def _owner_means(panel: Axes, groups: Any) -> None:
+    """A bar and an interval per owner."""
+    for place, (_, values) in enumerate(groups):
+        known = values.to_numpy(float)
+        panel.bar(place, float(np.nanmean(known)), 0.7, color="#0b5a8f", alpha=0.85, linewidth=0)
+        if len(known) > 1:
+            low, high = confidence(known)
+            panel.plot([place, place], [low, high], color="0.1", linewidth=1.2, solid_capstyle="butt", zorder=3)
+    panel.axhline(0.0, color="0.3", linewidth=0.8)
+    panel.grid(visible=False, axis="x")
 
 
 def _row(panel: Axes, place: int, values: Array, look: Look) -> None:

@@ -298,6 +298,10 @@ def _numbers(given: Any, count: int, rng: np.random.Generator) -> list[Any]:
 def _owners_picture(found: Comparison) -> Any:
     from fedabm.analysis.figures import of_runs, owner_bars
 
+    if found.seeds > 1:
+        from fedabm.comparison.picture import draw_owners
+
+        return draw_owners(found.last, found.frames.runs, found.labels)
     first = found.frames.runs["seed"].min()
     runs = found.frames.runs.loc[found.frames.runs["seed"] == first, "run"].tolist()
     return owner_bars(
@@ -306,17 +310,25 @@ def _owners_picture(found: Comparison) -> Any:
 
 
 def _money_picture(found: Comparison) -> Any:
-    """Who pays whom in the last step, under every mechanism on one scale."""
+    """Who pays whom in the last step, the mean over seeds, under every mechanism on one scale, three beside another."""
     from matplotlib.figure import Figure
 
     from fedabm.analysis.figures import money_graph
 
-    runs = found.frames.runs[found.frames.runs["seed"] == found.frames.runs["seed"].min()]
+    every = found.frames.runs
+    runs = every[every["seed"] == every["seed"].min()]
     paid = found.frames.transfers.merge(found.last[["run", "step"]].drop_duplicates(), on=["run", "step"])
-    paid = paid[paid["run"].isin(runs["run"])]
+    first = dict(zip(runs["label"].astype(str), runs["run"], strict=True))
+    paid["run"] = paid["run"].map(every.set_index("run")["label"].astype(str)).map(first)
+    paid["amount"] = paid["amount"] / found.seeds
     heaviest = float(paid.groupby(["run", "payer", "payee"])["amount"].sum().max()) if len(paid) else None
-    figure = Figure(figsize=(4.4 * len(runs), 4.6), layout="constrained")
-    panels = figure.subplots(1, len(runs), squeeze=False)[0]
+    across = min(len(runs), 3)
+    down = -(-len(runs) // across)
+    figure = Figure(figsize=(4.4 * across, 4.6 * down), layout="constrained")
+    panels = figure.subplots(down, across, squeeze=False).ravel()
+    for panel in panels[len(runs) :]:
+        panel.set_axis_off()
+    panels = panels[: len(runs)]
     for panel, run in zip(panels, runs.itertuples(), strict=True):
         mine, owners = (frame[frame["run"] == run.run] for frame in (paid, found.frames.owners))
         money_graph(mine, owners, ax=panel, heaviest=heaviest)
@@ -327,7 +339,8 @@ def _money_picture(found: Comparison) -> Any:
     }
     for one in legends:
         one.remove()
-    words = "money of the last step; arrows run from payer to payee"
+    over = f", means over {found.seeds} seeds" if found.seeds > 1 else ""
+    words = f"money of the last step{over}; arrows run from payer to payee"
     figure.legend(entries.values(), entries, title=words, loc="outside lower center", ncol=len(entries), frameon=False)
     return figure
 

@@ -72,9 +72,8 @@ def main() -> None:
     found = recommend(consortium, wanted, audits=0, lies=False)
     search, worked = time.perf_counter() - begun, time.process_time() - worked
     certified = np.mean([one.outcomes.certified.mean() for one in found.candidates])
-    print(
-        f"search: {search:.1f} s ({worked:.1f} s of a core) for {found.solved} games, {100 * certified:.1f}% certified; target 10 s"
-    )
+    games = f"{found.solved} games, {100 * certified:.1f}% certified"
+    print(f"search: {search:.1f} s ({worked:.1f} s of a core) for {games}; target 10 s")
     alone = per_solve(consortium, options.sample) * found.solved
     print(f"a solve per candidate and draw: {alone:.0f} s, {alone / search:.0f} times; target 20 times")
     begun, worked = time.perf_counter(), time.process_time()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedabm.common.errors import InputError
-from fedabm.comparison.written import read_study
+from fedabm.comparison.written import PICTURES, read_study
 from fedabm.specs.uncertain import Uncertain, likely_numbers
 from fedabm.study import Study
 
@@ -62,3 +62,16 @@ def test_each_seed_is_one_draw_and_tables_say_so(tmp_path, capsys):
     assert found.owners(intervals=True).columns.tolist()[2:] == ["none", "none ±", "shared", "shared ±"]
     assert found.owners()["owner"].tolist() == ["A", "B"]
     assert found.ends().groupby("label")["welfare"].nunique().tolist() == [3, 3]
+
+
+def test_pictures_show_all_seeds_and_fit_the_page(tmp_path):
+    path = tmp_path / "study.toml"
+    rules = ", ".join(f'"rule {k}" = {{ kind = "cost_sharing", rate = {k / 10} }}' for k in range(1, 8))
+    one_line = [line for line in TEXT.splitlines() if not line.startswith("mechanisms")]
+    path.write_text(f"mechanisms = {{ {rules} }}\n" + "\n".join(one_line), "utf-8")
+    found = read_study(path).compared(Study("study", quiet=True))
+    owners, money = PICTURES["owners"](found), PICTURES["money"](found)
+    assert "over 3 seeds" in owners.get_supxlabel()
+    assert len(owners.axes) == 21
+    assert money.get_size_inches()[0] < 14
+    assert sum(panel.get_title() != "" for panel in money.axes) == 7
