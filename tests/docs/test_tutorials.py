@@ -47,7 +47,7 @@ def test_it_runs_from_top_to_bottom(page, tmp_path, monkeypatch, capsys):
 
 def test_there_is_a_tutorial_for_everybody():
     assert {page.stem for page in DOCS.glob("tutorials/*.md")} == {
-        "student", "analyst", "economist", "engineer", "frameworks", "mesa", "security", "reviewer",
+        "student", "analyst", "consortium", "economist", "engineer", "frameworks", "mesa", "security", "reviewer",
     }  # fmt: skip
 
 
