@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Hashable
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from rich.table import Table
 
 from fedabm.results.design import SWEEP
 from fedabm.results.sweeps import JobState, states
-from fedabm.simulation.stacking import why_alone
+from fedabm.simulation.stacking import kind_of, why_alone
 from fedabm.sweep.folder import check_target
 from fedabm.sweep.jobs import Job, do, scenario_of
 from fedabm.sweep.limits import TimeLimit, time_limit
@@ -72,25 +74,37 @@ def _together(sweep: Sweep, limit: float | None) -> str:
         return "Runs are done one by one, as each has a limit of its own."
     first = list({job.cell: job for job in reversed(sweep.jobs)}.values())
     tried = [first[place] for place in sorted({round(place) for place in np.linspace(0, len(first) - 1, _SHOWN)})]
-    alone: dict[str, int] = {}
+    alone: Counter[str] = Counter()
+    kinds: Counter[Hashable] = Counter()
     try:
         with time_limit(PATIENCE):
-            for reason in filter(None, map(_reason, tried)):
-                alone[reason] = alone.get(reason, 0) + 1
+            for reason, kind in map(_kind, tried):
+                if reason is None:
+                    kinds[kind] += 1
+                else:
+                    alone[reason] += 1
     except TimeLimit:
         return f"Whether runs are stepped together is open: to make their scenarios takes longer than {PATIENCE:g} s."
-    if not alone:
-        return "Runs of one kind are stepped together."
-    reasons = ", ".join(f"{reason} ({count})" for reason, count in alone.items())
-    return f"Of {len(tried)} cells, {sum(alone.values())} are done run by run, because of: {reasons}."
+    said = [f"Of {len(tried)} cells that were tried"]
+    if kinds:
+        sizes = ", ".join(str(count) for _, count in kinds.most_common())
+        one = "are of one kind, whose runs are stepped together"
+        several = f"are of {len(kinds)} kinds ({sizes} cells), and runs of one kind are stepped together"
+        said.append(f"{kinds.total()} {one if len(kinds) == 1 else several}")
+    if alone:
+        reasons = ", ".join(f"{reason} ({count})" for reason, count in alone.items())
+        said.append(f"{alone.total()} are done run by run, because of: {reasons}")
+    return f"{', '.join(said)}."
 
 
-def _reason(job: Job) -> str | None:
-    """Why a run is done alone, if it is."""
+def _kind(job: Job) -> tuple[str | None, Hashable]:
+    """Why a run is done alone, if it is, or of which kind it is."""
     try:
-        return why_alone(scenario_of(job))
+        scenario = scenario_of(job)
+        why = why_alone(scenario)
+        return why, None if why else kind_of(scenario)
     except (Exception, SystemExit) as error:
-        return type(error).__name__
+        return type(error).__name__, None
 
 
 def _trial(sweep: Sweep, left: int, workers: int, limit: float | None) -> str:

@@ -18,6 +18,7 @@ from fedabm.results.round import Round
 from fedabm.simulation import stack
 from fedabm.strategies import BestResponse
 from fedabm.sweep import Grid, Sweep
+from fedabm.sweep.preview import preview
 from fedabm.sweep.stacking import groups_of
 from tests.sweep.helpers import assert_same_frames
 
@@ -134,3 +135,22 @@ def load_largest(folder: Path) -> pd.Series:
 def test_a_limit_holds_for_one_run_so_nothing_is_stacked(tmp_path, monkeypatch, limit):
     monkeypatch.setattr(stack.StackedRuns, "run", lambda self: pytest.fail("stacked"))
     assert Sweep(small, Grid(mechanism=[NoPayments()]), 3).run(tmp_path, "serial", quiet=True, **limit).done == 3
+
+
+def numbered(rate: float, exponent: float = 1.0, kind: str = "subsidy", seed: int = 0) -> Scenario:
+    """A rule and a curve with numbers of their own."""
+    rule = {"subsidy": ContributionSubsidy(rate), "shared": CostSharing(rate), "shapley": ShapleyShare()}[kind]
+    return replace(small(seed, rule), accuracy=PowerLaw(exponent=exponent))
+
+
+def test_a_dry_run_says_which_runs_go_together_and_why_others_do_not(tmp_path, capsys):
+    design = Grid(rate=[0.1, 0.2], exponent=[1.0, 2.0], kind=["subsidy"])
+    preview(Sweep(numbered, design, 1), tmp_path, 1)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Of 4 cells that were tried, 4 are of one kind, whose runs are stepped together." in said
+    preview(Sweep(numbered, Grid(rate=[0.1, 0.2], kind=["subsidy", "shared", "shapley"]), 1), tmp_path, 1)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "4 are of 2 kinds (2, 2 cells), and runs of one kind are stepped together" in said
+    assert "2 are done run by run, because of: ShapleyShare (2)." in said
+    groups, _ = groups_of(Sweep(numbered, design, 1).jobs, lambda job: None)
+    assert [len(group.jobs) for group in groups] == [4]
