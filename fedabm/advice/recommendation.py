@@ -53,6 +53,8 @@ class Candidate:
         Of its kind.
     rule
         With its parameters.
+    parameters
+        Values of its parameters by name.
     outcomes
         Contributions, payments, utilities and accuracies in all draws.
     goal

@@ -29,6 +29,15 @@ class PrivateUpdates(Wrapper):
     >>> from fedabm.strategies import Honest
     >>> PrivateUpdates(Honest(), noise=0.5).label
     'private_updates(honest, noise=0.5)'
+
+    Parameters
+    ----------
+    truth : Strategy
+        The strategy that it wraps.
+    noise : float, optional
+        Standard deviation of the noise, as a multiple of the clip.
+    clip : float, optional
+        The longest update that is sent.
     """
 
     example: ClassVar[str] = "PrivateUpdates(truth=Honest(), noise=1.0, clip=1.0)"

@@ -173,6 +173,13 @@ class StepSchedule(RateSchedule):
 
     >>> [StepSchedule(2, 0.5).at(SGD(1.0), t).rate for t in (0, 1, 2, 5)]
     [1.0, 1.0, 0.5, 0.25]
+
+    Parameters
+    ----------
+    every : int
+        After how many rounds the rate falls.
+    factor : float, optional
+        What it is multiplied by then.
     """
 
     every: int
@@ -192,6 +199,13 @@ class CosineSchedule(RateSchedule):
     """From the optimiser's own rate in round 0 to `least` in round `rounds`, along half a cosine.
 
     rate_t = least + (rate - least) (1 + cos(pi t / rounds)) / 2.  Loshchilov & Hutter 2017, without restarts.
+
+    Parameters
+    ----------
+    rounds : int
+        The round in which the rate reaches its least.
+    least : float, optional
+        The rate from then on.
     """
 
     rounds: int

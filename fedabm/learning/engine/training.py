@@ -35,6 +35,13 @@ class Proximal:
     """Adds weight / 2 * |w - centre|^2 to the loss: FedProx with the start as centre (Li et al. 2020).
 
     `centre` is one model (P,) or one per owner (n, P).
+
+    Parameters
+    ----------
+    weight : float
+        mu, the weight of the pull.
+    centre : Tensor
+        One model (parameters,), or one per owner (owners, parameters).
     """
 
     weight: float

@@ -33,6 +33,13 @@ class UpdateNorms(Knowledge):
     the others.  The penalty takes that back where honest updates are nearer to each other than to nothing; where they
     are not, as with few samples and large steps, sending nothing still is the best lie.  An update that was dropped
     counts for nobody: its owner's score is 0, and the others are compared with each other.
+
+    Parameters
+    ----------
+    rate : float, optional
+        C, what a squared length above the others' mean costs.
+    penalty : float, optional
+        What a squared distance to the others' mean costs.
     """
 
     rate: float = field(default=1.0, metadata=within(0.01, 10.0, log=True))

@@ -71,7 +71,15 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LocalTerms:
-    """What owners add to their own loss while they train: `proximal`, and <drift_i, w> with `drift` (n, P)."""
+    """What owners add to their own loss while they train: `proximal`, and <drift_i, w> with `drift` (n, P).
+
+    Parameters
+    ----------
+    proximal : Proximal | None, optional
+        A pull towards a model; None: there is none.
+    drift : Tensor | None, optional
+        Shape (owners, parameters): drift_i in <drift_i, w>; None: there is none.
+    """
 
     proximal: Proximal | None = None
     drift: Tensor | None = None

@@ -28,6 +28,15 @@ class RFFL(Personalised):
 
     Its best lies are those of `CGSV`: scaled and copied updates and what the last round brought keep a reputation.  An
     owner whose data are of another kind than the others' is excluded as an attacker is.
+
+    Parameters
+    ----------
+    alpha : float, optional
+        How much of the past reputation stays.
+    threshold : float, optional
+        Whoever falls below this share of an equal reputation is excluded.
+    gamma : float, optional
+        The length to which updates are scaled.
     """
 
     alpha: float = field(default=0.95, metadata=within(0.0, 0.99))
