@@ -215,9 +215,11 @@ def as_markup(lines: list[str]) -> list[str]:
 
 
 def _section(title: str, body: str) -> list[str]:
-    """Parameters or what is returned, as a list of definitions."""
-    rows = [row if row.startswith(" ") else f"``{row.replace('*', '')}``" for row in body.split("\n") if row.strip()]
-    return [f".. rubric:: {title}", "", *(_inline(row) if row.startswith(" ") else row for row in rows), ""]
+    """Parameters or what is returned, as a list of definitions, and what follows them, such as an example."""
+    listed, mark, rest = body.partition("\n\n>>>")
+    rows = [row if row.startswith(" ") else f"``{row.replace('*', '')}``" for row in listed.split("\n") if row.strip()]
+    after = ["", *_markup_of(">>>" + rest)] if mark else []
+    return [f".. rubric:: {title}", "", *(_inline(row) if row.startswith(" ") else row for row in rows), "", *after]
 
 
 def _markup_of(text: str) -> list[str]:
