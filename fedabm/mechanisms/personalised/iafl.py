@@ -30,6 +30,15 @@ class IAFL(Personalised):
     all start from it.
 
     Rewards follow claims, and nothing checks those: its best lie is to claim the most and send anything.
+
+    Parameters
+    ----------
+    kappa : float, optional
+        How alike owners are rewarded, from 0 (by claims) to 1 (all alike).
+    recovery : float, optional
+        Q, the chance of the reference model in a round.
+    seed : int, optional
+        What each owner's own stream of draws follows from.
     """
 
     kappa: float = field(default=0.5, metadata=within(0.0, 1.0))
