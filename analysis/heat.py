@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -21,6 +22,8 @@ __all__ = ["gain_table", "heat_map", "heat_maps", "heat_table"]
 
 #: maps with more cells have no numbers in them
 _NUMBERED = 120
+#: a parameter with more numbers is binned, into this many bins
+_MOST_VALUES, _BINS = 40, 12
 
 
 def gain_table(frames: Frames, baseline: str, by: str = "label") -> pd.DataFrame:
@@ -104,7 +107,8 @@ def heat_map(
     """A column of `steps` at the end, by two parameters of a sweep: the mean over all runs in each cell.
 
     `limits` are the values of the darkest and the lightest shade, by default the least and the most shown; cells
-    without runs stay grey.
+    without runs stay grey.  Of a continuous design, whose numbers hardly ever meet, cells are bins of equal width,
+    named by their middles; the axis says so.
 
     Parameters
     ----------
@@ -126,6 +130,7 @@ def heat_map(
     Axes
         The axes.
     """
+    frames = _binned(frames, x, y)
     table = _cells(frames, x, y, column)
     ax = new_panel(ax, *_size(table))
     if table.empty:
@@ -157,6 +162,7 @@ def heat_maps(frames: Frames, x: str, y: str, column: str = "welfare", by: str =
     Figure
         The figure.
     """
+    frames = _binned(frames, x, y)
     rows = grouped(frames, "steps", ["step", column], by)
     groups = list(dict.fromkeys(rows["group"])) or [""]
     parts = [_part(frames, rows, group) for group in groups]
@@ -179,6 +185,26 @@ def heat_maps(frames: Frames, x: str, y: str, column: str = "welfare", by: str =
     return figure
 
 
+def _binned(frames: Frames, x: str, y: str) -> Frames:
+    """The runs with the middles of bins in place of parameters that have too many numbers for one cell each."""
+    runs = getattr(frames, "runs", None)
+    many = [name for name in dict.fromkeys((x, y)) if runs is not None and _is_continuous(runs, name)]
+    if not many:
+        return frames
+    binned = runs.copy()
+    for name in many:
+        values = runs[name].to_numpy(dtype=float)
+        edges = np.linspace(np.nanmin(values), np.nanmax(values), _BINS + 1)
+        places = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, _BINS - 1)
+        binned[name] = np.where(np.isnan(values), np.nan, (edges[:-1] + edges[1:])[places] / 2)
+    binned.attrs["binned"] = many
+    return replace(frames, runs=binned)
+
+
+def _is_continuous(runs: pd.DataFrame, name: str) -> bool:
+    return name in runs and pd.api.types.is_float_dtype(runs[name]) and runs[name].nunique() > _MOST_VALUES
+
+
 def _size(table: pd.DataFrame) -> tuple[float, float]:
     """Width and height of a map, in inches."""
     return max(4.2, 2.2 + 0.55 * table.shape[1]), max(3.0, 1.4 + 0.42 * table.shape[0])
@@ -197,7 +223,11 @@ def _paint(ax: Axes, frames: Frames, table: pd.DataFrame, limits: tuple[float, f
         _numbers_in(ax, values, *limits)
     x, y = table.columns.name, table.index.name
     runs = int(last_step(frames.steps)["run"].nunique())
-    x_name, y_name = (str(name).removesuffix("_given").removeprefix("parameter_") for name in (x, y))
+    binned = frames.runs.attrs.get("binned", ())
+    x_name, y_name = (
+        known.removeprefix("parameter_") + f" ({_BINS} bins)" * (known in binned)
+        for known in (str(name).removesuffix("_given") for name in (x, y))
+    )
     ax.set(xlabel=f"{x_name}\n{numbers(runs=runs)}, {_per_cell(frames, x, y)} per cell", ylabel=y_name)
     return mesh
 

@@ -140,6 +140,22 @@ def test_a_heat_map_has_the_mean_of_every_cell_and_leaves_empty_ones_empty(frame
         figures.heat_map(frames, "rate", "rate")
 
 
+def test_a_heat_map_of_a_continuous_design_has_bins(frames: Frames) -> None:
+    """400 points of a square: as many cells as there are bins, each the mean of its own, and the axes say so."""
+    rng = np.random.default_rng(0)
+    rate, size = rng.uniform(0.0, 1.2, 400), rng.uniform(0.0, 12.0, 400)
+    rate[:2], size[:2] = (0.0, 1.2), (0.0, 12.0)
+    runs = pd.concat([frames.runs.iloc[:1]] * 400, ignore_index=True).assign(run=range(400), rate=rate, size=size)
+    steps = pd.concat([frames.steps.iloc[:1]] * 400, ignore_index=True).assign(run=range(400), welfare=np.floor(size))
+    ax = figures.heat_map(replace(frames, runs=runs, steps=steps), "rate", "size")
+    values = ax.collections[0].get_array()
+    assert values.shape == (12, 12)
+    assert all(np.ptp(row.compressed()) == 0 for row in values[:-1])  # the last bin has the upper end in it
+    assert [row.compressed()[0] for row in values[:-1]] == list(range(11))
+    assert "rate (12 bins)" in ax.get_xlabel()
+    assert ax.get_ylabel() == "size (12 bins)"
+
+
 def test_heat_maps_side_by_side_have_one_scale(frames: Frames) -> None:
     figure = figures.heat_maps(sweep(frames), "rate", "size")
     maps = [ax.collections[0] for ax in figure.axes[:2]]
