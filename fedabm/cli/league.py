@@ -78,9 +78,9 @@ def _attacks(options: argparse.Namespace, console: Console, owners: int) -> None
     found = attack_league(seeds, max(owners, 4), options.rules.split(",") if options.rules else None)
     title = "Accuracy that each of the others loses (left), and what the attacker gains (right), by payment rule"
     wide = found.groupby(["attack", "defence", "rule"], sort=False)[["accuracy lost", "gain"]].mean().unstack("rule")
-    shown = wide.rename_axis(None)
-    shown.columns = [f"{'lost' if what == 'accuracy lost' else 'gain'}: {rule}" for what, rule in wide.columns]
-    shown.index = [f"{attack} / {defence}" for attack, defence in wide.index]
+    columns = [f"{'lost' if what == 'accuracy lost' else 'gain'}: {rule}" for what, rule in wide.columns]
+    rows = [f"{attack} / {defence}" for attack, defence in wide.index]
+    shown = pd.DataFrame(wide.to_numpy(), rows, columns)
     _show(console, shown, f"{title}; {seeds} seed{'s' if seeds > 1 else ''}")
     if options.json:
         print(found.to_json(orient="records"))

@@ -14,6 +14,7 @@ from fedabm.auditing.definitive import alike, definitive, printed, unexplained
 from fedabm.auditing.league import League, league, population_of
 from fedabm.auditing.trained import IDLE, SAME, Arena, attack_table, fitted, trained_league
 from fedabm.auditing.tuned import games_of, social_welfare, tuned
+from fedabm.cli import main
 from fedabm.learning import CoordinateMedian, FedAvg
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 
@@ -128,3 +129,17 @@ def test_the_curve_is_measured_on_the_data_and_costs_follow_it():
     assert arena.rates.mean() == pytest.approx(
         4 * float(arena.curve.curve_slope(np.array(0.6 * sum(arena.clean.capacities)))), rel=0.5
     )
+
+
+def test_the_command_shows_attacks_by_defence(tmp_path, capsys, monkeypatch):
+    rows = [
+        {"attack": "nan", "defence": defence, "rule": "NoPayments", "seed": 0, "accuracy lost": lost, "gain": -lost}
+        for defence, lost in (("FedAvg", 0.25), ("Krum", 0.125))
+    ]
+    monkeypatch.setattr("fedabm.auditing.attacks.attack_league", lambda *given: pd.DataFrame(rows))
+    assert main(["league", "--attacks", "--quick", "--out", str(tmp_path / "made")]) == 0
+    printed = capsys.readouterr().out
+    assert "nan / Krum" in printed
+    assert "lost: NoPayments" in printed
+    assert "0.125" in printed
+    assert [path.name for path in (tmp_path / "made").iterdir()] == ["attacks.csv"]
