@@ -20,6 +20,7 @@ NAMES = [
     "06_write_your_own",
     "07_your_network_your_data",
     "08_language_models",
+    "09_consortium",
 ]
 STORED = {name: nbformat.read(path, as_version=4) for name, path in notebooks().items()}
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
