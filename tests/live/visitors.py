@@ -19,6 +19,7 @@ from pathlib import Path
 
 import aiohttp
 import socketio
+from nicegui import core
 
 from fedabm import Scenario, population
 from fedabm.games.accuracy import PowerLaw
@@ -85,6 +86,7 @@ def main() -> int:
     visitors = parser.parse_args().visitors
     server._RETURN = 1.0
     served = live(Scenario(population([0.1, 0.2], 5.0), PowerLaw()), port=0, browser=False, block=False)
+    core.sio.eio.ping_timeout = PATIENCE  # or a busy machine takes visitors who are late for gone
     first, second = asyncio.run(waves(served.url, visitors))
     grown = second[2] - first[2]
     come, stayed = f"{first[0]} and {second[0]}", f"{first[1]} and {second[1]}"
