@@ -72,7 +72,7 @@ class Updates:
             return AggregatedModels(judge, self.recipe, self.start, [sending], measure, known)
         weights = mean.weigh(np.where(pull(self.usable), claimed, 0.0))
         models = self.start + mean.rate * self.sent
-        return AveragedModels(judge, self.start, models, weights, measure=measure, known=known or AnswerCache())
+        return AveragedModels(judge, self.start, models, weights, measure=measure, known=known)
 
     @classmethod
     def kind(cls, engine: Engine, recipe: Recipe, measure: Measure) -> Kind:
