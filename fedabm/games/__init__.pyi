@@ -1,5 +1,7 @@
 from fedabm.common.arrays import Array as Array
 from fedabm.games.best import best_response as best_response
+from fedabm.games.collaboration import collaborative_fairness as collaborative_fairness
+from fedabm.games.collaboration import share_as_well_as_alone as share_as_well_as_alone
 from fedabm.games.curves import Line as Line
 from fedabm.games.individual import (
     individual_optimum as individual_optimum,
