@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from fedabm.settlement.bills import bill_of, periods
 from fedabm.settlement.contract import Contract
 from fedabm.settlement.log import Log
-from fedabm.settlement.statement import Statement, bill_of, periods
 
 __all__ = ["doubts_of"]
 
@@ -18,12 +18,11 @@ __all__ = ["doubts_of"]
 _LEAST_ROUNDS = 2
 
 
-def doubts_of(statement: Statement) -> list[dict[str, Any]]:
+def doubts_of(contract: Contract, log: Log) -> list[dict[str, Any]]:
     """One entry per doubt: round, owner, what is odd, the claim, what it might be instead, and the difference in money.
 
     `worth` is what the owner is paid more for its claim than for the one instead, if it were paid for as it stands.
     """
-    contract, log = statement.contract, statement.log
     together = {row: rows for rows in periods(contract, log) for row in rows}
     found = []
     for row, owner, what, instead in _odd(contract, log):
