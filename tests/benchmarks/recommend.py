@@ -50,7 +50,7 @@ def seven(draws: int, owners: int = 7) -> Consortium:
 
 
 def per_solve(consortium: Consortium, sample: int) -> float:
-    """Seconds of a core that `solve` takes for one candidate and draw, the mean over all kinds and a sample of draws."""
+    """Seconds of a core of `solve` for one candidate and draw, the mean over all kinds and a sample of draws."""
     rules = [one.start(consortium) for one in FAMILIES if one.name in KINDS]
     begun = time.process_time()
     for rule in rules:
