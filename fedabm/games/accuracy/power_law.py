@@ -72,7 +72,9 @@ class PowerLaw(Exposure):
         for name in ("scale", "exponent", "offset", "ceiling"):
             check_number(f"accuracy {name}", getattr(self, name), zero=name == "offset")
         check_number("accuracy exponent", self.exponent, most=_STEEPEST)
-        if not (np.log(self.scale) - np.log(self.ceiling)) / self.exponent < np.log(MOST):
+        with np.errstate(over="ignore"):  # an exponent so small that no number is left is refused, too
+            needed = (np.log(self.scale) - np.log(self.ceiling)) / self.exponent
+        if not needed < np.log(MOST):
             got = f"exponent {self.exponent:g} and scale {self.scale:g}"
             raise InputError(f"with accuracy {got} no data would do; give a larger exponent or a smaller scale")
 
