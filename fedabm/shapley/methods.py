@@ -85,8 +85,7 @@ def shapley(accuracy: Accuracy, profile: Array, method: str = "auto", **options:
     """
     inner, part = _unvalued(accuracy, np.size(profile))
     if inner is not accuracy and method != "monte_carlo":
-        found = shapley(inner, profile, method, **options)
-        return Shares(part * np.asarray(found), found.method)
+        return shapley(inner, profile, method, **options).times(part)
     profile, method = _checked(accuracy, profile, method)
     orders, precision = _read(options, len(profile))
     if method == "quadrature":
@@ -126,8 +125,7 @@ def shapley_marginals(accuracy: Accuracy, profile: Array, method: str = "auto", 
     """
     inner, part = _unvalued(accuracy, np.size(profile))
     if inner is not accuracy and method != "monte_carlo":
-        found = shapley_marginals(inner, profile, method, **options)
-        return Shares(part * np.asarray(found), found.method)
+        return shapley_marginals(inner, profile, method, **options).times(part)
     profile, method = _checked(accuracy, profile, method)
     orders, precision = _read(options, len(profile))
     if method == "quadrature":
@@ -260,6 +258,7 @@ def _unvalued(accuracy: Accuracy, owners: int) -> tuple[Accuracy, float]:
 
     All coalitions are then worth as many times what they are worth where everybody values it at one.
     """
+    check_kind("accuracy", accuracy, Accuracy)
     known = None if accuracy.as_total() is not None else accuracy.as_common(owners)
     return (accuracy, 1.0) if known is None else (known[0], float(np.mean(known[1])))
 

@@ -31,6 +31,11 @@ class Shares(np.ndarray):
         shares.permutations = permutations
         return shares
 
+    def times(self, factor: float) -> Shares:
+        """As many times these shares, found the same way, with errors as many times as large."""
+        errors = None if self.standard_errors is None else abs(factor) * self.standard_errors
+        return Shares(factor * np.asarray(self), self.method, errors, self.permutations)
+
     def __array_finalize__(self, source: Any) -> None:
         self.method = getattr(source, "method", "")
         self.standard_errors = getattr(source, "standard_errors", None)

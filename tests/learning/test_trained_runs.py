@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from fedabm import Federation, Scenario, population
-from fedabm.common.errors import InputError
+from fedabm.common.errors import InputError, UserCodeError
 from fedabm.common.random import Streams
 from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData, from_partition
@@ -305,7 +305,7 @@ class Clumsy(Honest):
 
 
 def test_an_update_of_another_shape_is_one_clear_line():
-    with pytest.raises(InputError, match="keep their shape"):
+    with pytest.raises(UserCodeError, match="keep their shape"):
         run(scenario([Clumsy(), Honest(), Honest(), Honest()]))
 
 
