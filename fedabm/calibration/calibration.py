@@ -66,7 +66,7 @@ def calibrate(
 
     >>> sizes = np.geomspace(10, 1000, 12)
     >>> found = calibrate(sizes, 0.9 - 2.0 * (sizes + 20.0) ** -0.5 + 0.001 * np.cos(7.0 * sizes), draws=20)
-    >>> found.accuracy.best.ceiling.__round__(2), found.accuracy.draws.count
+    >>> round(found.accuracy.best.ceiling, 1), found.accuracy.draws.count
     (0.9, 20)
     """
     check_whole("draws", draws, 20, MOST_DRAWS)

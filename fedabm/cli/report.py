@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from fedabm.report.page import write_report
 
@@ -13,7 +14,7 @@ def report(options: argparse.Namespace) -> None:
     """Write the page and say where it is; recommendations and audits have theirs already."""
     for name in ("board.html", "card.html"):
         page = options.folder / name
-        if options.html is None and page.is_file() and not (options.folder / "manifest.json").exists():
+        if options.html is None and os.path.isfile(page) and not os.path.exists(options.folder / "manifest.json"):
             print(f"Report: {page}")
             return
     print(f"Report: {write_report(options.folder, options.html)}")

@@ -10,7 +10,6 @@ import numpy as np
 
 from fedabm.common.arrays import Array, Flags
 from fedabm.results.links import Links
-from fedabm.simulation.cohorts import Turn
 from fedabm.simulation.model import Federation
 from fedabm.simulation.scenario import Scenario
 from fedabm.views import INFORMATION, OwnerView, Transfers
@@ -81,11 +80,10 @@ class WatchedFederation(Federation):
         self.sights = Sights.none(len(self.population))
         super().step()
 
-    def carry_out(self, turn: Turn, view: OwnerView) -> None:
+    def note(self, view: OwnerView) -> None:
         """Look at what they see before they act on it; a payoff that takes training to know stays unknown."""
         costly = self.accuracy.costly or not self.scenario.mechanism.promises
         self.sights.note(view, with_curve=not costly)
-        super().carry_out(turn, view)
 
 
 @dataclass(frozen=True, eq=False)

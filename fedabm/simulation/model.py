@@ -36,7 +36,7 @@ from fedabm.simulation.recorder import Recorder
 from fedabm.simulation.scenario import Scenario
 from fedabm.simulation.stopping import Progress
 from fedabm.simulation.watching import RunBegun, Watcher, watched
-from fedabm.views import Evidence, Outcome, ServerView, deliver, sent, traffic_of
+from fedabm.views import Evidence, Outcome, OwnerView, ServerView, deliver, sent, traffic_of
 
 __all__ = ["Federation"]
 
@@ -248,6 +248,7 @@ class Federation(MeasuredFederation):
             seen, strategy = shown(turn.members), turn.cohort.strategy
             rng, lately = people.streams(turn), people.recent_experience(turn.members)
             view = turn.view(self.steps, seen.offers, rng, lately, seen.neighbours, quota=seen.quota, **seen.public)
+            self.note(view)
             with as_user_error(strategy, turn.members, f"in step {self.steps}"):
                 people.apply(turn, strategy.act(view), rng)
 
@@ -260,6 +261,7 @@ class Federation(MeasuredFederation):
                 agent = self._seated.get(int(turn.members[0]))
                 if agent is None:
                     continue
+                self.note(view)
                 try:
                     deciding.decided(turn, agent.decide(view), view.rng)
                 except Exception as error:
@@ -267,6 +269,9 @@ class Federation(MeasuredFederation):
         finally:
             deciding.carry_out()
             self._deciding = None
+
+    def note(self, view: OwnerView) -> None:
+        """What some owners see, before they act on it: for whoever watches them."""
 
     def learn(self, before: Effort) -> RoundResult:
         """One round of training."""

@@ -83,10 +83,10 @@ def drawn_number(given: Any, rng: np.random.Generator) -> Any:
 
 
 def likely_numbers(given: Any, count: int, rng: np.random.Generator) -> Array:
-    """So many draws, one from each of as many equally likely parts in random order; a number is repeated.
+    """`count` draws, one from each of as many equally likely parts in random order; a number is repeated.
 
     >>> likely_numbers(Uncertain(low=0.0, high=1.0), 4, np.random.default_rng(0)).round(1).tolist()
-    [0.7, 0.2, 0.4, 0.8]
+    [0.5, 0.0, 0.5, 1.0]
     """
     if not isinstance(given, Uncertain):
         return np.full(count, float(given))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedabm.common.errors import InputError
+from fedabm.common.errors import InputError, MissingExtraError
 from fedabm.data.datasets import Dataset
 from fedabm.data.partitions import (
     IID,
@@ -219,7 +219,7 @@ def test_flowers_interface(monkeypatch):
         parts = partition.split(LABELS, np.random.default_rng(0), USERS)
         assert [np.unique(USERS[part] % 3).tolist() for part in parts] == [[0], [1], [2]]
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(InputError, match="flwr-datasets"):
+    with pytest.raises(MissingExtraError, match="flwr-datasets"):
         partition.split(LABELS, np.random.default_rng(0))
 
 

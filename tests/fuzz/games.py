@@ -427,7 +427,7 @@ def draw_facts(rng: Rng, mechanism: str | None = None, accuracy: str | None = No
     name = mechanism or str(rng.choice(names, p=weights / weights.sum()))
     owners = int(min(rng.choice([1, 2, 2, 3, 3, 4, 5, 6, 12]), _FEW.get(name, 40)))
     capacities = capacity * (10 ** rng.uniform(-0.5, 0.5, owners) if rng.random() < 0.8 else np.ones(owners))
-    costs = draw_costs(rng, capacities, linear=name in ("ValueShaping",))
+    costs = draw_costs(rng, capacities, linear=name in ("RealFM", "ValueShaping"))
     prices = [float(cost.value(np.array([top]))[0]) / top for cost, top in zip(costs, capacities, strict=True)]
     unit = float(np.median(prices))
     rule = draw_mechanism(rng, max(unit, 1e-9), name)

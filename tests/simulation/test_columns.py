@@ -12,6 +12,7 @@ import pytest
 
 import fedabm
 from fedabm import Federation, InputError
+from fedabm.common.errors import UserCodeError
 from fedabm.results.columns import COLUMNS, Column
 from fedabm.results.round import Round
 from fedabm.simulation import checkpoint
@@ -135,5 +136,7 @@ def test_a_function_that_cannot_be_compared_is_stepped_by_itself():
 def test_a_function_that_fails_is_told_with_column_and_step():
     """Also one that expects a federation, as columns did before there were rounds."""
     column = Column("steps", "x", lambda model: model.population.contribution.max())
-    with pytest.raises(InputError, match=r"column 'x' in step 1: .* no 'population'; the federation is round\.model"):
+    with pytest.raises(
+        UserCodeError, match=r"column 'x' in step 1: .* no 'population'; the federation is round\.model"
+    ):
         Federation(mixed(columns=(column,))).step()

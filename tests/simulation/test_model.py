@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedabm import Federation, InputError, OwnerProfile, Scenario, population
+from fedabm.common.errors import UserCodeError
 from fedabm.games.accuracy import GroupWeighted, JointQuadratic, PowerLaw
 from fedabm.games.costs import Affine, Linear, Quadratic
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, ShapleyShare, ValueShaping
@@ -280,7 +281,7 @@ def test_actions_of_the_wrong_shape_are_refused():
         def act(self, view: OwnerView) -> Action:
             return view.truthful(np.zeros(len(view.capacity) + 1))
 
-    with pytest.raises(InputError, match="one number per row"):
+    with pytest.raises(UserCodeError, match="one number per row"):
         Federation(Scenario(population([0.1, 0.1], 1.0, Clumsy()), PowerLaw())).step()
 
 
@@ -291,7 +292,7 @@ def test_a_strategy_cannot_change_its_secrets_in_place():
             view.cost.rate[:] = 0.0
             return view.truthful(view.capacity)
 
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(UserCodeError, match="read-only"):
         Federation(Scenario(population([0.1, 0.1], 1.0, Vandal()), PowerLaw())).step()
 
 

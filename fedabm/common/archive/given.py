@@ -22,6 +22,9 @@ PLAIN = (type(None), bool, int, float, complex, str, bytes, np.generic)
 #: packages whose classes are neither ours nor the user's
 _LIBRARIES = {"mesa", "networkx", "numpy", "pandas", "pyarrow", "scipy", "torch"}
 
+#: where NetworkX keeps what it, or somebody else, has found in a graph until that is changed
+_KEPT_WITH_GRAPHS = "__networkx_cache__"
+
 Place = tuple[str | int, ...]
 
 
@@ -96,8 +99,8 @@ def _parts(value: Any) -> Iterator[tuple[str | int, Any]]:
 
 
 def found_later(value: Any, name: str) -> bool:
-    """Whether an attribute is a `cached_property`."""
-    return isinstance(inspect.getattr_static(type(value), name, None), cached_property)
+    """Whether an attribute is a `cached_property`, or what NetworkX keeps beside a graph."""
+    return name == _KEPT_WITH_GRAPHS or isinstance(inspect.getattr_static(type(value), name, None), cached_property)
 
 
 def attributes(value: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Models as plain modules of PyTorch, and as files that are read without fedabm.
 
 model = run.export_model()                       # a torch.nn.Module, ready to judge samples
-save_model(model, "shared.safetensors")          # what safetensors.torch.load_file reads: a state_dict
+save_model(model, "shared.safetensors")          # what load_file of safetensors reads: a state_dict
 model = load_model("shared.safetensors")         # the module again, where the network goes by a name
 """
 

@@ -73,4 +73,4 @@ def caught(trust: np.ndarray, bad: Flags, least: float = 0.5) -> Detection:
     """
     found = np.asarray(trust) < least
     right = float(np.sum(found & bad))
-    return Detection(*(right / total if total else float("nan") for total in (found.sum(), np.sum(bad))))
+    return Detection(*(right / total if total else float("nan") for total in (int(found.sum()), int(np.sum(bad)))))

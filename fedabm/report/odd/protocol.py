@@ -10,7 +10,6 @@ import inspect
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from operator import attrgetter
 from typing import Any
 
 from fedabm.common.names import brief
@@ -18,6 +17,7 @@ from fedabm.report.odd.blocks import Block, Element, Listing, Rows, told
 from fedabm.report.odd.parts import datasets, distinct, named, over_owners, parameters, parts_of
 from fedabm.results.columns import TABLE
 from fedabm.simulation.model import Federation
+from fedabm.simulation.network import Sight
 from fedabm.simulation.population import Population
 from fedabm.simulation.scenario import Owners, Scenario
 from fedabm.strategies import Strategy
@@ -25,6 +25,8 @@ from fedabm.views import INFORMATION, OwnerView
 
 __all__ = ["Described", "elements"]
 
+#: whose methods a round calls
+_PARTS: dict[str, Any] = {"": Federation, "population": Population, "sight": Sight}
 _TITLES = (
     "Purpose and patterns",
     "Entities, state variables and scales",
@@ -138,9 +140,9 @@ def _phases() -> Iterator[tuple[str, str]]:
     )
     for call in calls:
         path = ast.unparse(call.func).removeprefix("self.")
-        home: Any = Population if path.startswith("population.") else Federation
-        doc = inspect.getdoc(attrgetter(path.removeprefix("population."))(home))
-        yield path.rpartition(".")[2].replace("_", " "), " ".join((doc or "").split())
+        part, _, name = path.rpartition(".")
+        doc = inspect.getdoc(getattr(_PARTS[part], name))
+        yield name.replace("_", " "), " ".join((doc or "").split())
 
 
 def _first(thing: Any) -> str:
