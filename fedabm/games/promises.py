@@ -171,7 +171,7 @@ def _check_slopes(curve: Curve, x: Array, value: Array, size: Array, rows: Membe
         if np.any(above[inside]):
             owner, piece, point = np.argwhere(above[inside])[0]
             where = x[inside][owner, piece, point]
-            who = _culprit(curve, owner, np.full(3, where), bend=True)
+            who = _wrong_slope(curve, owner, np.array([where, where + width[inside][owner, piece, point]]))
             raise InputError(
                 f"{who} has a slope at {where:g} that is not the derivative of its value there, for owner "
                 f"{rows[owner]}; mend the slope"
@@ -187,6 +187,17 @@ def _culprit(curve: Curve, owner: int, x: Array, *, bend: bool) -> str:
             return first - last
         share = (x[1] - x[0]) / (x[2] - x[0]) if x[2] > x[0] else 0.0
         return (1 - share) * first + share * last - middle
+
+    return _name(max(leaves(curve), key=breach))
+
+
+def _wrong_slope(curve: Curve, owner: int, x: Array) -> str:
+    """The name of the part of a sum that rises most above its tangent from one point to another."""
+
+    def breach(part: Curve) -> float:
+        one = part.take([owner])
+        (here, there), slope = one.value(x[None])[0], one.slope(x[None, :1])[0, 0]
+        return there - here - slope * (x[1] - x[0])
 
     return _name(max(leaves(curve), key=breach))
 

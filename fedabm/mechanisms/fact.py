@@ -51,21 +51,25 @@ class FACT(Mechanism):
         check_number("penalty", self.penalty)
 
     def terms(self, accuracy: Accuracy, types: Reports) -> Array:
-        """The individual optima m_i*, and what is won on average less what is paid beforehand, (2, n)."""
+        """The individual optima m_i*, d_i where everyone gives them, and what is won less what models gain, (3, n)."""
         cost = _reported(types)
         alone = individual_optimum(accuracy, cost, types.size)[0]
+        if len(alone) < 3:
+            return np.stack([alone, np.zeros(len(alone)), np.zeros(len(alone))])
         together, apart = (accuracy.curves(profile) for profile in (alone, np.zeros(len(alone))))
-        lost = self.penalty * self._beyond(together, cost, alone) ** 2
-        return np.stack([alone, _won(cost, alone, together.value(alone) - apart.value(alone) - lost)])
+        beyond, gain = self._beyond(together, cost, alone), together.value(alone) - apart.value(alone)
+        return np.stack([alone, beyond, _won(cost.slope(alone), gain - self.penalty * beyond**2) - gain])
 
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, and a payment that is largest a little above m_i*."""
         claimed = reports.contribution
-        alone, won = self.standing_terms(accuracy, reports)
+        alone, paid, won = self.standing_terms(accuracy, reports)
         bare = full_access(accuracy, claimed, nothing(len(claimed)))
-        top = alone + self._beyond(bare.accuracy, _reported(reports), alone)
+        beyond = self._beyond(bare.accuracy, _reported(reports), alone)
+        # The penalty at m_i* and the one paid beforehand cancel: only what they differ by is added.
+        there = won + self.penalty * (paid - beyond) * (paid + beyond)
         shape: Shape = "concave" if accuracy.concave else "unknown"
-        return replace(bare, payment=Parabola(won, top, self.penalty), shape=shape)
+        return replace(bare, payment=Parabola(there, alone, beyond, self.penalty), shape=shape)
 
     def _beyond(self, curves: Curve, cost: Cost, alone: Array) -> Array:
         """d_i: how far above m_i* the penalty must vanish for m_i* to be the best reply."""
@@ -76,22 +80,26 @@ class FACT(Mechanism):
 
 @dataclass(frozen=True)
 class Parabola(Curve):
-    """start - height (top - x)^2."""
+    """there - height ((at + beyond - x)^2 - beyond^2): `there` where x is `at`, and largest `beyond` it.
 
-    start: Array
-    top: Array
+    A peak far beyond all data is a large square; written as a product, it is never subtracted from another one.
+    """
+
+    there: Array
+    at: Array
+    beyond: Array
     height: float
     closed = True
 
     def value(self, x: Array) -> Array:
-        away = align_rows(self.top, x) - x
-        return align_rows(self.start, x) - self.height * (away * away)
+        there, at, beyond = (align_rows(one, x) for one in (self.there, self.at, self.beyond))
+        return there - self.height * (at - x) * (2.0 * beyond + (at - x))
 
     def slope(self, x: Array) -> Array:
-        return 2.0 * self.height * (align_rows(self.top, x) - x)
+        return 2.0 * self.height * (align_rows(self.beyond, x) + (align_rows(self.at, x) - x))
 
     def take(self, rows: Rows) -> Parabola:
-        return Parabola(self.start[rows], self.top[rows], self.height)
+        return Parabola(self.there[rows], self.at[rows], self.beyond[rows], self.height)
 
 
 def chance_of_the_middle(costs: Array) -> Array:
@@ -111,12 +119,9 @@ def chance_of_the_middle(costs: Array) -> Array:
     return np.asarray(pairs / ((owners - 1) * (owners - 2) / 2.0))
 
 
-def _won(cost: Cost, alone: Array, brought: Array) -> Array:
-    """What is won on average less what is paid beforehand."""
-    if len(alone) < 3:
-        return np.zeros(len(alone))
-    chance = chance_of_the_middle(cost.slope(alone))
-    return 3.0 * chance * sum_of_others(brought) / (len(alone) - 1) - brought
+def _won(slopes: Array, brought: Array) -> Array:
+    """What is won on average, by the slopes of the reported costs."""
+    return 3.0 * chance_of_the_middle(slopes) * sum_of_others(brought) / (len(brought) - 1)
 
 
 def _reported(reports: Reports) -> Cost:

@@ -176,8 +176,8 @@ class WrongSlope(Mechanism):
         return full_access(accuracy, reports.contribution, payment, "concave")
 
 
-def test_a_slope_that_is_no_derivative_is_noticed():
-    with pytest.raises(InputError, match="is not the derivative of its value"):
+def test_a_slope_that_is_no_derivative_is_noticed_and_its_curve_named():
+    with pytest.raises(InputError, match=r"the curve Along has a slope at .+ that is not the derivative of its value"):
         Game(PowerLaw(), [0.1, 0.2], 20, WrongSlope()).gap([1.0, 1.0])
 
 

@@ -1,5 +1,7 @@
 """The penalty keeps owners at their own optimum; truth is best among rivals around the own cost, and not otherwise."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -53,3 +55,21 @@ def test_where_costs_differ_who_is_far_from_the_median_gains_by_a_cost_nearer_to
     lie = Game(PowerLaw(), COSTS, 50.0, FACT(), reported=[0.02, 0.03, 0.05, 0.04])
     assert best(truth, profile, 3) == pytest.approx(truth.utilities(profile)[3], abs=1e-3)
     assert best(lie, profile, 3) > best(truth, profile, 3) + 0.1
+
+
+@pytest.mark.parametrize("owners", [2, 5])
+def test_steep_costs_of_tiny_data_are_certified_in_spite_of_rounding(owners):
+    """d_i is 10^4 to 10^5 where data are a thousandth: its square would swallow every difference of payments."""
+    rates, rule = [28_600.0, 2_200.0, 7_700.0, 9_000.0, 1_500.0][:owners], FACT()
+    game = Game(PowerLaw(), rates, 1e-3, rule)
+    assert np.all(np.isfinite(game.gains(np.full(owners, 4e-4))))
+    reports = game.reports(np.full(owners, 4e-4))
+    alone, offers = rule.terms(game.accuracy, reports.types)[0], game.offers(np.full(owners, 4e-4))
+    steep = offers.accuracy.slope(alone)
+    for owner, rate in enumerate(rates):
+        peak = Fraction(alone[owner]) + (Fraction(rate) - Fraction(steep[owner])) / (2 * Fraction(rule.penalty))
+        points = [0.0, 1e-11, 3e-6, 1e-3]
+        paid = offers.payment.take([owner]).value(np.array([points]))[0]
+        exact = [-Fraction(rule.penalty) * ((peak - Fraction(x)) ** 2 - peak**2) for x in points]
+        rounding = 1e-15 * np.abs(paid).max()
+        assert np.diff(paid) == pytest.approx(np.diff(np.array(exact, dtype=float)), rel=1e-9, abs=rounding)
