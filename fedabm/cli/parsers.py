@@ -289,7 +289,7 @@ def _data(commands: Any) -> None:
 
 
 def _reproduce(commands: Any) -> None:
-    parser = commands.add_parser("reproduce", help="what the five papers claim, and what we get")
+    parser = commands.add_parser("reproduce", help="what the papers claim, and what we get")
     parser.add_argument(
         "what",
         nargs="*",

@@ -34,7 +34,7 @@ from tests.papers.rows import IDS, NUMBERS, TINY, run, verdicts
 
 
 def test_every_artefact_has_its_rows_in_order() -> None:
-    assert (len(NUMBERS), len(IDS)) == (118, 121)
+    assert (len(NUMBERS), len(IDS)) == (126, 129)
     assert [one.id for one in ledger()] == IDS
     assert all(one.claim and one.kind in ("c", "t", "c,t") for one in ledger())
 
@@ -98,6 +98,11 @@ def test_an_id_cannot_be_taken_twice() -> None:
         ("P17b", "undecided", "utility iPFL 9.645"),
         ("P18a", "reproduced after correction", "58.16 +- 150.38, pFedGraph 137.66 +- 291.57, iPFL 208.1"),
         ("P18b", "undecided", "utility iPFL 13.6"),
+        ("S01", "reproduced", "(1.551, 1.551, 0.408)"),
+        ("S02", "reproduced", "core {5, 5}, {25}"),
+        ("S03", "reproduced", "fine (0.989, 0.345); stable"),
+        ("A01", "reproduced", "(3000, 3000.3, 5500), curved (3000.7, 5500.8)"),
+        ("F02", "reproduced after correction", "0.67 with 0.04"),
     ],
 )
 def test_verdicts_and_numbers_agree_with_the_errata(id: str, verdict: str, number: str) -> None:

@@ -1,4 +1,4 @@
-"""Every example, theorem, table and figure of the five papers as one row: what is claimed and what we get.
+"""Every example, theorem, table and figure of the papers as one row: what is claimed and what we get.
 
 The folders of the papers state the rows; `rows` holds what a row is and how its verdict is decided, `runner` finds and
 runs them, `render` prints them, `training` says what may follow from a quick run, `trials` draws random instances,

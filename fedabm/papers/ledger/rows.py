@@ -196,7 +196,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Paper:
-    """One of the five papers: short name, title line, and the letter that its rows' ids begin with."""
+    """A paper: short name, title line, and the letter that its rows' ids begin with."""
 
     name: str
     title: str
@@ -209,6 +209,10 @@ PAPERS = (
     Paper("murhekar2025", "Murhekar et al. 2025: reciprocity and Shapley shares", "R"),
     Paper("karimireddy2022", "Karimireddy et al. 2022: free-riding and accuracy shaping", "K"),
     Paper("ipfl2025", "iPFL 2025: a market for personalised models", "P"),
+    Paper("donahue2021", "Donahue and Kleinberg 2021: model-sharing games", "S"),
+    Paper("xu2021", "Xu et al. 2021 (CGSV): rewards by gradients", "G"),
+    Paper("bornstein2023", "Bornstein et al. 2023 (RealFM): shaping with a payoff of accuracy", "A"),
+    Paper("bornstein2024", "Bornstein et al. 2024 (FACT): a penalty and a game of three", "F"),
 )
 
 _ROWS: dict[str, Row] = {}
