@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from fedabm.common.errors import InputError, nearest
 from fedabm.data.datasets import DatasetRow, download, load_dataset, status
@@ -22,7 +22,7 @@ def show(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps([row._asdict() for row in list_rows()], indent=2))
         return
-    table = Table("set", "state", "detail", box=None)
+    table = Table("set", "state", Column("detail", overflow="fold"), box=None)
     for row in [*list_rows(), *_models()]:
         table.add_row(row.name, row.state, row.detail)
     Console().print(table)
@@ -43,8 +43,19 @@ def _models() -> list[DatasetRow]:
 
 
 def list_rows() -> list[DatasetRow]:
-    """One row per set: name, embedded / present / missing, and samples or what to put where."""
-    return status()
+    """One row per set: name, embedded / present / missing, and samples or what to put where, for which claims."""
+    rows = status()
+    if all(row.state != "missing" for row in rows):
+        return rows
+    from fedabm.papers.ledger.runner import rows_by_data  # imports PyTorch
+
+    wanted = rows_by_data()
+    return [
+        row._replace(detail=f"{row.detail}; rows of the ledger that need it: {', '.join(wanted[row.name])}")
+        if row.state == "missing" and row.name in wanted
+        else row
+        for row in rows
+    ]
 
 
 def get(name: str, console: Console) -> Path:

@@ -52,8 +52,10 @@ def failed_as(error: Exception, what: str, who: Any = None) -> Exception:
     -------
     Exception
         A `UserCodeError` if code of the user's own took part, an `InputError` for bad input that this package
-        complains about, and else the error itself.
+        complains about, and else the error itself; also one that says already which code of the user's has failed.
     """
+    if isinstance(error, UserCodeError) and not is_users(error, who):
+        return error
     if is_users(error, who):
         return UserCodeError(f"{what}: {in_one_line(error)}")
     return InputError(f"{what}: {in_one_line(error)}") if isinstance(error, FedabmError) else error

@@ -111,6 +111,8 @@ def test_every_missing_set_says_in_one_line_what_to_put_where(tmp_path):
             with pytest.raises(InputError, match=f"^{name} is not there; put .* into {tmp_path}") as caught:
                 load_dataset(name, tmp_path)
             assert "\n" not in str(caught.value)
+            where = ("fedabm data get", "SHA-256 of", "from LEAF")
+            assert any(words in str(caught.value) for words in where), "whence it comes"
 
 
 def test_unknown_names_and_options():

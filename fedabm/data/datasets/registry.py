@@ -72,6 +72,18 @@ _LUMPY = Remote(
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where a set that cannot be downloaded comes from, and the SHA-256 of the file that recorded results rest on."""
+
+    source: str
+    file: str = ""
+    sha256: str = ""
+
+    def __str__(self) -> str:
+        return f"from {self.source}" + (f"; SHA-256 of {self.file}: {self.sha256}" if self.sha256 else "")
+
+
+@dataclass(frozen=True)
 class _Spec:
     """One set.  `layouts` are alternatives; in one of them every pattern must find a file.  None: embedded."""
 
@@ -80,14 +92,15 @@ class _Spec:
     layouts: tuple[tuple[str, ...], ...] = ()
     samples: int | None = None
     remotes: tuple[Remote, ...] = ()
+    origin: Origin | None = None
 
     def files(self, folder: Path) -> list[Path]:
         """The files of the first layout that is complete."""
         return next((found for layout in self.layouts if (found := matches(folder, layout))), [])
 
     def remedy(self, folder: Path) -> str:
-        """What to put where."""
-        return f"put {self.put} into {folder}"
+        """What to put where, and whence it comes."""
+        return f"put {self.put} into {folder}" + (f" ({self.origin})" if self.origin else "")
 
 
 _IDX = tuple(f"{file}*" for file in idx.MNIST_MD5)
@@ -104,6 +117,43 @@ _WRITER_LAYOUTS = (
 def _leaf(name: str) -> tuple[str, str]:
     return f"{name}/train/*.json", f"{name}/test/*.json"
 
+
+_LEAF = "LEAF, github.com/TalwalkarLab/leaf"
+_SUBSET_FROM = Origin(
+    "the first 200 training and 100 test images of each class of CIFAR-10, in its order",
+    "cifar10_2k_1k.npz",
+    "8d2eb52c5f86292d6db474799ddc75e19343501c3912e3716ad732a03deb38a2",
+)
+_DIGITS_FROM = Origin(
+    "github.com/glin20/FEMNIST_Federated_Learning at 7d318f4, src/femnist_subset, 12 clients",
+    "femnist_digits_12clients.npz",
+    "caf569a1884e0f3a0d9ad019ffeb9da6a75f4c5eec7b43d649311295b089ac16",
+)
+_OMNIGLOT_FROM = Origin(
+    "github.com/brendenlake/omniglot at 057f034, python/images_background_small1 and 2, 28 by 28 pixels",
+    "omniglot_small_28.npz",
+    "4c60167b06edfc0ba01c43a37e861c3875c668566f122b43f3bdfd999d57fe31",
+)
+_PACS_FROM = Origin(
+    "github.com/MachineLearning2020/Homework3-PACS at d586a6c, 64 by 64 pixels, JPEG of quality 90",
+    "pacs_64_jpeg90.parquet",
+    "fed0d8f6fdb5fe82b7ce59d482097e4b8e5cebcf2d9aa40d706bfbc6ad4ab6fd",
+)
+_SHAKESPEARE_FROM = Origin(
+    f"{_LEAF}, or github.com/TheMITTech/shakespeare at 6b82db8, a row per speech",
+    "shakespeare_mit_by_role.jsonl.gz",
+    "e53d0db35a3510ccce472cf56088f4cde0943ab8c80af0428c6800e9714ca7cf",
+)
+_SENT140_FROM = Origin(
+    f"{_LEAF}, or github.com/wingter562/LEAF_prepartitioned at 5b28ba6, sentiment140_k30, its test part",
+    "sent140_leaf_k30_test.csv.gz",
+    "8f6a138b92794d89db933237dcf94709f468a6ce0dd4a250948590dbff618738",
+)
+_FINANCE_FROM = Origin(
+    "the sets of their names: Malo et al. 2014, FiQA 2018 task 1, Twitter financial news, FinGPT's NWGI",
+    "financial_phrasebank_50agree.csv.gz",
+    "aa15dcfba41f74bfc19f837556a9bed719a0bb223248def1742cf7a45f6a41c8",
+)
 
 _SPECS: dict[str, _Spec] = {
     "digits": _Spec(embedded.digits, samples=1_797),
@@ -129,36 +179,47 @@ _SPECS: dict[str, _Spec] = {
         (_CIFAR,),
     ),
     "cifar10_subset": _Spec(
-        pictures.cifar10_subset, "cifar10_subset/cifar10_2k_1k.npz", (("cifar10_subset*/*.npz",),), 3_000
+        pictures.cifar10_subset,
+        "cifar10_subset/cifar10_2k_1k.npz (x_train, y_train, x_test, y_test)",
+        (("cifar10_subset*/*.npz",),),
+        3_000,
+        origin=_SUBSET_FROM,
     ),
-    "femnist": _Spec(leaf.femnist, _LEAF_PUT.format("femnist"), (_leaf("femnist"),)),
+    "femnist": _Spec(leaf.femnist, _LEAF_PUT.format("femnist"), (_leaf("femnist"),), origin=Origin(_LEAF)),
     "femnist_digits": _Spec(
         pictures.femnist_digits,
         "femnist_digits/femnist_digits_12clients.npz (x, y, client)",
         (("femnist_digits*/*.npz",),),
         5_997,
+        origin=_DIGITS_FROM,
     ),
     "omniglot": _Spec(
         pictures.omniglot,
         "omniglot/omniglot_small_28.npz (x, y, drawer, class_names)",
         (("omniglot*/*.npz",),),
         4_840,
+        origin=_OMNIGLOT_FROM,
     ),
-    "pacs": _Spec(pictures.pacs, "pacs/*.parquet (image, domain, label)", (("pacs/*.parquet",),), 9_991),
+    "pacs": _Spec(
+        pictures.pacs, "pacs/*.parquet (image, domain, label)", (("pacs/*.parquet",),), 9_991, origin=_PACS_FROM
+    ),
     "shakespeare": _Spec(
         language.shakespeare,
         f"{_LEAF_PUT.format('shakespeare')} or shakespeare/*.jsonl.gz (user, text)",
         (_leaf("shakespeare"), ("shakespeare/*.jsonl.gz",), ("shakespeare/*.jsonl",)),
+        origin=_SHAKESPEARE_FROM,
     ),
     "sent140": _Spec(
         language.sent140,
         f"{_LEAF_PUT.format('sent140')} or sent140/*.csv.gz (user, text, label)",
         (_leaf("sent140"), ("sent140*/*.csv.gz",), ("sent140*/*.csv",)),
+        origin=_SENT140_FROM,
     ),
     "financial_sentiment": _Spec(
         language.financial_sentiment,
         "financial_sentiment/ with financial_phrasebank*.csv, fiqa_task1*.csv, tfns_*.csv, nwgi*.csv (or .csv.gz)",
         (("financial_sentiment/*.csv*",),),
+        origin=_FINANCE_FROM,
     ),
     "lumpy_skin": _Spec(
         tables.lumpy_skin,

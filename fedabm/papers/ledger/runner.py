@@ -12,7 +12,7 @@ from fedabm.papers.ledger.rows import PAPERS, Budget, Finding, Paper, Result, Ro
 from fedabm.papers.ledger.training import ahead, needed
 from fedabm.papers.ledger.trials import play
 
-__all__ = ["BUDGETS", "find_budget", "ledger", "reproduce"]
+__all__ = ["BUDGETS", "find_budget", "ledger", "reproduce", "rows_by_data"]
 
 #: quick: minutes on two cores, with verdicts from recorded runs where there are any; decisive: what could be recorded
 #: is trained here and now, an hour or so per row; paper: ten times as many random instances, while training stays
@@ -32,6 +32,15 @@ def ledger(papers: tuple[Paper, ...] = PAPERS) -> list[Row]:
             if module.name.endswith((".theory", "_rows")):
                 importlib.import_module(module.name)
     return rows_of(papers)
+
+
+def rows_by_data() -> dict[str, list[str]]:
+    """The ids of the rows that train on each data set."""
+    found: dict[str, list[str]] = {}
+    for one in ledger():
+        for name in sorted({name for play in (*one.plays, *one.decisive, *one.planned) for name in play.data}):
+            found.setdefault(name, []).append(one.id)
+    return found
 
 
 def find_budget(name: str) -> Budget:
