@@ -38,7 +38,7 @@ def rows_by_data() -> dict[str, list[str]]:
     """The ids of the rows that train on each data set."""
     found: dict[str, list[str]] = {}
     for one in ledger():
-        for name in sorted({name for play in (*one.plays, *one.decisive, *one.planned) for name in play.data}):
+        for name in sorted({name for shown in (*one.plays, *one.decisive, *one.planned) for name in shown.data}):
             found.setdefault(name, []).append(one.id)
     return found
 
