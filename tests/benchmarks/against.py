@@ -9,16 +9,13 @@ is more.  Exits with 1 if one is.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from tests.benchmarks.against_cases import CASES
+from tests.checkouts import ROOT, older, said_in
 
-ROOT = Path(__file__).parents[2]
 _CASES = Path(__file__).with_name("against_cases.py")
 #: how much slower counts as slower, relatively
 SLOWER = 0.1
@@ -26,12 +23,7 @@ SLOWER = 0.1
 
 def seconds_of(checkout: Path, case: str) -> float:
     """What a case costs in one checkout."""
-    environment = {**os.environ, "PYTHONPATH": str(checkout)}
-    words = [sys.executable, "-P", str(_CASES), case]
-    done = subprocess.run(words, env=environment, cwd=checkout, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{case} in {checkout} ended with {done.returncode}: {done.stderr.strip()[-500:]}")
-    return float(done.stdout)
+    return float(said_in(checkout, _CASES, case))
 
 
 def compare(case: str, old: Path, turns: int) -> bool:
@@ -59,15 +51,8 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--only", default="", help="cases with this in their names")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        old = Path(folder) / "old"
-        subprocess.run(
-            ["git", "-C", str(ROOT), "worktree", "add", "-q", "--detach", str(old), options.commit], check=True
-        )
-        try:
-            met = [compare(case, old, options.turns) for case in CASES if options.only in case]
-        finally:
-            subprocess.run(["git", "-C", str(ROOT), "worktree", "remove", "--force", str(old)], check=True)
+    with older(options.commit) as old:
+        met = [compare(case, old, options.turns) for case in CASES if options.only in case]
     print(f"{sum(met)} of {len(met)} met")
     return 0 if all(met) else 1
 
