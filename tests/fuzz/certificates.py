@@ -5,6 +5,9 @@
 Three of four cases are games: the bounds of `Game.gains` at random profiles, and those of `solve`.  Every fourth is a
 federation with liars, learners and leavers, and the regrets after its last step.  A case is bad if an owner finds a
 deviation that gains more than was certified, by more than 1e-9 of the amounts involved.  Exit code 1 if any is.
+
+Of twenty cases two have 13 to 40 owners, one is played for stairs, and one has slopes of a user's own that are wrong:
+these are refused, or what is certified holds.
 """
 
 from __future__ import annotations
@@ -22,10 +25,10 @@ import numpy as np
 from fedabm import Federation, Game, InputError, Scenario, solve
 from fedabm.games.accuracy import Accuracy
 from fedabm.games.costs import Cost
-from fedabm.mechanisms import Mechanism
+from fedabm.mechanisms import Mechanism, NoPayments
 from fedabm.views import Reports
-from tests.fuzz.games import LATER, MECHANISMS, draw_game, draw_scenario
-from tests.fuzz.reference import settled
+from tests.fuzz.games import LATER, MECHANISMS, SHARING, draw_game, draw_scenario
+from tests.fuzz.reference import MANY, settled
 
 __all__ = ["Case", "Tally", "case", "main", "tried"]
 
@@ -113,7 +116,19 @@ def case(seed: int, number: int, tally: Tally, mechanism: str | None = None) -> 
     """Make one case from its number, look for deviations, and say which bounds are beaten."""
     rng = np.random.default_rng([seed, number])
     draw, judge = (draw_scenario, _federation) if number % 4 == 3 else (draw_game, _game)
-    drawn = draw(rng, mechanism)
+    family = {12: "stairs", 17: "mistaken"}.get(number % 20)
+    many = number % 20 in (6, 15)
+    tally.kinds["of 13 to 40 owners"] += many
+    try:
+        if family == "mistaken" and number % 40 == 17:
+            return _game(wrong_cost(draw_game(rng, mechanism), rng), rng, tally)
+        drawn = draw(rng, mechanism, family, many=many)
+    except InputError as refused:
+        if family != "mistaken" or "has slope" not in str(refused):
+            raise
+        tally.kinds["wrong slope refused"] += 1
+        return []
+    tally.kinds["wrong slope taken"] += family == "mistaken"
     if not getattr(drawn.mechanism, "promised", None):
         return judge(drawn, rng, tally)
     # A user's own rule that may promise too much: then it is refused, which is right.
@@ -123,11 +138,35 @@ def case(seed: int, number: int, tally: Tally, mechanism: str | None = None) -> 
     return []
 
 
+def wrong_cost(game: Game, rng: np.random.Generator) -> Game:
+    """The same owners without payments, and a cost of which the slope is another function's."""
+    prices = np.maximum(game.costs.value(game.capacities), 1e-9) / game.capacities
+    wrong = Mistaken(prices[0] / game.capacities[0], rng.choice([-1.0, 0.5, 0.9, 1.1, 3.0]))
+    return Game(game.accuracy, [wrong, *prices[1:].tolist()], game.capacities, NoPayments())
+
+
+@dataclass(frozen=True)
+class Mistaken(Cost):
+    """rate x^2, with a slope that is so many times what it should be."""
+
+    rate: float
+    factor: float
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        return self.rate * x * x
+
+    def slope(self, x: np.ndarray) -> np.ndarray:
+        return 2 * self.factor * self.rate * x
+
+
 def _game(game: Game, rng: np.random.Generator, tally: Tally) -> list[str]:
     shares = rng.choice([0.0, rng.uniform(0, 1), 1.0], game.owners, p=[0.2, 0.6, 0.2])
     drawn = game.capacities * (shares * rng.random(game.owners) if rng.random() < 0.8 else shares)
+    countable = game.owners > MANY and type(game.mechanism).__name__ in SHARING
+    if countable:  # by the evaluator: quarters of what all have
+        drawn = game.capacities * (np.ceil(4 * shares * rng.random(game.owners)) / 4)
     found = [("gains at a random profile", drawn, game.gains(drawn))]
-    if rng.random() < SOLVED:
+    if rng.random() < SOLVED and not countable:
         ended = solve(game, time_limit=2.0)
         tally.kinds[f"solve: {ended.verdict}"] += 1
         found.append((f"solve by {ended.method}", ended.profile, np.full(game.owners, ended.gap)))

@@ -59,6 +59,8 @@ __all__ = [
     "LATER",
     "LINEAR",
     "MECHANISMS",
+    "SHARING",
+    "WILD",
     "draw_accuracy",
     "draw_costs",
     "draw_game",
@@ -245,9 +247,38 @@ ACCURACIES: dict[str, Callable[[Rng, int, float], Accuracy]] = {
 }
 
 
+def _stairs(rng: Rng, n: int, reach: float) -> Accuracy:
+    """Plateaus with ramps or jumps between them that nobody has named: it only never falls."""
+    step, ramp, height = reach * rng.uniform(0.05, 0.5), rng.choice([0.0, 0.3]), rng.uniform(0.05, 0.5)
+
+    def value(s: np.ndarray) -> np.ndarray:
+        done, more = np.divmod(s.sum(axis=1, keepdims=True) / step, 1.0)
+        return np.broadcast_to(height * (done + (np.minimum(more / ramp, 1.0) if ramp else 0.0)), s.shape)
+
+    return Custom(value, monotone=True)
+
+
+def _mistaken(rng: Rng, n: int, reach: float) -> Accuracy:
+    """A root of the total with a gradient that is too flat, too steep or falls."""
+    factor = rng.choice([-1.0, 0.5, 0.9, 1.1, 3.0])
+
+    def gradient(s: np.ndarray) -> np.ndarray:
+        slope = factor * 0.5 / np.sqrt(reach * (reach + s.sum(axis=1)))
+        return np.broadcast_to(slope[:, None, None], (*s.shape, s.shape[1]))
+
+    def value(s: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(np.sqrt(1.0 + s.sum(axis=1, keepdims=True) / reach), s.shape)
+
+    return Custom(value, concave=True, monotone=True, gradient=gradient)
+
+
+#: families that are drawn by name only: plateaus, and slopes that are wrong, which must be refused
+WILD: dict[str, Callable[[Rng, int, float], Accuracy]] = {"stairs": _stairs, "mistaken": _mistaken}
+
+
 def draw_accuracy(rng: Rng, owners: int, reach: float, family: str | None = None) -> Accuracy:
     """An accuracy for this many owners whose data add up to about `reach`."""
-    made = one_of(rng, ACCURACIES) if family is None else ACCURACIES[family]
+    made = one_of(rng, ACCURACIES) if family is None else (ACCURACIES | WILD)[family]
     return made(rng, owners, reach)  # type: ignore[operator]
 
 
@@ -409,6 +440,14 @@ _SLOW = ("Clarke", "PaymentRule")
 _FEW = {"ShapleyShare": 6, "PartialReciprocity": 6, "BanzhafShare": 6, "ProportionalShapley": 5, "Clarke": 3}
 
 
+#: rules that share by all coalitions
+SHARING = ("BanzhafShare", "PartialReciprocity", "ShapleyShare")
+#: what these are played for where there are many owners, so that they can be settled by counting: totals matter
+_OF_TOTAL = ("PAC bound", "power law", "viability")
+#: never with many owners: what they ask takes long
+_NEVER_MANY = ("Clarke", "ProportionalShapley")
+
+
 @dataclass(frozen=True)
 class Facts:
     """What a game and a federation have in common."""
@@ -419,14 +458,23 @@ class Facts:
     mechanism: Mechanism
 
 
-def draw_facts(rng: Rng, mechanism: str | None = None, accuracy: str | None = None) -> Facts:
-    """Owners, what they play for, and the rule."""
+def draw_facts(
+    rng: Rng, mechanism: str | None = None, accuracy: str | None = None, *, many: bool = False, sharing: bool = True
+) -> Facts:
+    """Owners, what they play for, and the rule; `many` are 13 to 40, with rules of all coalitions only if `sharing`."""
     capacity = 10 ** rng.choice([-2.0, 0.0, 1.0, 1.0, 1.0, 2.0, 4.0])
     names = sorted(MECHANISMS | LATER)
+    if many:
+        names = [name for name in names if name not in _NEVER_MANY and (sharing or name not in SHARING)]
     weights = np.array([0.1 if name in _SLOW else 1.0 for name in names])
     name = mechanism or str(rng.choice(names, p=weights / weights.sum()))
     owners = int(min(rng.choice([1, 2, 2, 3, 3, 4, 5, 6, 12]), _FEW.get(name, 40)))
-    capacities = capacity * (10 ** rng.uniform(-0.5, 0.5, owners) if rng.random() < 0.8 else np.ones(owners))
+    alike = False
+    if many:
+        owners, alike = int(rng.integers(13, 41)), name in SHARING
+        accuracy = str(rng.choice(_OF_TOTAL)) if alike else accuracy
+    unlike = rng.random() < 0.8 and not alike
+    capacities = capacity * (10 ** rng.uniform(-0.5, 0.5, owners) if unlike else np.ones(owners))
     costs = draw_costs(rng, capacities, linear=name in ("RealFM", "ValueShaping"))
     prices = [float(cost.value(np.array([top]))[0]) / top for cost, top in zip(costs, capacities, strict=True)]
     unit = float(np.median(prices))
@@ -434,9 +482,9 @@ def draw_facts(rng: Rng, mechanism: str | None = None, accuracy: str | None = No
     return Facts(draw_accuracy(rng, owners, float(capacities.sum()), accuracy), costs, capacities, rule)
 
 
-def draw_game(rng: Rng, mechanism: str | None = None, accuracy: str | None = None) -> Game:
-    """A random game; `mechanism` and `accuracy` may name a class and a family."""
-    facts = draw_facts(rng, mechanism, accuracy)
+def draw_game(rng: Rng, mechanism: str | None = None, accuracy: str | None = None, *, many: bool = False) -> Game:
+    """A random game; `mechanism` and `accuracy` may name a class and a family; of few owners, or of `many`."""
+    facts = draw_facts(rng, mechanism, accuracy, many=many)
     return Game(facts.accuracy, facts.costs, facts.capacities, facts.mechanism)
 
 
@@ -461,9 +509,11 @@ def draw_strategy(rng: Rng, unit: float) -> Strategy:
     return Liar(truth, *factors.tolist())  # type: ignore[arg-type]
 
 
-def draw_scenario(rng: Rng, mechanism: str | None = None, accuracy: str | None = None) -> Scenario:
+def draw_scenario(
+    rng: Rng, mechanism: str | None = None, accuracy: str | None = None, *, many: bool = False
+) -> Scenario:
     """A random federation of a few steps; `mechanism` and `accuracy` may name a class and a family."""
-    facts = draw_facts(rng, mechanism, accuracy)
+    facts = draw_facts(rng, mechanism, accuracy, many=many, sharing=False)
     late = rng.random() < 0.2
     owners = [
         OwnerProfile(cost, float(top), draw_strategy(rng, float(top)), joins=int(rng.integers(1, 4)) if late else 1)

@@ -45,6 +45,9 @@ from fedabm.views import Reports, ServerView
 
 Array = np.ndarray
 
+#: of more owners than this, coalitions are counted, not listed
+MANY = 12
+
 __all__ = ["Settled", "accuracies", "settled"]
 
 
@@ -153,7 +156,16 @@ def _shared(mechanism: Mechanism, accuracy: Accuracy, s: Array, owner: int, full
     n = s.shape[1]
     nothing = accuracies(accuracy, np.zeros((1, n)))[0, owner]
     value, size = np.zeros(len(s)), np.abs(full)
-    for weight, inside in _coalitions(mechanism, n, owner):
+    counted = n > MANY and getattr(mechanism, "method", "") != "monte_carlo"
+    if counted:
+        weights, totals = _totals(mechanism, np.delete(s[0], owner))
+        without, joined = (
+            n * accuracies(accuracy, (totals + mine).reshape(-1, 1)).reshape(-1, len(totals))
+            for mine in (np.zeros((len(s), 1)), s[:, [owner]])
+        )
+        value, most = (joined - without) @ weights, (np.abs(joined) + np.abs(without)).max(axis=1)
+        size = np.maximum(size, most)
+    for weight, inside in () if counted else _coalitions(mechanism, n, owner):
         mask = np.isin(np.arange(n), inside)
         without = accuracies(accuracy, s * mask).sum(axis=1)
         mask[owner] = True
@@ -163,6 +175,21 @@ def _shared(mechanism: Mechanism, accuracy: Accuracy, s: Array, owner: int, full
         return Settled(full, value - full, size)
     rate = mechanism.r if isinstance(mechanism, PartialReciprocity) else 1.0
     return Settled(full, rate * (value + nothing - full), size)
+
+
+def _totals(mechanism: Mechanism, others: Array) -> tuple[Array, Array]:
+    """Weights and totals of all coalitions of many others who have few amounts, counted by number and total.
+
+    For accuracies of the total alone.
+    """
+    counted, unit = {(0, 0): 1}, others.max() / 2**20 or 1.0
+    for mine in np.rint(others / unit).astype(int).tolist():
+        for (k, total), ways in list(counted.items()):
+            counted[k + 1, total + mine] = counted.get((k + 1, total + mine), 0) + ways
+    n = len(others) + 1
+    even = isinstance(mechanism, BanzhafShare)
+    weights = [ways * 0.5 ** (n - 1) if even else ways / (n * math.comb(n - 1, k)) for (k, _), ways in counted.items()]
+    return np.array(weights), unit * np.array([total for _, total in counted], dtype=float)
 
 
 def _coalitions(mechanism: Mechanism, n: int, owner: int) -> list[tuple[float, list[int]]]:

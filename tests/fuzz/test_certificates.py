@@ -1,6 +1,7 @@
 """The short version of the fuzzer, and proof that it would notice a false certificate."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,8 +10,8 @@ from fedabm import Game
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import NoPayments, ShapleyShare
 from fedabm.views import ServerView
-from tests.fuzz.certificates import Case, run
-from tests.fuzz.games import LATER, MECHANISMS, draw_game
+from tests.fuzz.certificates import Case, Tally, case, run, wrong_cost
+from tests.fuzz.games import LATER, MECHANISMS, SHARING, draw_game
 from tests.fuzz.reference import accuracies, settled
 
 
@@ -41,6 +42,28 @@ def test_the_evaluator_and_the_mechanisms_agree_on_what_owners_get(name):
             got = settled(game.mechanism, game.accuracy, reports, owner, reports.contribution[[owner]])
             assert got.received[0] == pytest.approx(outcome.access[owner] * full[owner], rel=1e-8, abs=1e-10)
             assert got.payment[0] == pytest.approx(outcome.payments[owner], rel=1e-8, abs=1e-9 * got.size[0])
+
+
+@pytest.mark.parametrize("name", SHARING)
+def test_the_evaluator_counts_the_coalitions_of_many_owners(name):
+    """Which is what listing them gives for few."""
+    rng = np.random.default_rng(3)
+    game = draw_game(rng, name, many=True)
+    game = replace(game, mechanism=replace(game.mechanism, **({} if name == "BanzhafShare" else {"method": "auto"})))
+    assert 13 <= game.owners <= 40
+    reports = game.reports(game.capacities * rng.integers(0, 5, game.owners) / 4)
+    outcome = game.mechanism.settle(ServerView(1, reports, game.accuracy))
+    for owner in range(2):
+        got = settled(game.mechanism, game.accuracy, reports, owner, reports.contribution[[owner]])
+        assert got.payment[0] == pytest.approx(outcome.payments[owner], rel=1e-8, abs=1e-9 * got.size[0])
+
+
+def test_wrong_slopes_are_among_the_cases_and_refused_for_what_they_are():
+    tally = Tally()
+    assert [case(0, number, tally) for number in (17, 37)] == [[], []]
+    assert tally.kinds["wrong slope refused"] == 2
+    game = wrong_cost(draw_game(np.random.default_rng(0)), SimpleNamespace(choice=lambda factors: 1.0))
+    assert np.all(np.isfinite(game.capacities))  # the same cost with the true slope is taken
 
 
 def test_the_same_number_draws_the_same_game():
