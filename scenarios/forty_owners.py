@@ -144,7 +144,7 @@ def _lies(lies: dict[str, BestDeviation]) -> pd.DataFrame:
             "honest": one.honest,
             "lying": one.honest + one.gain,
             "at most": one.honest + one.bound if one.certified else np.nan,
-            "how": _told(one),
+            "how": _in_words(one),
         }
         for label, one in lies.items()
     ]
@@ -177,12 +177,12 @@ def _figure(frames: Frames, lies: dict[str, BestDeviation]) -> Figure:
     for letter, panel in zip("abcd", rows[:, 0], strict=True):
         panel.text(-0.3, 1.04, letter, fontweight="bold", fontsize="x-large", transform=panel.transAxes)
     money = rows[2, 0]
-    money.text(-0.25, 0.5, "who pays whom, and what\nan owner receives in a round", rotation=90, **_beside(money))
+    money.text(-0.25, 0.5, "who pays whom, and what\nan owner receives in a round", rotation=90, **_margin(money))
     figure.legend(*rows[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=6, frameon=False)
     return figure
 
 
-def _beside(panel: Axes) -> dict[str, Any]:
+def _margin(panel: Axes) -> dict[str, Any]:
     return {"ha": "center", "va": "center", "transform": panel.transAxes}
 
 
@@ -207,12 +207,12 @@ def _lie(panel: Axes, found: BestDeviation, most: float) -> None:
     """What the owner with the best lie has if it is honest, and if it lies; one scale for all rules."""
     panel.barh([0, 1], [found.honest, found.honest + found.gain], color=["0.7", "#cc78bc"])
     panel.set_xlim(0.0, 1.05 * most)
-    panel.set_title(textwrap.fill(_told(found), 42), fontsize="small")
+    panel.set_title(textwrap.fill(_in_words(found), 42), fontsize="small")
     panel.set_xlabel("utility in equilibrium", fontsize="small")
     panel.grid(visible=False, axis="y")
 
 
-def _told(found: BestDeviation) -> str:
+def _in_words(found: BestDeviation) -> str:
     """A lie without whose it is."""
     return found.words.removeprefix(f"owner {found.owner} ") if found.gain > 1e-9 else "no lie pays"
 

@@ -111,8 +111,8 @@ def _say(study: Study) -> None:
     for attack, rows in study.tables["summary"].groupby("attack", sort=False):
         held = rows[(rows["points"] >= -1) & (rows["attacker change"] < 0)]["rule"]
         under = f"under {', '.join(held)}" if len(held) else "under no rule"
-        told = "benign owners keep their accuracy within a point and the attacker has less, on average over seeds,"
-        study.note(f"{attack}: {told} {under}; in the paper's Figure 4 under iPFL only.")
+        line = "benign owners keep their accuracy within a point and the attacker has less, on average over seeds,"
+        study.note(f"{attack}: {line} {under}; in the paper's Figure 4 under iPFL only.")
 
 
 def _setting(setting: ipfl2025.MarketSetting, similarity_weight: float, unit_cost: float) -> ipfl2025.MarketSetting:

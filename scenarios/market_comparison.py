@@ -127,8 +127,8 @@ def _say(study: Study) -> None:
         study.note(f"{split}: most utility {first} ({rows['utility'].max():.3g}); {_standing(rows['accuracy'])}")
         if {"iPFL", "FedAMP"} <= set(rows.index):
             points, utility = (rows.loc["iPFL", name] - rows.loc["FedAMP", name] for name in ("accuracy", "utility"))
-            beside = f"iPFL against FedAMP {100 * points:+.2f} points of accuracy and {utility:+.4g} in utility"
-            study.note(f"{split}: {beside}; the paper's text has +1.75 and +217.4, of a setting that it does not name.")
+            against = f"iPFL against FedAMP {100 * points:+.2f} points of accuracy and {utility:+.4g} in utility"
+            study.note(f"{split}: {against}; the paper's text has +1.75 and +217.4, in a setting not named.")
 
 
 def _standing(accuracy: pd.Series) -> str:

@@ -62,14 +62,14 @@ def run(
     Takes some minutes with preset=quick.
     """
     check_count("seeds", seeds)
-    told = PRESETS[preset] if factors == (0.0,) else dict.fromkeys(PRESETS[preset], factors)
-    for some in told.values():
+    lies = PRESETS[preset] if factors == (0.0,) else dict.fromkeys(PRESETS[preset], factors)
+    for some in lies.values():
         check_positive("factors", some)
     setting = ipfl2025.market_setting(preset, data, *ipfl2025.at_home(data, OWNERS, SPLIT)).lasting(rounds)
     if liar == friend or not {liar, friend} <= set(range(setting.owners)):
         raise InputError(f"liar {liar} and friend {friend} must be two of owners 0 .. {setting.owners - 1}; change one")
     for seed in range(study.seed, study.seed + seeds):
-        _one_seed(study, setting, told, liar, friend, seed)
+        _one_seed(study, setting, lies, liar, friend, seed)
     found = _changes(owner_sums(study.frames, setting.length), liar, friend)
     words = f"utility over all rounds of a liar (owner {liar}, or with {friend}), {counted(seeds)}"
     study.table(_summary(found), f"{setting.data}, {setting.split}: {words}")
@@ -79,7 +79,7 @@ def run(
 
 
 def _one_seed(
-    study: Study, setting: ipfl2025.MarketSetting, told: dict[str, tuple[float, ...]], liar: int, friend: int, seed: int
+    study: Study, setting: ipfl2025.MarketSetting, lies: dict[str, tuple[float, ...]], liar: int, friend: int, seed: int
 ) -> None:
     """All runs on the data of one seed."""
     owned = setting.federated(seed)
@@ -87,7 +87,7 @@ def _one_seed(
     study.simulate(setting.scenario(people, accuracy), "honest, none, 1", seed)
     groups = {"alone": [liar]} | ({} if setting.preset == "decisive" else {"two together": [liar, friend]})
     for who, members in groups.items():
-        for lie, factors in told.items():
+        for lie, factors in lies.items():
             for factor in factors:
                 owners = _lying(people, members, lie, factor)
                 study.simulate(setting.scenario(owners, accuracy), f"{who}, {lie}, {factor:g}", seed)
@@ -100,8 +100,8 @@ def _one_seed(
 
 
 def _lying(people: list[OwnerProfile], members: list[int], lie: str, factor: float) -> list[OwnerProfile]:
-    told = Liar(Honest(), **{f"{lie}_factor": factor})
-    return [replace(person, strategy=told) if i in members else person for i, person in enumerate(people)]
+    lying = Liar(Honest(), **{f"{lie}_factor": factor})
+    return [replace(person, strategy=lying) if i in members else person for i, person in enumerate(people)]
 
 
 def _changes(owners: pd.DataFrame, liar: int, friend: int) -> pd.DataFrame:
@@ -163,7 +163,7 @@ def _figure(found: pd.DataFrame, setting: ipfl2025.MarketSetting, seeds: int) ->
             style = {"color": look.colour, "linestyle": LINES[k], "marker": look.marker, "label": who, "capsize": 2}
             panel.errorbar(line.index, line["mean"], yerr=line["half_width"], markersize=4, **style)
         if np.isfinite(twice):
-            _beside(panel, twice)
+            _margin(panel, twice)
         panel.axhline(0.0, color="0.3", linewidth=0.8)
         panel.set_xscale("log")
         ticks = np.unique([1.0, *found[found["lie"] == lie]["factor"]])
@@ -177,7 +177,7 @@ def _figure(found: pd.DataFrame, setting: ipfl2025.MarketSetting, seeds: int) ->
     return figure
 
 
-def _beside(panel: Axes, twice: float) -> None:
+def _margin(panel: Axes, twice: float) -> None:
     """What two accounts bring, as a line where there is room for it; it must not flatten what is shown."""
     low, high = panel.get_ylim()
     words = f"one owner, two accounts, no lie: {twice:+.3g}"

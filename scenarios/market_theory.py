@@ -126,8 +126,8 @@ def lies(rule: ModelMarket, truth: Reports, distances: Array, rounds: int, facto
     for lie, possible in (("size", truth.size), ("cost", unit_costs_of(truth)), ("eagerness", eagerness_of(truth))):
         for owner in np.flatnonzero((possible > 0) & np.isfinite(possible)):
             for factor in factors:
-                told = misreport(truth, [int(owner)], **{lie: factor})
-                after = utilities(rule.gain, truth, *rule.clear(told, distances))
+                misstated = misreport(truth, [int(owner)], **{lie: factor})
+                after = utilities(rule.gain, truth, *rule.clear(misstated, distances))
                 change = rounds * (after - honest)[owner]
                 rows.append((lie, int(owner), INCLUSIVE_MARKET[owner], factor, change))
     return pd.DataFrame(rows, columns=["lie", "owner", "role", "factor", "change"])
@@ -136,9 +136,9 @@ def lies(rule: ModelMarket, truth: Reports, distances: Array, rounds: int, facto
 def worst(found: pd.DataFrame) -> pd.DataFrame:
     """Per lie and direction: how many of those who can tell it gain by some factor, and the most and least they get."""
     direction = np.select([found["factor"] < 1, found["factor"] > 1], ["under-stated", "over-stated"], "true")
-    told = found.assign(direction=direction)[direction != "true"]
-    groups = told.groupby(["lie", "direction"], sort=False)
-    best = told.groupby(["lie", "direction", "owner"], sort=False)["change"].max()
+    lying = found.assign(direction=direction)[direction != "true"]
+    groups = lying.groupby(["lie", "direction"], sort=False)
+    best = lying.groupby(["lie", "direction", "owner"], sort=False)["change"].max()
     gain = (best > 1e-9).groupby(level=[0, 1], sort=False).sum()
     table = pd.DataFrame({"owners": groups["owner"].nunique(), "gain by it": gain})
     table["best change"], table["worst change"] = groups["change"].max(), groups["change"].min()

@@ -172,8 +172,8 @@ class _One:
             oracle = Trained(self.engine, number, self.recipe, self.seed)
             amount = self.preset.corner_samples(self.name, self.engine, self.groups)
             profile = corners(oracle, self.groups, amount)[-1]
-            told = {"label": self.name, "seed": self.seed, "step": number, "contribution": float(profile.sum())}
-            rows.append({**told, "accuracy": float(oracle.values(profile[None]).mean())})
+            row = {"label": self.name, "seed": self.seed, "step": number, "contribution": float(profile.sum())}
+            rows.append({**row, "accuracy": float(oracle.values(profile[None]).mean())})
         return rows
 
     def table(self, fit: Fit, budget: str) -> list[dict[str, Any]]:

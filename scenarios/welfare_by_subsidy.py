@@ -149,8 +149,8 @@ def _figure(table: pd.DataFrame, data: str) -> Figure:
             look = {"color": looks[name].colour, "linestyle": LINES[turn]}
             panel.axhline(flat[name][column], label=name, **look)
             if width is not None and np.isfinite(flat[name][width]):  # beside the last subsidy, one after the other
-                beside = highest * (1.06 + 0.04 * turn)
-                panel.errorbar(beside, flat[name][column], flat[name][width], color=look["color"], capsize=3)
+                place = highest * (1.06 + 0.04 * turn)
+                panel.errorbar(place, flat[name][column], flat[name][width], color=look["color"], capsize=3)
         style = {"color": looks["2P-UPBReD"].colour, "linestyle": LINES[4], "marker": "o", "label": "2P-UPBReD"}
         panel.errorbar(two["subsidy"], two[column], error, capsize=3, **style)
     ends = {row.protocol: row.welfare for row in table.itertuples() if row.protocol in _FLAT}

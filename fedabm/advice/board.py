@@ -11,17 +11,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 import fedabm
+from fedabm.advice.cells import candidate_cells, owner_cells
+from fedabm.advice.conditions import conditions_of
 from fedabm.advice.picture import front_picture, owners_picture
-from fedabm.advice.recommendation import Recommendation
+from fedabm.advice.recommendation import Candidate, Recommendation
+from fedabm.common.docstrings import head_of
 from fedabm.common.files import clear_drafts, draft, new_folder
 from fedabm.common.names import snake
+from fedabm.common.texts import readable
+from fedabm.mechanisms import Mechanism
 from fedabm.report.images import from_figure
 from fedabm.report.page import rendered
-from fedabm.report.tables import Shown, shown, text
+from fedabm.report.tables import shown
 from fedabm.results.tables import write_table
 
 __all__ = ["board_page", "write_board"]
@@ -40,10 +44,10 @@ class _Audit:
 
 def board_page(found: Recommendation, question: str) -> str:
     """The report as one HTML page that needs nothing else; the same recommendation gives the same text."""
-    wanted, best = found.wanted, found.best
-    conditions = ", ".join(wanted.conditions) or "none"
-    asked = f"Wanted: much {wanted.goal}; conditions: {conditions}; {len(found.consortium.names)} owners."
-    owners = found.owners()
+    wanted, best, several = found.wanted, found.best, found.consortium.draws > 1
+    conditions = "; ".join(one.words for one in conditions_of(wanted.conditions)) or "none"
+    asked = f"{len(found.consortium.names)} owners want {_GOAL_WORDS[wanted.goal]}. Conditions: {conditions}."
+    owners = owner_cells(found)
     title = f"Under {best.label}" if best else ""
     words = "Numbers are means over draws of what is not known, and between what they lie in 95 of 100 draws."
     front = "Every kind of rule that fits, numbered as in the table"
@@ -56,9 +60,10 @@ def board_page(found: Recommendation, question: str) -> str:
         question=question,
         asked=asked,
         sentence=found.sentence,
-        candidates=shown(_numbered(found.table()), "All rules that fit", _NOTE),
+        works=_works(best.rule) if best else "",
+        candidates=shown(_numbered(candidate_cells(found)), "All rules that fit", _NOTE),
         front=from_figure(front_picture(found), front, f"{front}: goal against the best lie and against money moved."),
-        owners=_owners(owners, title, words if found.consortium.draws > 1 else "") if best else None,
+        owners=shown(owners, title, words if several else "", figures=[*owners][1:]) if best else None,
         gains=gains,
         lies=_lies(found),
         audits=[_audit(label, card) for label, card in found.cards.items()],
@@ -75,23 +80,23 @@ _NOTE = (
 )
 
 
-def _owners(table: pd.DataFrame, title: str, note: str) -> Shown:
-    """One row per owner, intervals beside the means."""
-    names = [name for name in table if "%" not in name]
-    cells = pd.DataFrame({"owner": table["owner"]})
-    for name in names[1:]:
-        cells[name] = [text(value) for value in table[name]]
-        if f"{name}, 2.5%" in table:
-            ends = zip(table[name], table[f"{name}, 2.5%"], table[f"{name}, 97.5%"], strict=True)
-            cells[name] = [f"{text(mean)} ({text(low)} to {text(high)})" for mean, low, high in ends]
-    return shown(cells, title, note, figures=names[1:])
+#: what is wanted, in words
+_GOAL_WORDS = {
+    "welfare": "as much welfare as possible, net of money from outside",
+    "data": "as much data in use as possible",
+    "accuracy": "as accurate a model as possible",
+    "least served": "to do as well as possible by whoever has least, net of money from outside",
+}
+
+
+def _works(rule: Mechanism) -> str:
+    """How a rule works, in a sentence."""
+    first = head_of(type(rule).__doc__ or "").split("\n\n")[0]
+    return f"How it works: {' '.join(first.split())}"
 
 
 def _numbered(table: pd.DataFrame) -> pd.DataFrame:
-    numbered = table.assign(rule=[f"{number} {name}" for number, name in enumerate(table["rule"], 1)])
-    for name in ("best lie", "pairs", "certified"):
-        numbered[name] = [f"{100 * value:.3g}%" if np.isfinite(value) else "–" for value in table[name]]
-    return numbered if table["broken"].any() else numbered.drop(columns="broken")
+    return table.assign(rule=[f"{number} {name}" for number, name in enumerate(table["rule"], 1)])
 
 
 def _lies(found: Recommendation) -> list[str]:
@@ -100,11 +105,14 @@ def _lies(found: Recommendation) -> list[str]:
         return list(found.reasons)
     verified = " and ".join(found.wanted.verified) or "nothing"
     lines = [f"Verified: {verified}. Looked at: what owners use, claim and state, the others being honest."]
-    for who, liars in (("One owner", best.alone), ("Two owners together", best.together)):
-        gain = 100 * liars.worst if len(liars.gains) else 0.0
-        lines.append(
-            f"{who} gain at most {gain:.3g}% of what an owner has, as far as was found: {liars.words or 'none'}."
-        )
+    for who, some, liars in (("One owner", "gains", best.alone), ("Two owners together", "gain", best.together)):
+        if not len(liars.gains):
+            lines.append(f"{who}: lies were not looked for.")
+        elif liars.worst == 0:
+            lines.append(f"{who}: no lie was found that brings anything.")
+        else:
+            share = f"{100 * liars.worst:.3g}% of what an owner has"
+            lines.append(f"{who} {some} {share} by the best lie found: {liars.words}.")
     return lines
 
 
@@ -119,14 +127,19 @@ def _overturn(found: Recommendation) -> list[str]:
     if best is None:
         return ["Other conditions, or more that may be asked, verified, paid or degraded."]
     for one in found.kept[1:4]:
-        better = float(np.nanmean(one.goal > best.goal))
-        lines.append(
-            f"{one.label} is better in {100 * better:.0f}% of draws, by {one.mean - best.mean:+.4g} on average."
-        )
+        often = f", and is better by more than the tolerance in {100 * found.better(one):.0f}% of draws"
+        line = f"{one.label} brings {_against(one, best)} {found.wanted.goal} on average"
+        lines.append(f"{line}{often if found.consortium.draws > 1 else ''}.")
     for one in [one for one in found.candidates if one.broken and one.mean > best.mean][:3]:
-        lines.append(f"{one.label} would bring {one.mean - best.mean:+.4g}, if not for: {', '.join(one.broken)}.")
+        lines.append(f"{one.label} would bring {_against(one, best)} on average, if not for: {', '.join(one.broken)}.")
     lines += [f"Under {label}: {words}." for label, words in found.equilibria.items()]
     return lines or ["No other rule that fits comes near."]
+
+
+def _against(one: Candidate, best: Candidate) -> str:
+    """How much more or less it brings."""
+    more = one.mean - best.mean
+    return f"{readable(abs(more))} {'more' if more > 0 else 'less'}"
 
 
 def _assumed(found: Recommendation) -> list[str]:
@@ -142,7 +155,7 @@ def _assumed(found: Recommendation) -> list[str]:
         else "All numbers are known exactly.",
         f"Owners may be asked for {asked}; {verified} can be verified; paid: {wanted.paid}; {degraded}.",
         "Every owner does what is best for itself by its own numbers, and knows what the others give.",
-        f"Differences below {wanted.tie:g} of the goal are called ties.",
+        f"Differences below {100 * wanted.tie:g}% of the goal are called ties.",
         *([f"Beyond the pilot: {doubt}."] if doubt else []),
         *(f"Out of the question: {name}, since {why}." for name, why in found.misfits.items()),
     ]
@@ -182,8 +195,9 @@ def _printed(page: Path) -> Path | None:
     browser = next((found for found in map(shutil.which, _BROWSERS) if found), None)
     if browser is None:
         return None
-    target = page.with_suffix(".pdf").resolve()
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", f"--print-to-pdf={target}"]
+    target = page.with_suffix(".pdf")
+    printing = f"--print-to-pdf={target.resolve()}"
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", printing]
     try:
         subprocess.run([browser, *options, page.resolve().as_uri()], check=True, capture_output=True, timeout=60)
     except (subprocess.SubprocessError, OSError):

@@ -44,6 +44,19 @@ class Condition:
             return self.name
         return f"{self.name} <= {100 * self.limit:g}%" if self.name in LIES else f"{self.name} <= {self.limit:g}"
 
+    @property
+    def words(self) -> str:
+        """What it means, for a reader who knows none of the names."""
+        plain = {
+            "rational": "nobody is worse off than by staying away",
+            "balanced": "no money from outside is needed, and none is left there",
+            "equal_treatment": "equal owners are treated equally",
+            "budget": f"at most {self.limit:g} of money from outside",
+            "best_lie": f"no lie brings an owner more than {100 * self.limit:g}% of what owners have",
+            "pairs": f"no lie of two together brings them more than {100 * self.limit:g}% of what owners have",
+        }
+        return plain[self.name]
+
     def holds(self, rule: Mechanism, outcomes: Outcomes, consortium: Consortium) -> float:
         """In which share of the draws it holds; of lies another module knows."""
         good = outcomes.certified

@@ -57,7 +57,7 @@ class Consortium:
 
     @classmethod
     def of_study(cls, written: Written, draws: int = 100, seed: int = 0) -> Consortium:
-        """Of a study: so many draws of what is not known, one if everything is."""
+        """Of a study: `draws` draws of what is not known, one if everything is known."""
         names, costs, data, values, outside = _listed(written)
         curve: Any = written.accuracy
         if not isinstance(curve, Accuracy) or common_curve(curve) is None:
@@ -147,7 +147,7 @@ def _cost_draws(given: Any, count: int, rng: np.random.Generator) -> Sequence[fl
 
 
 def _picked(curves: Sequence[Any], count: int, rng: np.random.Generator) -> list[Any]:
-    """So many of the curves, each as often as the next, in random order."""
+    """`count` of the curves, each as often as the next, in random order."""
     order = np.concatenate([rng.permutation(len(curves)) for _ in range(-(-count // len(curves)))])[:count]
     return [curves[one] for one in order.tolist()]
 

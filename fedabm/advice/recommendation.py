@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fedabm.advice.conditions import HOLDS, LIES, Condition, conditions_of
 from fedabm.advice.consortium import Consortium
@@ -25,6 +26,7 @@ from fedabm.auditing.card import Card, Thoroughness, audit
 from fedabm.common.arrays import Array
 from fedabm.common.bounds import Bounds, written
 from fedabm.common.errors import InputError
+from fedabm.common.texts import readable
 from fedabm.comparison.wanted import Wanted
 from fedabm.comparison.written import Written
 from fedabm.mechanisms import Mechanism
@@ -149,12 +151,18 @@ class Recommendation:
     @property
     def share(self) -> float:
         """In which share of the draws no other rule that keeps the conditions is better, beyond the tolerance."""
-        best = self.best
-        if best is None:
+        if self.best is None:
             return np.nan
-        near = self.wanted.tie * np.maximum(np.abs(best.goal), 1e-12)
-        better = [one.goal > best.goal + near for one in self.kept[1:]]
+        better = [self._better(one) for one in self.kept[1:]]
         return 1.0 - float(np.mean(np.any(better, axis=0))) if better else 1.0
+
+    def better(self, one: Candidate) -> float:
+        """In which share of the draws a candidate is better than the answer, beyond the tolerance."""
+        return float(np.mean(self._better(one)))
+
+    def _better(self, one: Candidate) -> NDArray[np.bool_]:
+        best = self.candidates[0]
+        return one.goal > best.goal + self.wanted.tie * np.maximum(np.abs(best.goal), 1e-12)
 
     @property
     def sentence(self) -> str:
@@ -168,16 +176,16 @@ class Recommendation:
         tied = ", ".join(one.label for one in self.ties)
         parts = [
             f"adopt {best.label}",
-            *([f"it ties with {tied} (within {self.wanted.tie:g} of the goal)"] if tied else []),
+            *([f"it ties with {tied} (within {100 * self.wanted.tie:g}% of the goal)"] if tied else []),
             *([sure] if sure else []),
-            f"{self._goal_words} {best.mean:.5g}"
-            + (f" (95% of draws: {low:.5g} to {high:.5g})" if len(best.goal) > 1 else ""),
-            f"the best lie found brings {_share(best.alone.worst)} of what an owner has, two together gain "
-            f"{_share(best.together.worst)}",
+            f"{self._goal_words} {readable(best.mean, 5)}"
+            + (f" (95% of draws: {readable(low, 5)} to {readable(high, 5)})" if len(best.goal) > 1 else ""),
+            _lies_words(best),
         ]
         if self.only_unpaid:
             parts.append("only rules that pay nothing remain: under the others lies pay more than the condition allows")
-        return "; ".join(parts).capitalize() + "."
+        sentence = "; ".join(parts)
+        return f"{sentence[0].upper()}{sentence[1:]}."
 
     @property
     def _goal_words(self) -> str:
@@ -429,8 +437,8 @@ class _Search:
             if known is None:
                 card = audit(self.consortium.central.under(one.rule), thoroughness=Thoroughness.quick(self.seed))
                 value, words = self.judge.worst(one.rule, one.outcomes, self.wanted.goal)
-                told = f"{self.wanted.goal} {value:.5g} at the worst equilibrium; {words}"
-                known = self.progress.put("audits", one.label, {"card": _evidence(card), "equilibria": told})
+                text = f"{self.wanted.goal} {readable(value, 5)} at the worst equilibrium; {words}"
+                known = self.progress.put("audits", one.label, {"card": _evidence(card), "equilibria": text})
             cards[one.label], equilibria[one.label] = known["card"], known["equilibria"]
         return replace(answer, cards=cards, equilibria=equilibria)
 
@@ -483,6 +491,18 @@ def _may_win(gap: Array) -> bool:
 
 def _order(value: float) -> float:
     return value if np.isfinite(value) else -np.inf
+
+
+def _lies_words(one: Candidate) -> str:
+    """What was found of lies, of one owner and of two."""
+    every = {"one owner": one.alone, "two together": one.together}
+    searched = {who: liars for who, liars in every.items() if len(liars.gains)}
+    if not searched:
+        return "lies were not looked for"
+    if not any(liars.worst for liars in searched.values()):
+        return f"no lie was found by which {' or '.join(searched)} would gain"
+    gains = [f"{who} {_share(liars.worst)}" for who, liars in searched.items()]
+    return f"the best lie found brings {', '.join(gains)} of what an owner has"
 
 
 def _share(value: float) -> str:

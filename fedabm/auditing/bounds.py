@@ -174,8 +174,8 @@ def _provable(stage: Stage, offers: Offers, worth: Worth, top: float) -> str:
     payment = offers.payment
     free = isinstance(payment, Line) and payment.zero
     # V grows with the access only if no model is worth less than nothing.
-    sound = stage.accuracy.monotone and np.all(stage.accuracy.at_zero(stage.owners) >= 0)
-    return "no money" if free and sound else ""
+    rises = stage.accuracy.monotone and np.all(stage.accuracy.at_zero(stage.owners) >= 0)
+    return "no money" if free and rises else ""
 
 
 def _upper(stage: Stage, offers: Offers, worth: Worth, a: Array, b: Array, kind: str) -> Array:

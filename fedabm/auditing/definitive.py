@@ -18,15 +18,15 @@ WIDE = 5
 _NOT_HARM = (BEST, PAIR)
 
 
-def definitive(found: League, against: str = "NoPayments") -> pd.DataFrame:
+def definitive(found: League, against: str | None = None) -> pd.DataFrame:
     """One row per scheme, rule and measure: mean, 95% interval, and the paired difference to another rule.
 
     Parameters
     ----------
     found : League
         The league.
-    against : str
-        The rule from which differences are taken, on the same populations.
+    against : str, optional
+        The rule from which differences are taken, on the same populations; by default the league's `baseline`.
 
     Returns
     -------
@@ -34,6 +34,7 @@ def definitive(found: League, against: str = "NoPayments") -> pd.DataFrame:
         Columns scheme, rule, measure, mean, low, high, difference, from, to, seeds, wide and note; where a measure
         means nothing the numbers are nan, and the note says why.
     """
+    against = found.baseline if against is None else against
     rows = pd.concat([found.achieved, _deviations(found)], ignore_index=True)
     wide = rows.pivot_table(index=["scheme", "measure", "seed"], columns="rule", values="value", dropna=False)
     made = []

@@ -155,9 +155,9 @@ def about_information(stage: Stage, tried: list[Tried], limits: LieLimits, effor
     data = float(lied.profile.sum() - stage.profile.sum())
     before = float(net_welfare(stage.settled.utility, stage.settled.payment))
     after = lied.net_welfare
-    told_ = ", ".join(f"{factor:.2g}" for factor in factors)
+    stated = ", ".join(f"{factor:.2g}" for factor in factors)
     words = (
-        f"if all state what is best for them (times {told_}), data change by {readable(data, sign=True)} "
+        f"if all state what is best for them (times {stated}), data change by {readable(data, sign=True)} "
         f"and welfare by {readable(after - before, sign=True)}"
     )
     words += "" if lied.converged else "; no equilibrium of that was certified"

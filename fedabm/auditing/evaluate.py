@@ -126,7 +126,7 @@ def reads(stage: Stage) -> frozenset[str]:
     points = np.column_stack([stage.profile, stage.capacities, 0.5 * stage.capacities])
     for curve in (offers.accuracy, offers.received, offers.payment):
         curve.value(points)
-    seen = {name for name in ("size", "cost", "eagerness") if name in watched.read and _told(watched, name)}
+    seen = {name for name in ("size", "cost", "eagerness") if name in watched.read and _says(watched, name)}
     if stage.mechanism.ignores_size:
         seen.discard("size")
     figures = stage.costs.figures()
@@ -140,7 +140,7 @@ def _has_fixed(stage: Stage) -> bool:
     return fixed is not None and bool(np.any(np.asarray(fixed) > 0))
 
 
-def _told(reports: Reports, name: str) -> bool:
+def _says(reports: Reports, name: str) -> bool:
     return object.__getattribute__(reports, name) is not None
 
 

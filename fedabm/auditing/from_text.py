@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from fedabm.common.errors import InputError
+from fedabm.common.log import LOG
 from fedabm.common.random import generator
-from fedabm.comparison.comparison import labelled
-from fedabm.comparison.written import read_study
+from fedabm.comparison.written import read_study, rules_of
 from fedabm.mechanisms.base import Mechanism
 from fedabm.simulation.scenario import Scenario
 from fedabm.solving.game import Game
+from fedabm.specs.adopted import rule_written
 from fedabm.specs.games import is_study, read_game
 from fedabm.specs.toml import read_toml
 from fedabm.specs.values import Reader
@@ -44,15 +45,16 @@ def read_audit(
 def _of_study(source: str, mechanism: str | None, seed: int) -> tuple[Scenario, Mechanism]:
     """The owners of a study, and one of its rules, by what it is called there, or another one."""
     study = read_study(source)
-    given = study.mechanisms
-    rules = dict(given) if isinstance(given, Mapping) else labelled(given)
-    if mechanism is None and len(rules) > 1:
-        names = ", ".join(map(repr, rules))
-        raise InputError(f"{source} has {len(rules)} mechanisms; choose one with --mechanism: {names}, or any other")
+    rules = rules_of(study)
+    if mechanism is None and len(rules) != 1:
+        names = f"{', '.join(map(repr, rules))}, or any other" if rules else "its kind, or a recommendation.json"
+        raise InputError(f"{source} has {len(rules) or 'no'} mechanisms; choose one with --mechanism: {names}")
     if mechanism is None or mechanism in rules:
         rule = rules[mechanism] if mechanism else next(iter(rules.values()))
     else:
         reader = Reader((Path(source).resolve().parent,))
-        rule = reader.read("--mechanism", value_of("--mechanism", mechanism, Mechanism), Mechanism)
+        rule = reader.read("--mechanism", rule_written("--mechanism", mechanism, Path.cwd()), Mechanism)
     people = study.people(generator(seed, "population"))
-    return Scenario(tuple(people), study.accuracy, rule), rule
+    if study.unknown:
+        LOG.warning(f"not known exactly: {', '.join(study.unknown)}; audited is the draw of seed {seed}")
+    return Scenario(tuple(people), study.world(generator(seed, "population", 1)), rule), rule

@@ -50,7 +50,17 @@ from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.specs.hints import parameters_of
 from fedabm.specs.kinds import kinds
 
-__all__ = ["BEST", "COLUMNS", "League", "closed_rules", "exchanging_rules", "league", "population_of"]
+__all__ = [
+    "BEST",
+    "COLUMNS",
+    "League",
+    "closed_rules",
+    "exchanging_rules",
+    "league",
+    "played",
+    "population_of",
+    "spread_over",
+]
 
 #: the best of all that one owner can say, and the best joint lie of two
 BEST, PAIR = "best lie", "pair"
@@ -134,8 +144,18 @@ class _Task:
 
 def _one(task: _Task) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """All deviations against one rule on one population, and what the rule achieves there."""
-    name, seed, owners, questions = task.name, task.seed, task.owners, task.questions
-    stage, limits = Stage.of(_scenario(name, seed, owners, task.rule)), LieLimits()
+    stage = Stage.of(_scenario(task.name, task.seed, task.owners, task.rule))
+    rows, reached = played(stage, task.name, task.seed, task.questions)
+    facts = {"rule": task.name, "scheme": "closed", "seed": task.seed, "tuned": task.words}
+    measured = (reached | _misled(task)).items()
+    return rows, [facts | {"measure": key, "value": value, "note": note} for key, (value, note) in measured]
+
+
+def played(
+    stage: Stage, name: str, seed: int, questions: int
+) -> tuple[list[dict[str, Any]], dict[str, tuple[float, str]]]:
+    """All deviations against the rule of a stage, a row each, and what the rule achieves there."""
+    owners, limits = stage.owners, LieLimits()
     effort = SearchEffort(questions=questions, owners=owners, seed=seed)
     unit, rows = stake(stage), []
     alone = best_lies(stage, limits, effort)
@@ -153,10 +173,8 @@ def _one(task: _Task) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         "net_welfare": float(net_welfare(settled.utility, settled.payment)),
     }
     known = {"rule": name, "seed": seed, "stake": unit, **money}
-    told = [{**known, **row} for row in rows if row["deviation"] in COLUMNS]
-    reached = achieved(stage, alone[0] if alone[0].gain > 0 else None, 2 * owners, seed) | _misled(task)
-    facts = {"rule": name, "scheme": "closed", "seed": seed, "tuned": task.words}
-    return told, [facts | {"measure": key, "value": value, "note": note} for key, (value, note) in reached.items()]
+    asked = [{**known, **row} for row in rows if row["deviation"] in COLUMNS]
+    return asked, achieved(stage, alone[0] if alone[0].gain > 0 else None, 2 * owners, seed)
 
 
 def _misled(task: _Task) -> dict[str, tuple[float, str]]:
@@ -187,10 +205,13 @@ class League:
         What deviations bring and do.
     achieved : pandas.DataFrame
         One row per rule, seed and measure: what the rule achieves, or why that means nothing there.
+    baseline : str
+        The rule from which differences are taken: what the one without payments is called.
     """
 
     rows: pd.DataFrame
     achieved: pd.DataFrame = field(default_factory=pd.DataFrame)
+    baseline: str = "NoPayments"
 
     def table(self, column: str = "gain") -> pd.DataFrame:
         """The mean over populations of a gain or loss in units of what an owner has: rules x deviations."""
@@ -207,8 +228,9 @@ class League:
         table = once[["net_welfare", "outside_money"]].mean().reset_index()
         return table.sort_values("net_welfare", ascending=False, kind="stable", ignore_index=True)
 
-    def paired(self, deviation: str = BEST, against: str = "NoPayments") -> pd.DataFrame:
+    def paired(self, deviation: str = BEST, against: str | None = None) -> pd.DataFrame:
         """The gain of a deviation under each rule less that under another one on the same populations, with 95% CI."""
+        against = self.baseline if against is None else against
         rows = self.rows[self.rows["deviation"] == deviation]
         wide = rows.assign(value=rows["gain"] / rows["stake"]).pivot(index="seed", columns="rule", values="value")
         found = []
@@ -260,16 +282,16 @@ def league(
     for name in names:
         if name not in known:
             raise InputError(f"no mechanism of the league is called {name!r}; {nearest(name, known)}")
-    with _map(workers) as spread:
+    with spread_over(workers) as spread:
         prepared = list(spread(_prepared, [(name, owners, tuning) for name in names]))
         tasks = [replace(one, seed=seed, questions=questions) for one in prepared for seed in numbers]
         parts = list(spread(_one, tasks))
-    told, reached = ([row for part in parts for row in part[place]] for place in (0, 1))
-    return League(pd.DataFrame(told), pd.DataFrame(reached))
+    rows, reached = ([row for part in parts for row in part[place]] for place in (0, 1))
+    return League(pd.DataFrame(rows), pd.DataFrame(reached))
 
 
 @contextmanager
-def _map(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
+def spread_over(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
     """A map in this process, or over several."""
     if workers == 1:
         yield map

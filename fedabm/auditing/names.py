@@ -38,8 +38,8 @@ def can_split(stage: Stage) -> bool:
 
 def can_merge(stage: Stage) -> bool:
     """Whether only the total of all data matters, so that it does not matter who brings them."""
-    told = not stage.mechanism.asks_cost or stage.costs.linear
-    return isinstance(stage.valuation, ReceivedAccuracy) and stage.accuracy.traits.of_total and told
+    linear = not stage.mechanism.asks_cost or stage.costs.linear
+    return isinstance(stage.valuation, ReceivedAccuracy) and stage.accuracy.traits.of_total and linear
 
 
 def split_play(stage: Stage, owner: int, contribution: float, parts: Array) -> StagePlay:

@@ -233,8 +233,8 @@ def trained_league(
     else:
         with ProcessPoolExecutor(workers) as pool:
             parts = list(pool.map(one, range(seeds)))
-    told, reached = ([row for part in parts for row in part[place]] for place in (0, 1))
-    return League(pd.DataFrame(told), pd.DataFrame(reached))
+    lies, reached = ([row for part in parts for row in part[place]] for place in (0, 1))
+    return League(pd.DataFrame(lies), pd.DataFrame(reached))
 
 
 def _one_seed(
@@ -242,7 +242,7 @@ def _one_seed(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """All rules and deviations on the data of one seed."""
     arena = Arena.of(seed, owners)
-    every, told, reached = {**closed_rules(arena.rates.tolist()), **exchanging_rules()}, [], []
+    every, lies, reached = {**closed_rules(arena.rates.tolist()), **exchanging_rules()}, [], []
     games = games_of([arena.owners], arena.curve)
     for name, rule in every.items():
         if rules is not None and name not in rules:
@@ -251,13 +251,13 @@ def _one_seed(
         honest, own = arena.run(rule), arena.own(rule)
         for label in TRAINED:
             after = arena.run(rule, {0: deviating(label, own)}, spoilt=label == "noisy labels")
-            told.append({"rule": name, "seed": seed, "deviation": label, **_change(honest, after), "words": label})
+            lies.append({"rule": name, "seed": seed, "deviation": label, **_change(honest, after), "words": label})
         mixed = arena.run(rule, {0: FreeRider(), 1: deviating("claims twice", own)})
         for scheme, ended in (("trained", honest), (f"trained, {MIXED}", mixed)):
             said = f"{words}; {IDLE}" if ended.idle and not arena.rations(rule, ended) else words
             facts = {"rule": name, "scheme": scheme, "seed": seed, "tuned": said}
             reached += [facts | row for row in _measured(ended, arena, rule)]
-    return told, reached
+    return lies, reached
 
 
 def _prepared(rule: Mechanism, games: Sequence[Game], tuning: int, seed: int) -> tuple[Mechanism, str]:

@@ -57,7 +57,7 @@ class Colluder(Wrapper):
         return f"colluder_{type(self.attack).__name__}({self.truth.label})"
 
     def act(self, view: OwnerView) -> Action:
-        """The wrapped strategy's deed and story, with another model."""
+        """The wrapped strategy's action and report, with another model."""
         action = self.truth.act(view)
         if action.tamper is not None:
             raise InputError(f"{self.truth.label} attacks already; collude around one that does not, such as Honest()")

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from fedabm.calibration.band import Band
 from fedabm.calibration.pilot import Pilot
+from fedabm.common.texts import readable
 
 __all__ = ["draw"]
 
@@ -29,6 +30,6 @@ def draw(pilot: Pilot, band: Band, trusted: float, name: str) -> Figure:
     panel.set_xscale("log" if pilot.sizes.min() > 0 else "linear")
     panel.set_xlabel("samples of all owners together")
     panel.set_ylabel("accuracy" + (" (percent)" if pilot.most == 100.0 else ""))
-    panel.set_title(f"trusted up to {trusted:,.4g} samples", fontsize="medium")
+    panel.set_title(f"trusted up to {readable(trusted)} samples", fontsize="medium")
     panel.legend(frameon=False, fontsize="small", loc="upper left")
     return figure

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import json
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +14,7 @@ from fedabm.auditing.claims import STATUSES
 from fedabm.auditing.from_text import read_audit
 from fedabm.auditing.page import write_card
 from fedabm.auditing.search import SearchEffort
+from fedabm.common.console import wide_console
 from fedabm.common.device import check_written, on_device
 from fedabm.common.files import new_folder
 from fedabm.common.texts import readable, visible
@@ -42,8 +42,7 @@ def run(options: argparse.Namespace) -> None:
 
 def show(card: Card) -> None:
     """Print a card: what is wrong first, then every claim, then the deviations."""
-    terminal = Console()
-    console = terminal if terminal.is_terminal else Console(width=140)
+    console = wide_console(140)
     console.print(_text(f"Audit of {card.rule}"), style="bold")
     console.print(_text(f"{card.owners} owners, {card.accuracy}\n"))
     if not card.flaws:

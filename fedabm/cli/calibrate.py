@@ -6,16 +6,16 @@ import argparse
 import json
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
 
 from fedabm.calibration.calibration import Calibration, calibrate
 from fedabm.calibration.costs import MeasuredCost, calibrate_costs
-from fedabm.cli.solve import as_table
+from fedabm.cli.tables import as_table, rounded
+from fedabm.common.console import wide_console
 from fedabm.common.errors import InputError
 from fedabm.common.files import write
 from fedabm.common.sheet import read_sheet
-from fedabm.common.texts import visible
+from fedabm.common.texts import readable, visible
 
 __all__ = ["calibrate_file"]
 
@@ -38,14 +38,17 @@ def _accuracy(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(_as_dict(found, files), indent=2))
         return
-    console = Console()
+    console = wide_console()
     pilot = found.pilot
-    points = f"{len(pilot.sizes)} points, {pilot.sizes.min():g} to {pilot.largest:g} samples; accuracy is {pilot.unit}"
+    sizes = f"{readable(pilot.sizes.min())} to {readable(pilot.largest)} samples"
+    points = f"{len(pilot.sizes)} points, {sizes}; accuracy is {pilot.unit}"
     console.print(Text(visible(f"Pilot {pilot.source}: {points}"), style="bold"))
-    console.print(as_table(found.table()))
-    console.print(as_table(found.parameters()))
-    console.print(as_table(found.outlook()))
-    console.print(f"trusted up to {found.trusted:,.6g} samples, {found.trusted / pilot.largest:.3g} times the largest")
+    console.print(as_table(rounded(found.table())))
+    console.print(as_table(rounded(found.parameters())))
+    console.print(as_table(rounded(found.outlook())))
+    console.print(
+        f"trusted up to {readable(found.trusted)} samples, {found.trusted / pilot.largest:.3g} times the largest"
+    )
     for line in found.doubts:
         console.print(Text(visible(f"doubtful: {line}")))
     console.print(Text(f"Written: {', '.join(map(str, files))}"), soft_wrap=True)
@@ -73,8 +76,8 @@ def _costs(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps({"costs": [_row(one) for one in found], "files": [str(file)]}, indent=2))
         return
-    console = Console()
-    console.print(as_table([_row(one) for one in found]))
+    console = wide_console()
+    console.print(as_table(rounded(_row(one) for one in found)))
     for line in (line for one in found for line in one.doubts):
         console.print(Text(visible(f"doubtful: {line}")))
     console.print(Text(f"Written: {file}"), soft_wrap=True)

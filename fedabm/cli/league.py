@@ -1,4 +1,4 @@
-"""`fedabm league [--quick]`: all mechanisms against all deviations."""
+"""`fedabm league [STUDY.toml] [--quick]`: all mechanisms against all deviations."""
 
 from __future__ import annotations
 
@@ -17,10 +17,15 @@ from rich.table import Column, Table
 from fedabm.auditing.definitive import alike, definitive, printed
 from fedabm.auditing.league import BEST, League, league
 from fedabm.auditing.pictures import league_picture
+from fedabm.auditing.study_league import league_of_study
+from fedabm.common.console import wide_console
 from fedabm.common.cores import cores
-from fedabm.common.errors import check_count
+from fedabm.common.errors import InputError, check_count
 from fedabm.common.files import clear_drafts, draft, new_folder
+from fedabm.comparison.written import Written, read_study, rules_of
+from fedabm.mechanisms import Mechanism
 from fedabm.results.tables import write_table
+from fedabm.specs.values import Reader
 
 __all__ = ["run"]
 
@@ -40,19 +45,17 @@ def run(options: argparse.Namespace) -> None:
 
 def _play(options: argparse.Namespace, seeds: int, owners: int, workers: int) -> None:
     names = options.rules.split(",") if options.rules else None
-    console = _console(quiet=options.json)
+    console = wide_console(quiet=options.json)
+    if options.study is not None:
+        _of_study(options, console, seeds, workers)
+        return
     if options.attacks:
         _attacks(options, console, owners)
         return
     tuning = (6 if options.quick else 30) if options.tuning is None else options.tuning
     found = league(seeds, owners, names, questions=40 if options.quick else 200, workers=workers, tuning=tuning)
     console.print(f"{owners} owners, {seeds} populations; in units of what an owner has", highlight=False)
-    _show(console, found.table("gain"), "What the deviator gains")
-    _show(console, found.table("loss").drop(columns="best lie", errors="ignore"), "What the others lose")
-    _show_paired(console, found.paired())
-    title = "If nobody deviates: welfare net of money from outside, and that money (means over populations)"
-    _show(console, found.money().set_index("rule"), title)
-    _show_definitive(console, found)
+    _show_rules(console, found, "populations")
     leagues = {"league": found}
     if not options.closed:
         from fedabm.auditing.trained import trained_league  # PyTorch is slow to import, so only when it is wanted
@@ -62,6 +65,49 @@ def _play(options: argparse.Namespace, seeds: int, owners: int, workers: int) ->
         _show(console, leagues["trained"].table("gain"), "Trained models: what the deviator gains")
         _show(console, leagues["trained"].table("loss"), "Trained models: what each of the others loses")
         _show_definitive(console, leagues["trained"])
+    _kept(options, console, leagues)
+
+
+def _of_study(options: argparse.Namespace, console: Console, seeds: int, workers: int) -> None:
+    """The league of a study in TOML."""
+    for name in ("owners", "attacks", "tuning"):
+        if getattr(options, name):
+            raise InputError(f"{options.study} has owners and rules of its own; leave --{name} out")
+    written = read_study(options.study)
+    drawn = bool(written.unknown)
+    seeds = seeds if drawn else 1
+    found = league_of_study(written, _named(options, written), seeds, 40 if options.quick else 200, workers)
+    console.print(f"The owners and rules of {options.study}; in units of what an owner has", highlight=False)
+    if drawn:
+        words = f"Not known exactly: {', '.join(written.unknown)}; {seeds} draws"
+    else:
+        words = "Nothing in the study is drawn, so there is one population and no interval"
+    console.print(words, highlight=False, markup=False)
+    _show_rules(console, found, "draws" if drawn else "the study")
+    _kept(options, console, {"league": found})
+
+
+def _named(options: argparse.Namespace, written: Written) -> dict[str, Mechanism] | None:
+    """The rules that --rules names: of the study by what they are called there, or of the package by their kinds."""
+    if not options.rules:
+        return None
+    mine, reader = rules_of(written), Reader((Path(options.study).resolve().parent,))
+    names = options.rules.split(",")
+    return {name: mine[name] if name in mine else reader.read("--rules", name, Mechanism) for name in names}
+
+
+def _show_rules(console: Console, found: League, over: str) -> None:
+    """What deviations bring and do, and what rules achieve."""
+    _show(console, found.table("gain"), "What the deviator gains")
+    _show(console, found.table("loss").drop(columns="best lie", errors="ignore"), "What the others lose")
+    _show_paired(console, found.paired())
+    title = f"If nobody deviates: welfare net of money from outside, and that money (means over {over})"
+    _show(console, found.money().set_index("rule"), title)
+    _show_definitive(console, found)
+
+
+def _kept(options: argparse.Namespace, console: Console, leagues: dict[str, League]) -> None:
+    """What is asked for beside the tables: JSON, and files."""
     if options.json:
         print(json.dumps({name: _rows(one) for name, one in leagues.items()}, indent=1))
     if options.out is not None:
@@ -95,8 +141,8 @@ def _show_definitive(console: Console, found: League) -> None:
     table = definitive(found)
     for scheme in table["scheme"].unique():
         mine = table[table["scheme"] == scheme]
-        told = mine[~mine["measure"].str.contains(": ")]
-        text, columns = printed(told, scheme), told["measure"].unique()
+        shared = mine[~mine["measure"].str.contains(": ")]
+        text, columns = printed(shared, scheme), shared["measure"].unique()
         marks = "± half of the 95% interval, ~ wide: few seeds; · means nothing there"
         named = Column("mechanism", no_wrap=True)
         shown = Table(named, *columns, title=f"\nWhat rules achieve, {scheme} ({marks})", title_justify="left")
@@ -106,7 +152,8 @@ def _show_definitive(console: Console, found: League) -> None:
         for group in alike(found, scheme):
             console.print(f"The same in every number here: {', '.join(group)}", highlight=False)
         words = _tuned(found, scheme)
-        console.print(f"Tuned on other populations or the measured curve: {words}", highlight=False, soft_wrap=True)
+        if words:
+            console.print(f"Tuned on other populations or the measured curve: {words}", highlight=False, soft_wrap=True)
         notes = mine[mine["note"] != ""].groupby("note", sort=False)["measure"].unique()
         for note, measures in notes.items():
             console.print(f"· {', '.join(dict.fromkeys(measures))}: {note}", highlight=False)
@@ -116,12 +163,7 @@ def _tuned(found: League, scheme: str) -> str:
     """What parameters rules have, on the first seed."""
     rows = found.achieved[(found.achieved["scheme"] == scheme) & (found.achieved["tuned"] != "")]
     first = rows.drop_duplicates("rule")
-    return "; ".join(f"{one.rule}: {one.tuned}" for one in first.itertuples() if one.tuned) or "nothing"
-
-
-def _console(*, quiet: bool) -> Console:
-    terminal = Console(quiet=quiet)
-    return terminal if terminal.is_terminal else Console(width=180, quiet=quiet)
+    return "; ".join(f"{one.rule}: {one.tuned}" for one in first.itertuples() if one.tuned)
 
 
 def _show(console: Console, table: pd.DataFrame, title: str) -> None:

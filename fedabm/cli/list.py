@@ -83,8 +83,8 @@ def _as_dict(script: Script) -> dict[str, Any]:
         }
         for key, value in script.defaults.items()
     }
-    told = {"name": script.name, "question": script.question, "takes": duration_of(script.run)}
-    return {**told, "parameters": parameters}
+    facts = {"name": script.name, "question": script.question, "takes": duration_of(script.run)}
+    return {**facts, "parameters": parameters}
 
 
 def _explain(script: Script) -> None:

@@ -130,8 +130,8 @@ def _loaded(name: str, family: str, made: Callable[..., Any] | EntryPointKind) -
 
 def _member(name: str, family: str, made: Any, parameters: dict[str, dict[str, str]]) -> Member:
     doc = inspect.getdoc(made) or ""
-    told = meanings_of(doc)
-    known = {name: {**one, "meaning": told.get(name, "")} for name, one in parameters.items()}
+    meanings = meanings_of(doc)
+    known = {name: {**one, "meaning": meanings.get(name, "")} for name, one in parameters.items()}
     return Member(name, family, head_of(doc), getattr(made, "__module__", ""), known)
 
 

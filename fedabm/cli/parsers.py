@@ -206,7 +206,9 @@ def _settle(commands: Any) -> None:
         metavar="LOG",
         help="CSV, Parquet (round, owner, samples), a folder of frames, mlflow:ADDRESS",
     )
-    parser.add_argument("--mechanism", metavar="NAME", help="which of the study's mechanisms")
+    parser.add_argument(
+        "--mechanism", metavar="NAME", help="which of the study's mechanisms, another one, or a recommendation.json"
+    )
     parser.add_argument("--experiment", metavar="NAME", help="of MLflow, whose runs have a tag owner (default fedabm)")
     parser.add_argument("--verify", type=Path, metavar="FILE.json", help="settle a statement's inputs anew and compare")
     parser.add_argument("--out", type=Path, metavar="NAME", help="how the files written begin (default: as LOG does)")
@@ -347,6 +349,8 @@ def _audit(commands: Any) -> None:
 
 def _league(commands: Any) -> None:
     parser = commands.add_parser("league", help="all mechanisms against all deviations on the same populations")
+    study = "a study's own owners, curve and rules (default: those of the package)"
+    parser.add_argument("study", nargs="?", metavar="STUDY.toml", help=study)
     parser.add_argument("--quick", action="store_true", help="fewer owners and populations: minutes")
     parser.add_argument("--seeds", type=int, metavar="N", help="how many populations (default 10; quick 3)")
     parser.add_argument("--owners", type=int, metavar="N", help="how many owners in each (default 6; quick 4)")

@@ -9,19 +9,18 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
-from rich.console import Console
 from rich.text import Text
 
 from fedabm.advice.board import write_board
+from fedabm.advice.cells import candidate_cells, owner_cells
 from fedabm.advice.progress import FoundSteps
 from fedabm.advice.recommendation import recommend
-from fedabm.cli.solve import as_table
+from fedabm.cli.tables import as_table
+from fedabm.common.console import wide_console
 from fedabm.common.errors import InputError, Interrupted
 from fedabm.common.files import new_folder
 from fedabm.common.texts import visible
 from fedabm.comparison.written import read_study
-from fedabm.report.tables import text
 
 __all__ = ["run"]
 
@@ -48,16 +47,11 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps({"answer": found.sentence, "candidates": json.loads(found.table().to_json(orient="records"))}))
         return
-    console = Console()
+    console = wide_console()
     console.print(Text(visible(found.sentence), style="bold"))
-    console.print(as_table(_rows(found.table().drop(columns=["broken"]))))
+    console.print(as_table(candidate_cells(found).drop(columns="broken", errors="ignore").to_dict("records")))
     for line in found.reasons:
         console.print(Text(visible(line)))
     if found.best is not None:
-        console.print(as_table(_rows(found.owners())))
+        console.print(as_table(owner_cells(found).to_dict("records")))
     console.print(Text(visible(f"Written: {', '.join(map(str, files))}")), soft_wrap=True)
-
-
-def _rows(table: pd.DataFrame) -> list[dict[str, str]]:
-    """Rows as texts, with four digits."""
-    return [{name: text(value) for name, value in row.items()} for row in table.to_dict("records")]

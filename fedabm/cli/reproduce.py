@@ -18,6 +18,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from fedabm.common.console import wide_console
 from fedabm.common.errors import InputError
 from fedabm.common.files import write
 from fedabm.papers.ledger.explain import explained
@@ -40,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         _check(file, options.what)
     rows = select(options.what, ledger())
     if options.list:
-        print(json.dumps(_listed(rows), indent=2)) if options.json else show_recorded(_listed(rows), _terminal())
+        print(json.dumps(_listed(rows), indent=2)) if options.json else show_recorded(_listed(rows), wide_console())
         return 0
     results = _with_progress(rows, budget)
     if options.explain:
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     elif options.json:
         print(json.dumps([asdict(result) for result in results], indent=2))
     else:
-        show(results, _terminal())
+        show(results, wide_console())
     for file in options.write:
         write(file, html(results, rows) if file.suffix == ".html" else _markdown(results, rows, budget))
     return int(any(result.verdict == "FAILED" for result in results))
@@ -57,11 +58,6 @@ def run(options: argparse.Namespace) -> int:
 def _markdown(results: list[Result], rows: list[Row], budget: Budget) -> str:
     kinds = {one.id: "recorded" if one.decisive and records_of(one.decisive) else one.kind for one in rows}
     return markdown(results, budget, kinds)
-
-
-def _terminal() -> Console:
-    terminal = Console()
-    return terminal if terminal.is_terminal else Console(width=180)
 
 
 def _listed(rows: list[Row]) -> list[dict[str, str]]:

@@ -10,7 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from fedabm.cli.solve import as_table
+from fedabm.cli.tables import as_table
+from fedabm.common.console import wide_console
 from fedabm.common.errors import InputError
 from fedabm.common.files import write
 from fedabm.common.texts import visible
@@ -20,7 +21,7 @@ from fedabm.settlement.statement import Statement, settle
 
 __all__ = ["settle_log"]
 
-#: so many rows of a table are shown; the files have all
+#: this many rows of a table are shown; the files have all
 _SHOWN = 40
 #: columns of doubts, in this order
 _COLUMNS = ("round", "owner", "doubt", "claimed", "instead", "worth")
@@ -35,7 +36,9 @@ def settle_log(options: argparse.Namespace) -> None:
         return
     if options.study is None or options.log is None:
         raise InputError("settle needs a study and a log; give STUDY.toml LOG, or --verify STATEMENT.json")
-    made = settle(options.study, options.log, options.mechanism, options.experiment)
+    rule = options.mechanism
+    rule = str(Path(rule).resolve()) if rule is not None and rule.endswith(".json") else rule
+    made = settle(options.study, options.log, rule, options.experiment)
     text = document(made)
     files = _write(made, text, options.out or Path(_stem(options.log)))
     if options.json:
@@ -59,7 +62,7 @@ def _write(made: Statement, text: dict[str, Any], place: Path) -> list[Path]:
 
 
 def _print(made: Statement, digest: str, files: list[Path]) -> None:
-    console, contract = Console(), made.contract
+    console, contract = wide_console(), made.contract
     step, many = contract.terms.step, len(made.log.rounds)
     billed = "one bill for all" if len(made.bills) < many else "each by itself"
     steps = f"{many} {step}{'s' if many != 1 else ''}"

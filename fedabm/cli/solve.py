@@ -8,16 +8,16 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from fedabm.cli.tables import as_table
+from fedabm.common.console import wide_console
 from fedabm.common.texts import readable, visible
 from fedabm.solving.equilibrium import Equilibrium
 from fedabm.solving.several import Equilibria, solve_all
 from fedabm.specs.games import read_game
 
-__all__ = ["as_table", "solve_game"]
+__all__ = ["solve_game"]
 
 #: this many equilibria and contributions of each are shown; --json has all
 _SHOWN = 12
@@ -32,7 +32,7 @@ def solve_game(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(found.as_dict(), indent=2))
         return
-    console = Console()
+    console = wide_console()
     console.print(Text(visible(f"Equilibrium under {game.mechanism}"), style="bold"))
     rows = found.answer.rows()
     console.print(as_table(rows[:_OWNERS]))
@@ -99,12 +99,3 @@ def _lines(found: Equilibria) -> Iterable[Mapping[str, Any]]:
             "net welfare": one.net_welfare,
             "contributions": given + (", ..." if len(one.profile) > _SHOWN else ""),
         }
-
-
-def as_table(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """Rows with the same keys as a table."""
-    rows = list(rows)
-    table = Table(*rows[0])
-    for row in rows:
-        table.add_row(*(Text(visible(value) if isinstance(value, str) else f"{value:.9g}") for value in row.values()))
-    return table

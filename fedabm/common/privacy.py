@@ -57,7 +57,7 @@ def _epsilon(loss: float) -> float:
 
 
 def noise_for(epsilon: float, updates: int) -> float:
-    """The noise with which so many updates of an owner reveal no more than epsilon, at delta = 1e-5.
+    """The noise with which this many updates of an owner reveal no more than epsilon, at delta = 1e-5.
 
     Parameters
     ----------

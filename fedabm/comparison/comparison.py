@@ -27,7 +27,7 @@ from fedabm.common.errors import InputError, check_kind, check_whole, nearest
 from fedabm.common.names import snake
 from fedabm.common.notebooks import as_html
 from fedabm.common.random import generator
-from fedabm.common.texts import markdown_cell, visible
+from fedabm.common.texts import markdown_cell, readable, visible
 from fedabm.games.accuracy.base import Oracle
 from fedabm.games.money import deficit
 from fedabm.mechanisms import Mechanism, PaymentRule
@@ -196,7 +196,7 @@ class Comparison:
         means, line, before = self.ends().groupby("label")["net"].mean(), "", np.nan
         for label in self.ranking():
             same = abs(means[label] - before) <= 1e-9 * max(abs(before), abs(means[label]))
-            line += ("" if not line else " = " if same else " > ") + f"{label} ({means[label]:.5g})"
+            line += ("" if not line else " = " if same else " > ") + f"{label} ({readable(means[label])})"
             before = means[label]
         return f"By net welfare: {line}"
 

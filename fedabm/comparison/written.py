@@ -31,7 +31,7 @@ Of large studies `keep = { every = 10, owners = 1000, strategies = true }` keeps
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import wrap
@@ -41,7 +41,7 @@ import numpy as np
 
 from fedabm.common.device import check_written, preferring
 from fedabm.common.errors import InputError, check_range, check_whole
-from fedabm.comparison.comparison import MEASURES, Comparison, compare
+from fedabm.comparison.comparison import MEASURES, Comparison, compare, labelled
 from fedabm.comparison.wanted import Wanted
 from fedabm.games.accuracy import Oracle
 from fedabm.games.accuracy.valued import LinearPayoff, Valued
@@ -61,7 +61,7 @@ from fedabm.strategies import BestResponse, Strategy
 from fedabm.study.library import Script
 from fedabm.study.study import Study
 
-__all__ = ["PICTURES", "Written", "drawn_curves", "read_study", "script_of"]
+__all__ = ["PICTURES", "Written", "drawn_curves", "read_study", "rules_of", "script_of"]
 
 Picture = Literal["comparison", "owners", "money", "over time"]
 
@@ -251,6 +251,12 @@ def read_study(path: str | Path) -> Written:
     if "mechanism" in table and "mechanisms" not in table:
         raise InputError(f"{path} is a game of one mechanism, not a study; fedabm solve {path} takes it")
     return Reader((Path(path).resolve().parent,)).make(Written, one_by_one(table), "the study")
+
+
+def rules_of(written: Written) -> dict[str, Mechanism]:
+    """The mechanisms of a study by what they are called there."""
+    given = written.mechanisms
+    return dict(given) if isinstance(given, Mapping) else labelled(given)
 
 
 def script_of(path: str | Path) -> Script:

@@ -264,10 +264,10 @@ def _check_classes(dataset: Dataset, labels: list[np.ndarray], one_class: str) -
     alone = [owner for owner, y in enumerate(labels) if (y == y[0]).all()]
     if dataset.classes is None or not alone or one_class == "allow":
         return
-    told = f"owner {alone[0]} has samples of one class only ({len(alone)} such owners); use a less skewed partition"
+    line = f"owner {alone[0]} has samples of one class only ({len(alone)} such owners); use a less skewed partition"
     if one_class == "error":
-        raise InputError(told)
-    warnings.warn(told, stacklevel=3)
+        raise InputError(line)
+    warnings.warn(line, stacklevel=3)
 
 
 def _joined(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -25,7 +25,7 @@ __all__ = ["from_torch"]
 
 @dataclass(frozen=True)
 class _InOrder(Partition):
-    """Every owner the next so many samples."""
+    """Every owner the next part of the samples."""
 
     sizes: tuple[int, ...]
 

@@ -127,7 +127,7 @@ class FederationEnv(ParallelEnv):
         over = not self.model.running
         ended = dict.fromkeys(self.agents, False)
         cut = dict.fromkeys(self.agents, over)
-        seen, infos = self._seen(), {agent: self._told(agent) for agent in self.agents}
+        seen, infos = self._seen(), {agent: self._info(agent) for agent in self.agents}
         self.agents = [] if over else self.agents
         return seen, rewards, ended, cut, infos
 
@@ -144,7 +144,7 @@ class FederationEnv(ParallelEnv):
             seen[agent] = np.nan_to_num(np.array([*own, total, over])).astype(np.float32)
         return seen
 
-    def _told(self, agent: str) -> dict[str, Any]:
+    def _info(self, agent: str) -> dict[str, Any]:
         """What it really gave and said, for whoever watches the learners."""
         people, row = self.model.population, self._rows[agent]  # type: ignore[union-attr]
         return {"contribution": float(people.contribution[row]), "claim": float(people.claimed[row])}

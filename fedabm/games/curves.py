@@ -182,16 +182,16 @@ class AlongOwn(Curve):
     closed = True
 
     def value(self, x: Array) -> Array:
-        return self._beside(x).curve(align_rows(self.base, x) + align_rows(self.weight, x) * x)
+        return self._aligned(x).curve(align_rows(self.base, x) + align_rows(self.weight, x) * x)
 
     def slope(self, x: Array) -> Array:
         weight = align_rows(self.weight, x)
-        return weight * self._beside(x).curve_slope(align_rows(self.base, x) + weight * x)
+        return weight * self._aligned(x).curve_slope(align_rows(self.base, x) + weight * x)
 
     def take(self, rows: Rows) -> AlongOwn:
         return AlongOwn(rows_of(self.family, rows), select_rows(self.base, rows), select_rows(self.weight, rows))
 
-    def _beside(self, x: Array) -> Any:
+    def _aligned(self, x: Array) -> Any:
         return self.family if x.ndim == self.base.ndim else mapped(self.family, lambda column: align_rows(column, x))
 
 

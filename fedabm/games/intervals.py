@@ -25,7 +25,7 @@ __all__ = ["ProofLimits", "prove"]
 #: into how many parts an interval is split at most and at least
 _PARTS = (2, 32)
 #: a chord beside an interval spans this share of the piece
-_BESIDE = 1e-6
+_INSIDE = 1e-6
 
 Members = NDArray[np.intp]
 _Most = Callable[[Curve, "Intervals"], Array]
@@ -146,7 +146,7 @@ def _by_tangent(benefit: Curve, open_: Intervals) -> Array:
 def _by_chords(benefit: Curve, open_: Intervals) -> Array:
     """The lower of the chords just before a and just after b, extended into the interval; infinite in a whole piece."""
     own, width = benefit.take(open_.rows), open_.b - open_.a
-    step = _BESIDE * (open_.high - open_.low)
+    step = _INSIDE * (open_.high - open_.low)
     left, right = np.maximum(open_.a - step, open_.low), np.minimum(open_.b + step, open_.high)
     with np.errstate(divide="ignore", invalid="ignore"):
         rises = (open_.gain_a - own.value(left)) / (open_.a - left)
@@ -168,7 +168,7 @@ def _under(cap: Cap, cost: Cost, open_: Intervals) -> Array:
 
 
 def _parts(open_: Intervals, upper: Array, target: Array) -> NDArray[np.intp]:
-    """Into how many parts to split: so many that the bound would fall below the target if it fell evenly."""
+    """Into how many parts to split: enough that the bound would fall below the target if it fell evenly."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         needed = np.ceil((upper - open_.best) / (target - open_.best))
     return np.clip(np.where(np.isnan(needed), _PARTS[1], needed), *_PARTS).astype(np.intp)

@@ -82,9 +82,9 @@ class Tampering:
         try:
             sent = self.change(rows, received, self.rng, *([around] if looks else []))
         except Exception as error:
-            if (told := failed_as(error, self.who, self.change)) is error:
+            if (blamed := failed_as(error, self.who, self.change)) is error:
                 raise
-            raise told from error
+            raise blamed from error
         if getattr(sent, "requires_grad", False):
             raise UserCodeError(f"{self.who}: it gave a tensor that still needs gradients; return it as .detach()")
         if not hasattr(sent, "shape") or sent.shape != rows.shape:

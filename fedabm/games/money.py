@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from fedabm.common.arrays import Array
+from fedabm.common.texts import readable
 
 __all__ = ["deficit", "net_welfare", "outside_money"]
 
@@ -69,5 +70,5 @@ def deficit(label: str, welfare: float, outside: float) -> str | None:
     """
     if not outside > 1e-9 * max(abs(welfare), 1e-12):
         return None
-    net = f"without it welfare is {welfare - outside:.5g}, not {welfare:.5g}"
-    return f"{label}: owners get {outside:.4g} from outside in a step; {net}"
+    net = f"without it welfare is {readable(welfare - outside, 5)}, not {readable(welfare, 5)}"
+    return f"{label}: owners get {readable(outside)} from outside in a step; {net}"

@@ -68,8 +68,8 @@ def check_accuracy_slopes(accuracy: Accuracy, capacity: Array) -> None:
         wrong, rise = contradicted(curve.value, slope, x, capacity[rows, None])
         if np.any(wrong):
             owner, point = np.argwhere(wrong)[0]
-            told = f"slope {slope[owner, point]:.4g} at {x[owner, point]:.4g} for owner {owner}"
+            broken = f"slope {slope[owner, point]:.4g} at {x[owner, point]:.4g} for owner {owner}"
             raise InputError(
-                f"the accuracy {type(accuracy).__name__} has {told}, but its values rise by {rise[owner, point]:.4g} "
+                f"the accuracy {type(accuracy).__name__} has {broken}, but its values rise by {rise[owner, point]:.4g} "
                 "per unit there; mend curve_slope, gradient or curves"
             )

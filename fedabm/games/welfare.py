@@ -173,8 +173,8 @@ class _Problem:
 
     def try_kinks(self, profile: Array, rounds: int = 12) -> Array:
         """Owner by owner the best of its kinks and of a grid over its range, as long as that helps."""
-        beside = np.array([1.0 - 1e-12, 1.0, 1.0 + 1e-12])
-        kinks = (self.cost.kinks(len(self.top))[:, :, None] * beside).reshape(len(self.top), -1)
+        around = np.array([1.0 - 1e-12, 1.0, 1.0 + 1e-12])
+        kinks = (self.cost.kinks(len(self.top))[:, :, None] * around).reshape(len(self.top), -1)
         kinks = np.minimum(np.column_stack([kinks, 1e-12 * self.top]), self.top[:, None])
         best = float(self.welfare(profile[None])[0])
         for _ in range(rounds):

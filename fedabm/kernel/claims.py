@@ -30,7 +30,7 @@ def settle_claims(
     mechanism : Mechanism
         The rule.
     accuracy : Accuracy
-        The public accuracy, by which offers are reckoned.
+        The public accuracy, by which offers are computed.
     step : int
         The number of the round.
     reports : Reports

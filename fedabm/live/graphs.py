@@ -18,7 +18,7 @@ __all__ = ["MOST", "collaboration", "money", "network"]
 #: of more owners those with the heaviest arrows are shown
 MOST = 40
 #: pixels beside the circle, of which a name takes what an owner leaves; longer ones get a second line
-_BESIDE = 78
+_MARGIN = 78
 _NAME = 58
 
 
@@ -78,7 +78,7 @@ def network(
                 "type": "graph",
                 "layout": "none",
                 "preserveAspect": True,
-                **{"top": 66, "bottom": 40, "left": _BESIDE, "right": _BESIDE},
+                **{"top": 66, "bottom": 40, "left": _MARGIN, "right": _MARGIN},
                 "data": nodes,
                 "links": [_arrow(a, b, weight, heaviest, colours[a]) for a, b, weight in edges],
                 "edgeSymbol": ["none", "arrow"],

@@ -38,7 +38,7 @@ _MOST_EVENTS = 200
 _PATIENCE = 60.0
 #: seconds after which nothing usually is left that knows the page of a visitor who is gone; then pauses double
 _SOON = 1.0
-#: after a pause of so many nobody looks any more
+#: after a pause of this many seconds nobody looks any more
 _LATEST = 600.0
 #: what stands below the name of a side, and what a moment calls it
 _TOTALS = {"data": "data", "accuracy": "accuracy", "welfare": "welfare", "paid to owners": "paid", "present": "present"}
@@ -364,15 +364,15 @@ class _SideView:
                         ui.label(value)
 
     def _show_events(self, step: int) -> None:
-        told = self._side.events_at(step)[:_MOST_EVENTS]
-        if told == self._shown_events:
+        shown = self._side.events_at(step)[:_MOST_EVENTS]
+        if shown == self._shown_events:
             return
-        self._shown_events = told
+        self._shown_events = shown
         self._events.clear()
         with self._events:
-            if not told:
+            if not shown:
                 ui.label("nothing yet").classes("fed-soft")
-            for event in told:
+            for event in shown:
                 with ui.element("div").classes("fed-event"):
                     ui.label(str(event.step)).classes("fed-soft")
                     ui.label(event.kind).classes(f"fed-kind {event.kind}")

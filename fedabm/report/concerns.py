@@ -44,11 +44,11 @@ def _failed(source: ResultFolder) -> Iterator[Concern]:
     if len(lost):
         reasons = lost["error"].fillna("no reason recorded") if "error" in lost else pd.Series("unknown", lost.index)
         counts = reasons.astype(str).str.split("\n").str[0].value_counts()
-        told = tuple(f"{count} x {reason}" for reason, count in counts.items())
+        lines = tuple(f"{count} x {reason}" for reason, count in counts.items())
         yield Concern(
             "problem",
             f"{len(lost)} of {_many(len(source.frames.runs), 'run')} failed; what failed is left out below.",
-            told,
+            lines,
         )
 
 
@@ -84,7 +84,7 @@ def _restless(source: ResultFolder) -> Iterator[Concern]:
     runs = source.done[~source.done["status"].isin(_RESTED)]
     if len(runs):
         text = (
-            f"{len(runs)} of {_many(len(source.done), 'run')} did not come to rest: deeds, reports or models still "
+            f"{len(runs)} of {_many(len(source.done), 'run')} did not come to rest: actions, reports or models still "
             "changed when the steps were used up."
         )
         yield Concern("warning", text, _names(runs, "gap"))
@@ -174,8 +174,8 @@ def _names(runs: pd.DataFrame, column: str, most: int = 8) -> tuple[str, ...]:
     """Which runs, with a number each; at most this many."""
     words = column.replace("_", " ")
     rows = zip(runs["run"], runs["label"], runs[column], strict=True)
-    told = [f"run {run}, {label}: {words} {_number(value)}" for run, label, value in rows]
-    return (*told[:most], f"and {len(told) - most} more") if len(told) > most else tuple(told)
+    lines = [f"run {run}, {label}: {words} {_number(value)}" for run, label, value in rows]
+    return (*lines[:most], f"and {len(lines) - most} more") if len(lines) > most else tuple(lines)
 
 
 _ALWAYS: tuple[Callable[[ResultFolder], Iterator[Concern]], ...] = (_failed, _unfinished, _versions, _unread)

@@ -64,9 +64,9 @@ def headline(source: ResultFolder) -> Shown:
     """One row per run; of a sweep, one row per cell and mechanism with means and standard deviations over runs."""
     if not source.federated:
         return _other_models(source)
-    told = source.frames.runs.drop(columns=[*_MEASURES], errors="ignore")  # `accuracy` of a run names its oracle
+    facts = source.frames.runs.drop(columns=[*_MEASURES], errors="ignore")  # `accuracy` of a run names its oracle
     known = source.ends.reindex(columns=["run", *_MEASURES])  # folders from before 0.3.0 have no outside money
-    runs = told.merge(known, on="run", how="left")
+    runs = facts.merge(known, on="run", how="left")
     if source.kind == "sweep":
         return _of_groups(runs, "cell", "Each cell of the design")
     repeated = len(runs) > _FEW and runs["label"].nunique() < len(runs)
@@ -75,7 +75,7 @@ def headline(source: ResultFolder) -> Shown:
 
 def _of_runs(runs: pd.DataFrame, source: ResultFolder) -> Shown:
     least = last_step(source.frames.owners).groupby("run")["utility"].min()
-    table = runs[["label", "mechanism", "owners", "steps", "status", "gap", *_told(runs)]].copy()
+    table = runs[["label", "mechanism", "owners", "steps", "status", "gap", *_measures(runs)]].copy()
     table["mechanism"] = table["mechanism"].map(kind_of)
     table["least utility"] = runs["run"].map(least)
     return shown(table.rename(columns={"label": "run", "transferred": "paid"}), "Each run at its last step", _WORDS)
@@ -89,14 +89,14 @@ def _of_groups(runs: pd.DataFrame, by: str, what: str) -> Shown:
         good = part[part["status"] != "failed"]
         row = {by: name, "mechanism": rule, "runs": len(part), "failed": len(part) - len(good)}
         row |= {"converged": f"{100 * good['converged'].astype(bool).mean():.0f}%" if len(good) else "–"}
-        rows.append(row | {name: _spread(good[name]) for name in _told(runs)})
-    names = [by, "mechanism", "runs", "failed", "converged", *_told(runs)]
+        rows.append(row | {name: _spread(good[name]) for name in _measures(runs)})
+    names = [by, "mechanism", "runs", "failed", "converged", *_measures(runs)]
     table = pd.DataFrame(rows, columns=names).rename(columns={"transferred": "paid"})
     title = f"{what}: mean ± standard deviation over runs, last step"
     return shown(table, title, _WORDS, figures=list(table)[4:])
 
 
-def _told(runs: pd.DataFrame) -> tuple[str, ...]:
+def _measures(runs: pd.DataFrame) -> tuple[str, ...]:
     """What is shown of runs: outside money where there is any, as welfare is net of it everywhere else."""
     return _MEASURES if runs["outside_money"].fillna(0.0).astype(float).any() else _MEASURES[:-2]
 

@@ -81,9 +81,9 @@ class Column:
         except FedabmError:
             raise
         except Exception as error:
-            if (told := failed_as(error, f"column {self.name!r} in step {round.step}", self.value)) is error:
+            if (blamed := failed_as(error, f"column {self.name!r} in step {round.step}", self.value)) is error:
                 raise
-            raise told from error
+            raise blamed from error
 
     @property
     def key(self) -> Hashable:

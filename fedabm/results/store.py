@@ -104,8 +104,8 @@ def save(
             with draft(folder / name, _REMEDY) as path:
                 writer(path)
                 digests[name] = digest_of_file(path)
-        told = {"format": FORMAT, **(manifest or {}), "files": names, "digests": digests, "columns": COLUMNS}
-        write(folder / MANIFEST, sealed(told), _REMEDY)
+        content = {"format": FORMAT, **(manifest or {}), "files": names, "digests": digests, "columns": COLUMNS}
+        write(folder / MANIFEST, sealed(content), _REMEDY)
     except BaseException:
         take_back(folder)
         raise

@@ -15,6 +15,7 @@ from fedabm.games.accuracy.valued import LinearPayoff, Valued
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array
 from fedabm.mechanisms import Mechanism
+from fedabm.specs.adopted import rule_written
 from fedabm.specs.owners import one_by_one
 from fedabm.specs.settlement import SettlementTerms
 from fedabm.specs.toml import read_toml
@@ -62,7 +63,7 @@ class Contract:
 
     @property
     def worth(self) -> Accuracy:
-        """What models are worth, by which the rule reckons."""
+        """What models are worth, by which the rule computes payments."""
         return Valued(self.accuracy, LinearPayoff(list(self.values))) if self.values else self.accuracy
 
     def as_dict(self) -> dict[str, Any]:
@@ -79,7 +80,7 @@ class Contract:
 
 
 def read_contract(path: str | Path, mechanism: str | None = None) -> Contract:
-    """What a TOML file says; `mechanism` is the name of the one that was adopted, if the file has several."""
+    """What a TOML file says; `mechanism` is the one that was adopted: one of several in the file, or another one."""
     return contract_of(read_toml(path), str(path), (Path(path).resolve().parent,), mechanism)
 
 
@@ -91,27 +92,43 @@ def contract_of(
     terms = reader.read("settlement", table.get("settlement", {}), SettlementTerms)
     if "accuracy" not in table:
         raise InputError(f"{source} says no accuracy; add accuracy = ..., for instance by fedabm calibrate")
-    rule = _rule(table, source, mechanism or terms.mechanism)
-    mechanism_read = reader.read("mechanism", rule, Mechanism)
+    named = None if "mechanism" in table else terms.mechanism
+    mechanism_read = _rule(table, source, reader, folders, mechanism or named)
     accuracy = reader.read("accuracy", table["accuracy"], Accuracy)
     return Contract(mechanism_read, accuracy, terms=terms, **_owners(table, source, reader))
 
 
-def _rule(table: Mapping[str, Any], source: str, wanted: str | None) -> Any:
-    """The one mechanism that is settled."""
-    if "mechanism" in table:
-        return table["mechanism"]
-    several = table.get("mechanisms")
-    if not isinstance(several, dict | list) or not several:
+def _rule(
+    table: Mapping[str, Any], source: str, reader: Reader, folders: tuple[Path, ...], wanted: str | None
+) -> Mechanism:
+    """The one mechanism that is settled: one of the study's by its name there, or any other."""
+    several = table.get("mechanisms") or {}
+    if not isinstance(several, dict | list):
         raise InputError(f"{source} names no mechanism; add mechanism = ...")
     named = several if isinstance(several, dict) else {str(one): one for one in several}
-    if wanted is None and len(named) == 1:
-        return next(iter(named.values()))
-    if wanted is None:
+    if wanted is not None and wanted not in named:
+        return _other_rule(source, reader, folders, wanted, named)
+    if wanted is None and "mechanism" in table:
+        return reader.read("mechanism", table["mechanism"], Mechanism)
+    if wanted is None and not named:
+        recommended = "or --mechanism recommendation.json, as fedabm recommend has written it"
+        raise InputError(f"{source} names no mechanism; add mechanism = ..., {recommended}")
+    if wanted is None and len(named) > 1:
         raise InputError(f"{source} has {len(named)} mechanisms; say in [settlement] which one, {nearest('', named)}")
-    if wanted not in named:
-        raise InputError(f"{source} has no mechanism {shown(wanted)}; {nearest(wanted, named)}")
-    return named[wanted]
+    return reader.read("mechanism", named[wanted] if wanted is not None else next(iter(named.values())), Mechanism)
+
+
+def _other_rule(
+    source: str, reader: Reader, folders: tuple[Path, ...], wanted: str, named: Mapping[str, Any]
+) -> Mechanism:
+    """A rule that the study does not name: a kind, a table, or the JSON of a recommendation."""
+    home = folders[0] if folders else Path()
+    try:
+        return reader.read("mechanism", rule_written("mechanism", wanted, home), Mechanism)
+    except InputError:
+        if not named or wanted.startswith("{") or wanted.endswith(".json"):
+            raise
+        raise InputError(f"{source} has no mechanism {shown(wanted)}; {nearest(wanted, named)}") from None
 
 
 def _owners(table: Mapping[str, Any], source: str, reader: Reader) -> dict[str, Any]:

@@ -83,8 +83,8 @@ def log_of(sheet: Sheet, names: Sequence[str]) -> Log:
     sheet.check(("round", "owner", "samples"))
     for name in sheet.columns:
         if name not in _KNOWN and not name.startswith("metric."):
-            told = nearest(name, _KNOWN)
-            raise InputError(f"{sheet.source} has a column {shown(name)} that means nothing in a log; {told}")
+            hint = nearest(name, _KNOWN)
+            raise InputError(f"{sheet.source} has a column {shown(name)} that means nothing in a log; {hint}")
     numbers = sheet.numbers("round", 0, 1e9, whole=True).astype(int)
     rounds = tuple(sorted(set(numbers.tolist())))
     if len(rounds) > _MOST_ROUNDS:

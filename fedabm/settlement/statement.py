@@ -32,7 +32,8 @@ def settle(study: Any, log: Any, mechanism: str | None = None, experiment: str |
         Columns round, owner and samples, and optionally cost, rejected and measured; or a folder of frames, or
         "mlflow:ADDRESS".
     mechanism : str, optional
-        Which of the study's mechanisms; by default the one that `[settlement]` names.
+        Which of the study's mechanisms, or another one: its kind, a table, or the path of a recommendation's JSON
+        beside the study; by default the one that `[settlement]` names.
     experiment : str, optional
         The experiment of MLflow.
 
@@ -147,5 +148,5 @@ def _check_complete(contract: Contract, log: Log) -> None:
     if terms.beyond == "error" and np.any(above):
         place, owner = np.argwhere(above)[0]
         claim, has = log.claims[place, owner], contract.capacities[owner]
-        told = f"claims {claim:g} in round {log.rounds[place]} and has {has:g}"
-        raise InputError(f"{log.source}: {contract.names[owner]} {told}; correct the log, or the study's data")
+        claimed = f"claims {claim:g} in round {log.rounds[place]} and has {has:g}"
+        raise InputError(f"{log.source}: {contract.names[owner]} {claimed}; correct the log, or the study's data")

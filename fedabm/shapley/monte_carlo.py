@@ -40,9 +40,9 @@ _MOST = 2**18
 class Orders:
     """How many random orders to draw, in reversed pairs or not, from which generator.
 
-    Without a number, so many are drawn that equal owners' shares would have a standard error of about `error` times the
-    share (see `enough`), at least n log n and 64; always as many, whatever owners contribute, so that shares are one
-    function of the contributions.
+    Without a number, as many are drawn as it takes that equal owners' shares would have a standard error of about
+    `error` times the share (see `enough`), at least n log n and 64; always as many, whatever owners contribute, so that
+    shares are one function of the contributions.
     """
 
     owners: int

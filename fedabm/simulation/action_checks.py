@@ -19,7 +19,7 @@ from fedabm.simulation.cohorts import Facts
 from fedabm.simulation.validity import valid_costs, valid_numbers
 from fedabm.views import INFORMATION, Action, Reports
 
-__all__ = ["checked_action", "checked_report", "sound_report"]
+__all__ = ["checked_action", "checked_report", "usable_report"]
 
 
 def checked_action(action: Any, rows: int) -> Action:
@@ -57,7 +57,7 @@ def _numbers(what: str, given: Any, rows: int) -> Array:
     return found.astype(float, copy=False)
 
 
-def sound_report(said: Reports, facts: Facts) -> Flags:
+def usable_report(said: Reports, facts: Facts) -> Flags:
     """Whose report can be used, given what is true.
 
     The figures of a cost (rate and fixed part; how much steeper it gets; a factor) are the owner's secrets; its kind

@@ -73,11 +73,11 @@ class AgentTurns:
         """The views of some, one by one; nobody else's numbers can be reached from them."""
         members = self._members[first:last]
         seen, streams = self._shown(members), self._people.streams_of_each(members)
-        lately = map(_experience, apart(np.column_stack([*_columns(self._people.recent_experience(members))])))
+        experience = map(_experience, apart(np.column_stack([*_columns(self._people.recent_experience(members))])))
         quotas = repeat(None) if seen.quota is None else apart(seen.quota)
         near = repeat(None) if seen.neighbours is None else (seen.neighbours.take([row]) for row in range(len(members)))
         turns, step, public = self._turns[first:last], self._step, seen.public
-        rows = zip(turns, seen.offers.singly(), streams, lately, quotas, near, strict=False)
+        rows = zip(turns, seen.offers.singly(), streams, experience, quotas, near, strict=False)
         for turn, offers, rng, last_two, quota, others in rows:
             facts = turn.facts
             yield made(
@@ -143,9 +143,9 @@ def _experience(numbers: np.ndarray) -> tuple[Experience, Experience]:
     return last, made(Experience, contribution=a, accuracy=b, payment=c, utility=d, progress=e)
 
 
-def _columns(lately: tuple[Experience, Experience]) -> Iterator[np.ndarray]:
+def _columns(experience: tuple[Experience, Experience]) -> Iterator[np.ndarray]:
     """The five columns of each of two steps."""
-    for one in lately:
+    for one in experience:
         progress = np.zeros(len(one.utility)) if one.progress is None else one.progress
         yield from (one.contribution, one.accuracy, one.payment, one.utility, progress)
 

@@ -61,7 +61,7 @@ def _restored(path: Path, scenario: Scenario, identity: str | None) -> Federatio
 
 @dataclass
 class Keeper:
-    """Saves a run at a path every so many seconds, and finds it there again; `identity` tells it apart from others.
+    """Saves a run at a path every few seconds, and finds it there again; `identity` tells it apart from others.
 
     With a folder for `rows` long tables are streamed there while the run goes on.
     """

@@ -24,7 +24,7 @@ __all__ = ["OwnerColumns"]
 class OwnerColumns(Stateful):
     """What every owner has, did, said and got; what these mean is up to the `Population`."""
 
-    # deeds and what came of them, 0 before there are any
+    # actions and what came of them, 0 before there are any
     contribution: Array
     claimed: Array
     claimed_size: Array
@@ -68,7 +68,7 @@ class OwnerColumns(Stateful):
         self.claimed_cost: Cost = self.cost.scaled(0.0)
         #: whose claimed cost is the true one
         self._candid = np.zeros(n, dtype=bool)
-        for name in _DEEDS:
+        for name in _ACTIONS:
             setattr(self, name, np.zeros(n))
         for name in _STATES:
             setattr(self, name, np.zeros(n, dtype=bool))
@@ -90,7 +90,7 @@ class OwnerColumns(Stateful):
     def _append(self, profile: OwnerProfile, joins: int) -> int:
         """One more row."""
         row = len(self)
-        for name in _DEEDS:
+        for name in _ACTIONS:
             setattr(self, name, np.append(getattr(self, name), 0.0))
         for name in _STATES:
             setattr(self, name, np.append(getattr(self, name), False))
@@ -114,7 +114,7 @@ class OwnerColumns(Stateful):
 
     def _keep(self, rows: Members) -> None:
         """Only some of the rows, in ascending order."""
-        for name in (*_DEEDS, *_STATES, *_FACTS):
+        for name in (*_ACTIONS, *_STATES, *_FACTS):
             setattr(self, name, getattr(self, name)[rows])
         for name in ("cost", "claimed_cost", "roles", "names", "strategies"):
             setattr(self, name, getattr(self, name).take(rows))
@@ -154,7 +154,7 @@ class OwnerColumns(Stateful):
 
 
 #: columns of what every owner did and got, and of what is so or not
-_DEEDS = tuple(name for name, kind in OwnerColumns.__annotations__.items() if kind == "Array")
+_ACTIONS = tuple(name for name, kind in OwnerColumns.__annotations__.items() if kind == "Array")
 _STATES = tuple(name for name, kind in OwnerColumns.__annotations__.items() if kind == "Flags")
 #: and of what is known of everybody from the beginning
 _FACTS = ("capacity", "eagerness", "joins", "money", "_start", "person", "information", "_candid", "codes")
@@ -182,7 +182,7 @@ _SHOWN = {
 }
 
 OwnerColumns._changing = {
-    **{name: Numbers(1, "f") for name in _DEEDS},
+    **{name: Numbers(1, "f") for name in _ACTIONS},
     **{name: Numbers(1, "b") for name in _STATES},
     **{name: Numbers() for name in _FACTS},
     **dict.fromkeys(("cost", "claimed_cost"), Thing(Cost)),

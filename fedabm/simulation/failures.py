@@ -36,7 +36,7 @@ def as_user_error(who: Any, members: Members, when: str) -> Iterator[None]:
 
 def raise_as_user_error(error: Exception, who: Any, members: Members, when: str) -> NoReturn:
     """Raise the error of somebody's code again, as one that says whose it is."""
-    told = failed_as(error, f"{named(who, members)} failed {when}", who)
-    if told is error:
+    blamed = failed_as(error, f"{named(who, members)} failed {when}", who)
+    if blamed is error:
         raise error
-    raise told from error
+    raise blamed from error

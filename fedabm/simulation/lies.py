@@ -103,12 +103,12 @@ class Sybil:
                 f"owner {self.owner} has {one.capacity:g} samples for {self.accounts} accounts; choose one with more"
             )
         parts = np.diff(np.linspace(0, one.capacity, self.accounts + 1).astype(int)).astype(float)
-        told = self.share * one.capacity / parts
+        stated = self.share * one.capacity / parts
         own = [
             replace(
                 one, capacity=part, strategy=one.strategy if factor == 1 else Liar(one.strategy, size_factor=factor)
             )
-            for part, factor in zip(parts.tolist(), told.tolist(), strict=True)
+            for part, factor in zip(parts.tolist(), stated.tolist(), strict=True)
         ]
         own = [replace(account, start=min(account.start, account.capacity), person=self.owner) for account in own]
         return [*people[: self.owner], *own, *people[self.owner + 1 :]]
@@ -117,8 +117,8 @@ class Sybil:
         """The market with the extra accounts; they copy the owner's cost and eagerness."""
         persons = self.persons(len(reports.size))
         mine = persons == self.owner
-        told = reports.take(persons)
-        size = np.where(mine, self.share * told.size, told.size)
+        stated = reports.take(persons)
+        size = np.where(mine, self.share * stated.size, stated.size)
         twins = np.logical_and.outer(mine, mine) & ~np.eye(len(mine), dtype=bool)
         apart = np.where(twins, self.apart, distances[np.ix_(persons, persons)])
-        return replace(told, contribution=size, size=size), apart
+        return replace(stated, contribution=size, size=size), apart

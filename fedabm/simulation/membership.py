@@ -203,10 +203,10 @@ class Membership(mesa.Model):
         for agent in list(self._all_agents):
             self.deregister_agent(agent)
         self._seated = {}
-        self._gone = {row for row, told in seats.items() if told is None}
-        for row, told in seats.items():
-            if told is not None:
-                told[0](self, row=row).__dict__.update(told[1])
+        self._gone = {row for row, seat in seats.items() if seat is None}
+        for row, seat in seats.items():
+            if seat is not None:
+                seat[0](self, row=row).__dict__.update(seat[1])
 
     def dismiss(self, owner: Owner) -> None:
         """Let an owner leave for good; `Owner.remove` calls it."""

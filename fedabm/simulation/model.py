@@ -246,8 +246,8 @@ class Federation(MeasuredFederation):
         people = self.population
         for turn in turns:
             seen, strategy = shown(turn.members), turn.cohort.strategy
-            rng, lately = people.streams(turn), people.recent_experience(turn.members)
-            view = turn.view(self.steps, seen.offers, rng, lately, seen.neighbours, quota=seen.quota, **seen.public)
+            rng, experience = people.streams(turn), people.recent_experience(turn.members)
+            view = turn.view(self.steps, seen.offers, rng, experience, seen.neighbours, quota=seen.quota, **seen.public)
             self.note(view)
             with as_user_error(strategy, turn.members, f"in step {self.steps}"):
                 people.apply(turn, strategy.act(view), rng)

@@ -45,7 +45,7 @@ def _version(network: nx.Graph) -> object:
 
 
 class Sight(Stateful):
-    """Whom every owner sees, and what there was to see in the last step: deeds that are public, and of whom.
+    """Whom every owner sees, and what there was to see in the last step: actions that are public, and of whom.
 
     Parameters
     ----------
@@ -55,7 +55,11 @@ class Sight(Stateful):
         What owners are called.
     """
 
-    _changing: ClassVar = {"_seen": Many(Numbers(1, "i")), "_there": Numbers(1, "b"), "_deeds": Tuple(*[Numbers()] * 4)}
+    _changing: ClassVar = {
+        "_seen": Many(Numbers(1, "i")),
+        "_there": Numbers(1, "b"),
+        "_actions": Tuple(*[Numbers()] * 4),
+    }
     _remade = frozenset({"_offsets", "_entries", "_network", "_place", "_as_read"})
 
     def __init__(self, network: nx.Graph, names: Sequence[str] = ()) -> None:
@@ -67,7 +71,7 @@ class Sight(Stateful):
         self._entries = np.zeros(0, dtype=np.intp)
         self._index()
         self._there: Flags = np.zeros(len(self._seen), dtype=bool)
-        self._deeds: tuple[Array, ...] = (np.zeros(len(self._seen)),) * 4
+        self._actions: tuple[Array, ...] = (np.zeros(len(self._seen)),) * 4
 
     def _read(self) -> list[NDArray[np.intp]]:
         """Whom every owner of the graph sees, as it is now."""
@@ -112,7 +116,7 @@ class Sight(Stateful):
             self._seen[other] = np.append(self._seen[other], row)
         self._index()
         self._there = np.append(self._there, False)
-        self._deeds = tuple(np.append(column, 0.0) for column in self._deeds)
+        self._actions = tuple(np.append(column, 0.0) for column in self._actions)
 
     def of(self, owner: int) -> list[int]:
         """The owners that this one sees."""
@@ -121,7 +125,7 @@ class Sight(Stateful):
     def show(self, there: Flags, contribution: Array, size: Array, accuracy: Array, payment: Array) -> None:
         """Note what everybody present did in a step and what came of it, as far as it is public."""
         self._there = there.copy()
-        self._deeds = tuple(column.copy() for column in (contribution, size, accuracy, payment))
+        self._actions = tuple(column.copy() for column in (contribution, size, accuracy, payment))
 
     def view(self, rows: Rows) -> Neighbours:
         """What some owners see of the last step; who was not there is not seen."""
@@ -134,4 +138,4 @@ class Sight(Stateful):
         kept = np.bincount(np.repeat(np.arange(len(rows)), count)[seen], minlength=len(rows))
         offsets = np.concatenate([[0], np.cumsum(kept)]).astype(np.intp)
         others = others[seen]
-        return Neighbours(offsets, others, *(column[others] for column in self._deeds))
+        return Neighbours(offsets, others, *(column[others] for column in self._actions))

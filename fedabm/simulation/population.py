@@ -19,7 +19,7 @@ from fedabm.common.state import FLAG, WHOLE, Many, Set, Thing, Tuple
 from fedabm.games.costs import Cost, replaced
 from fedabm.games.messages import Effort, Tamper, Tampering
 from fedabm.kernel import Private, Receipt
-from fedabm.simulation.action_checks import checked_action, checked_report, sound_report
+from fedabm.simulation.action_checks import checked_action, checked_report, usable_report
 from fedabm.simulation.activation import Members
 from fedabm.simulation.cohorts import COHORT, Facts, Turn, grouped
 from fedabm.simulation.columns import OwnerColumns
@@ -148,7 +148,7 @@ class Population(OwnerColumns):
             truth = Reports(self.contribution[rows], facts.capacity, facts.cost, facts.eagerness)
             with as_user_error(turn.cohort.strategy, rows, f"when it joined in step {step}"):
                 said = checked_report(turn.cohort.strategy.declare(truth), len(rows))
-                self._hear(turn, said, sound_report(said, facts))
+                self._hear(turn, said, usable_report(said, facts))
 
     def leave(self, members: Members) -> None:
         """Some owners leave for good."""
@@ -279,13 +279,13 @@ class Population(OwnerColumns):
     def apply(self, turn: Turn, action: Action, rng: Streams) -> None:
         """Carry out what some owners decided, who may have drawn from `rng`.
 
-        A contribution cannot leave [0, capacity]; what cannot be used is rejected (see `deeds`).
+        A contribution cannot leave [0, capacity]; what cannot be used is rejected (see `action_checks`).
         """
         members = turn.members
         # An agent that acted before them may have removed them.
         gone = np.bool_(False) if self._full else ~self.stayed[members]
         action = checked_action(action, len(members))
-        good = sound_report(action.report, turn.facts)
+        good = usable_report(action.report, turn.facts)
         if action.report.contribution is not action.contribution:
             good &= valid_numbers(action.contribution)
         given = np.clip(action.contribution, 0.0, turn.facts.capacity)

@@ -23,7 +23,7 @@ class ProfileSnapshot:
     stayed: Flags
 
     def moved(self, since: ProfileSnapshot) -> float:
-        """The largest change of any owner's stance, as a share of its capacity or cost; leaving counts as 1."""
+        """The largest change of any owner's action or reports, in its capacity or cost; leaving counts as 1."""
         most = max(_change(then, now, unit) for then, now, unit in zip(since.said, self.said, self.units, strict=True))
         most = max(most, _change(since.stayed, self.stayed, np.ones(1)))
         if since.cost is self.cost:
@@ -31,7 +31,7 @@ class ProfileSnapshot:
         return max(most, _change(since.cost.figures(), self.cost.figures(), self.true_cost.figures()))
 
     def changes(self, since: ProfileSnapshot) -> Array:
-        """How far each owner's stance has moved, in the same measure; for owners whose costs stay of one kind."""
+        """How far each owner's action and reports have moved, in that measure; for costs that stay of one kind."""
         parts = [_share(then, now, unit) for then, now, unit in zip(since.said, self.said, self.units, strict=True)]
         left = (since.stayed != self.stayed).astype(float)
         costs = _share(since.cost.figures(), self.cost.figures(), self.true_cost.figures()).max(axis=1)

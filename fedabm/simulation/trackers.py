@@ -55,7 +55,7 @@ class TensorBoard(Tracker):
         for old in place.glob(_EVENTS):
             old.unlink(missing_ok=True)
         self._writer = self._make(str(place))
-        self._writer.add_text("run", _told(run), 0)
+        self._writer.add_text("run", _summary(run), 0)
 
     def put(self, steps: Iterable[Mapping[str, float]]) -> None:
         """One scalar per column."""
@@ -191,5 +191,5 @@ def _facts(run: RunBegun) -> dict[str, Any]:
     return {"label": run.label, "seed": run.seed, **{name: str(value) for name, value in run.facts.items()}}
 
 
-def _told(run: RunBegun) -> str:
+def _summary(run: RunBegun) -> str:
     return "  \n".join(f"{name}: {value}" for name, value in _facts(run).items())

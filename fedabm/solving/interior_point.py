@@ -107,12 +107,12 @@ def interior_point(table: GameTable, start: Array, *, limit: int = 80, precision
         if not len(rows):
             break
         ahead = now.take(rows).moved()
-        sound = np.flatnonzero(np.all(np.isfinite(ahead.slopes), axis=1))
-        if not len(sound):
+        usable = np.flatnonzero(np.all(np.isfinite(ahead.slopes), axis=1))
+        if not len(usable):
             break
-        going = going[rows][sound]
-        sizes = sizes[rows][sound]
-        now = ahead.take(sound)
+        going = going[rows][usable]
+        sizes = sizes[rows][usable]
+        now = ahead.take(usable)
         ends.put(going, now.profiles, turn, sizes)
     np.clip(ends.profiles, 0.0, table.capacities, out=ends.profiles)
     return ends

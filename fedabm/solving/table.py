@@ -99,16 +99,16 @@ class OneGame(GameTable):
 
 
 class _Standing(TermsCache):
-    """What a rule reckons from types, which never change in a table: once."""
+    """What a rule computes from types, which never change in a table: once."""
 
     def __init__(self) -> None:
-        self._reckoned: Any = None
+        self._known: Any = None
 
-    def terms(self, reckon: Callable[[Any, Reports], Any], accuracy: Any, reports: Reports) -> Any:
-        """What it reckons from these types."""
-        if self._reckoned is None:
-            self._reckoned = reckon(accuracy, reports.types)
-        return self._reckoned
+    def terms(self, compute: Callable[[Any, Reports], Any], accuracy: Any, reports: Reports) -> Any:
+        """What it computes from these types."""
+        if self._known is None:
+            self._known = compute(accuracy, reports.types)
+        return self._known
 
 
 @dataclass(frozen=True)
@@ -132,9 +132,9 @@ class StackedGameTable(GameTable):
         owners = games[0].owners
         costs = _stacked([game.costs for game in games], owners)
         lies = any(game.reported is not None for game in games)
-        told = _stacked([game.stated_costs for game in games], owners) if lies else costs
+        stated = _stacked([game.stated_costs for game in games], owners) if lies else costs
         capacities = np.array([game.capacities for game in games])
-        return cls(joined([game.mechanism for game in games]), _accuracies(games), costs, told, capacities)
+        return cls(joined([game.mechanism for game in games]), _accuracies(games), costs, stated, capacities)
 
     @cached_property
     def costs(self) -> PowerCost:  # type: ignore[override]
@@ -143,9 +143,9 @@ class StackedGameTable(GameTable):
 
     def take(self, games: Places) -> StackedGameTable:
         """Some of the games."""
-        costs, told = (PowerCost(*(part[games] for part in one.columns)) for one in (self.cost_table, self.stated))
+        costs, stated = (PowerCost(*(part[games] for part in one.columns)) for one in (self.cost_table, self.stated))
         accuracy = self.accuracy.take_games(games)
-        return StackedGameTable(rows_of(self.mechanism, games), accuracy, costs, told, self.capacities[games])
+        return StackedGameTable(rows_of(self.mechanism, games), accuracy, costs, stated, self.capacities[games])
 
     def reports(self, profiles: Array) -> Reports:
         """What all owners of all games report."""

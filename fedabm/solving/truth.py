@@ -192,12 +192,12 @@ def _gains(games: Sequence[Game], liars: Sequence[int], lies: Sequence[float], a
 
 def _after_lies(plays: list[tuple[Game, int, float]], truths: list[Equilibrium], after: After) -> list[float]:
     """What each liar has in the end."""
-    told = [_lying(*play) for play in plays]
+    lies = [_lying(*play) for play in plays]
     if after == "standing":
-        each = zip(told, truths, plays, strict=True)
-        return [_best_beside(lying, truth, owner) for lying, truth, (_, owner, _) in each]
-    found = _settled(told, [truth.profile for truth in truths])
-    return [float(found[lying].utilities[owner]) for lying, (_, owner, _) in zip(told, plays, strict=True)]
+        each = zip(lies, truths, plays, strict=True)
+        return [_best_against(lying, truth, owner) for lying, truth, (_, owner, _) in each]
+    found = _settled(lies, [truth.profile for truth in truths])
+    return [float(found[lying].utilities[owner]) for lying, (_, owner, _) in zip(lies, plays, strict=True)]
 
 
 def _lying(game: Game, owner: int, factor: float) -> Game:
@@ -206,7 +206,7 @@ def _lying(game: Game, owner: int, factor: float) -> Game:
     return replace(game, reported=replaced(game.costs, row, game.costs.take(row).scaled(factor)))
 
 
-def _best_beside(lying: Game, honest: Equilibrium, owner: int) -> float:
+def _best_against(lying: Game, honest: Equilibrium, owner: int) -> float:
     """The most that the liar can have while the others contribute as they would without the lie."""
     mine = lying.offers(honest.profile).take([owner])
     found = best_response(mine, lying.costs.take([owner]), lying.capacities[[owner]])

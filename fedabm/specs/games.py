@@ -87,8 +87,8 @@ def read_game(path: str | Path, mechanism: str | None = None) -> Game:
 
 
 def is_study(table: Mapping[str, Any]) -> bool:
-    """Whether a parsed file describes a study of several mechanisms, not a game of one."""
-    return isinstance(table.get("mechanisms"), dict | list)
+    """Whether a parsed file describes a study of several mechanisms, or that looks for one, and not a game of one."""
+    return isinstance(table.get("mechanisms"), dict | list) or ("recommend" in table and "mechanism" not in table)
 
 
 def game_of(table: Mapping[str, Any], mechanism: str | None = None, reader: Reader | None = None) -> Game:

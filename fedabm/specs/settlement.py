@@ -3,10 +3,10 @@
 [settlement]
 step = "month"           # what one round of the log is
 bill = "each step"       # or "all steps": one bill for the sum of all claims
-mechanism = "cost sharing"   # which of several
+mechanism = "cost sharing"   # which of several; or "advice/recommendation.json", as fedabm recommend wrote it
 absent = "error"         # an owner without a row: an error, "zero" (it claimed 0) or "out" (it was not there)
 beyond = "cap"           # a claim above the owner's data: "cap" it there, "pay" it, or "error"
-jump = 3.0               # a claim so many times above or below the owner's median is said to be doubtful
+jump = 3.0               # a claim this many times above or below the owner's median is said to be doubtful
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SettlementTerms:
         Whether each step is settled by itself or all of them as one; a log of several rounds needs it, since rules
         that are not linear in the claims give other amounts.
     mechanism : str, optional
-        Which of the study's mechanisms is settled.
+        Which of the study's mechanisms is settled, or another one: its kind, a table, or the JSON of a recommendation.
     absent : str
         What an owner without a row in a round is.
     beyond : str

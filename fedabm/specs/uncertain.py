@@ -61,7 +61,7 @@ class Uncertain:
 
     @property
     def middle(self) -> float:
-        """What is reckoned with where one number is wanted."""
+        """The number that counts where one is wanted."""
         if self.draws is not None:
             return float(np.mean(self.draws))
         return float(self.mean if self.mean is not None else self.at(0.5))

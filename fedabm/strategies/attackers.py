@@ -188,7 +188,7 @@ class Attacker(Wrapper):
         return f"{'omniscient_' if self.omniscient else ''}attacker_{name}({self.truth.label})"
 
     def act(self, view: OwnerView) -> Action:
-        """The wrapped strategy's deed and story, with another model."""
+        """The wrapped strategy's action and report, with another model."""
         action = self.truth.act(view)
         tamper: Tamper = self if action.tamper is None else TamperTwice(action.tamper, self)
         contribution = action.contribution if self.trains else np.zeros_like(action.contribution)

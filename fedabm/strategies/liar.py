@@ -43,7 +43,7 @@ class Liar(Wrapper):
             check_number(name, getattr(self, name), zero=True)
 
     def act(self, view: OwnerView) -> Action:
-        """The wrapped strategy's deed with another story."""
+        """The wrapped strategy's action with another report."""
         action = self.truth.act(view)
         return replace(action, report=self._misstate(action.report))
 

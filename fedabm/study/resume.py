@@ -84,7 +84,7 @@ def make_room(folder: Path, command: str) -> None:
 
 @contextlib.contextmanager
 def unfinished(folder: Path, command: str, study: Study, every: float) -> Iterator[Path]:
-    """Let a study go on where the same command was killed in this folder, and save it every so many seconds.
+    """Let a study go on where the same command was killed in this folder, and save it every few seconds.
 
     Yields the folder of what is saved on the way, which goes when all is done.
     """

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import networkx as nx
 import pandas as pd
 from matplotlib.figure import Figure
-from rich.console import Console
 
+from fedabm.common.console import wide_console
 from fedabm.common.device import deterministic, precision, used
 from fedabm.common.errors import FedabmError, InputError, Interrupted
 from fedabm.common.progress import following, track
@@ -78,8 +78,7 @@ class Study:
         self.parameters = parameters or {}
         #: what it asks, for reports
         self.question = ""
-        terminal = Console(quiet=quiet)
-        self.console = terminal if terminal.is_terminal else Console(quiet=quiet, width=160)
+        self.console = wide_console(160, quiet=quiet)
         self.quiet = quiet
         #: where and after how many seconds each run is saved while it goes on, so that a study that was killed goes on
         self.saved: Path | None = None

@@ -28,7 +28,7 @@ class Messages:
         self._quiet = quiet
         self._console = Console(stderr=True)
         self._began = time.monotonic()
-        self._told = 0.0
+        self._logged = 0.0
 
     def _say(self, text: str) -> None:
         if not self._quiet:
@@ -65,9 +65,9 @@ class Messages:
     def _log(self, now: Count, first: int) -> None:
         """Where there is no terminal, as in the log of a cluster: a line now and then, and the time left."""
         seconds = time.monotonic() - self._began
-        if self._console.is_terminal or seconds < self._told + LOG_SECONDS:
+        if self._console.is_terminal or seconds < self._logged + LOG_SECONDS:
             return
-        self._told = seconds
+        self._logged = seconds
         to_go = timedelta(seconds=round(seconds / max(first - now.left, 1) * now.left))
         self._say(f"{_words(now)}, about {to_go} to go")
 

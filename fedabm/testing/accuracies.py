@@ -59,8 +59,8 @@ def curves_are_values_along_the_own_contribution(accuracy: Accuracy, seed: int) 
         trials = np.repeat(profile[None], 3, axis=0)
         trials[:, owner] = x[owner]
         values = accuracy.values(trials)
-        told = f"owner {owner}'s curve is not its values along its own contribution; mend curves"
-        expect(_close(own.value(x)[owner], values[:, owner]), told)
+        broken = f"owner {owner}'s curve is not its values along its own contribution; mend curves"
+        expect(_close(own.value(x)[owner], values[:, owner]), broken)
         rest = values.sum(axis=1) - values[:, owner]
         expect(_close(others.value(x)[owner], rest), f"what owner {owner} brings the others is not; mend spillovers")
 
@@ -80,13 +80,13 @@ def some_owners_are_all_with_the_others_at_zero(accuracy: Accuracy, seed: int) -
     rows = np.array([len(profile) - 1, 0])
     part, alone = accuracy.restrict(rows), np.zeros(len(profile))
     alone[rows] = profile[rows]
-    told = "restrict does not give the values with the others at zero; mend restrict"
-    expect(_close(part.values(profile[rows][None])[0], accuracy.values(alone[None])[0, rows]), told)
+    broken = "restrict does not give the values with the others at zero; mend restrict"
+    expect(_close(part.values(profile[rows][None])[0], accuracy.values(alone[None])[0, rows]), broken)
     twice = accuracy.restrict(np.array([0, *range(len(profile))]))
     if not twice.traits.padded:
         split = np.concatenate([[0.3 * profile[0], 0.7 * profile[0]], profile[1:]])
-        told = "an owner that restrict takes twice is not one with the data of both; set padded = True there"
-        expect(_close(twice.values(split[None])[0, 1:], accuracy.values(profile[None])[0]), told)
+        broken = "an owner that restrict takes twice is not one with the data of both; set padded = True there"
+        expect(_close(twice.values(split[None])[0, 1:], accuracy.values(profile[None])[0]), broken)
 
 
 # What traits say
@@ -125,10 +125,10 @@ def is_of_weighted_sums_where_promised(accuracy: Accuracy, seed: int) -> None:
         return
     weights, sums = exposure.weight_matrix(profiles.shape[1]), exposure.exposures(profiles)
     expect(_close(sums, profiles @ weights.T), "exposures are not weight_matrix times profiles; mend one of them")
-    told = "own_weights are not the diagonal of weight_matrix; mend one of them"
-    expect(_close(exposure.own_weights(profiles.shape[1]), np.diagonal(weights)), told)
-    told = "values are not the curve of the exposures; set of_exposure = False"
-    expect(_close(exposure.curve(sums), accuracy.values(profiles)), told)
+    broken = "own_weights are not the diagonal of weight_matrix; mend one of them"
+    expect(_close(exposure.own_weights(profiles.shape[1]), np.diagonal(weights)), broken)
+    broken = "values are not the curve of the exposures; set of_exposure = False"
+    expect(_close(exposure.curve(sums), accuracy.values(profiles)), broken)
 
 
 def is_of_the_total_where_promised(accuracy: Accuracy, seed: int) -> None:
@@ -137,8 +137,8 @@ def is_of_the_total_where_promised(accuracy: Accuracy, seed: int) -> None:
         return
     profiles = _profiles(accuracy, seed)
     shared = np.broadcast_to(profiles.mean(axis=1, keepdims=True), profiles.shape)
-    told = "it matters whose data they are and it says of_total; set of_total = False"
-    expect(_close(accuracy.values(profiles), accuracy.values(shared)[:, :1]), told)
+    broken = "it matters whose data they are and it says of_total; set of_total = False"
+    expect(_close(accuracy.values(profiles), accuracy.values(shared)[:, :1]), broken)
 
 
 def is_linear_where_promised(accuracy: Accuracy, seed: int) -> None:
@@ -146,8 +146,8 @@ def is_linear_where_promised(accuracy: Accuracy, seed: int) -> None:
     if accuracy.traits.linear_in_all:
         profiles = _profiles(accuracy, seed)
         straight = accuracy.at_zero(profiles.shape[1]) + profiles @ accuracy.marginals(profiles[0]).T
-        told = "values are not those at 0 plus marginals times contributions; set linear_in_all = False"
-        expect(_close(accuracy.values(profiles), straight), told)
+        broken = "values are not those at 0 plus marginals times contributions; set linear_in_all = False"
+        expect(_close(accuracy.values(profiles), straight), broken)
 
 
 def is_a_mixture_where_promised(accuracy: Accuracy, seed: int) -> None:
@@ -160,8 +160,8 @@ def is_a_mixture_where_promised(accuracy: Accuracy, seed: int) -> None:
     expect(legal, "a weight or rate of its exponentials is negative; set of_exponentials = False")
     missing = np.exp(-profiles @ mixture.rates(slice(None)).T) @ mixture.weight
     left = accuracy.values(profiles).sum(axis=1) + missing
-    told = "the sum of values is not a constant minus its exponentials; set of_exponentials = False"
-    expect(_close(left, left[0]), told)
+    broken = "the sum of values is not a constant minus its exponentials; set of_exponentials = False"
+    expect(_close(left, left[0]), broken)
 
 
 def many_runs_are_the_same_as_one_by_one(accuracy: Accuracy, seed: int) -> None:
@@ -178,8 +178,8 @@ def many_runs_are_the_same_as_one_by_one(accuracy: Accuracy, seed: int) -> None:
         for part in ("value", "slope"):
             rows = zip(table, x.reshape(*table.shape, 3), strict=True)
             alone = np.concatenate([getattr(getattr(accuracy, name)(row), part)(own) for row, own in rows])
-            told = f"{part}s of {name} differ for runs that are asked together; use the last axis, or stacks = False"
-            expect(np.array_equal(_together(accuracy, name, part, table, x), alone), told)
+            broken = f"{part}s of {name} differ for runs that are asked together; use the last axis, or stacks = False"
+            expect(np.array_equal(_together(accuracy, name, part, table, x), alone), broken)
 
 
 def _together(accuracy: Accuracy, name: str, part: str, table: Array, x: Array) -> Array:

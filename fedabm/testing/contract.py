@@ -54,8 +54,8 @@ def checked(subject: Any, checks: Sequence[Check], seeds: int) -> None:
         except ContractBroken as error:
             broken.append(str(error))
         except Exception as error:
-            told = str(error) if isinstance(error, FedabmError) else f"{type(error).__name__}: {error}"
-            broken.append(f"it failed where {check.__name__.replace('_', ' ')} was checked: {told}; let it not fail")
+            said = str(error) if isinstance(error, FedabmError) else f"{type(error).__name__}: {error}"
+            broken.append(f"it failed where {check.__name__.replace('_', ' ')} was checked: {said}; let it not fail")
     if broken:
         raise ContractBroken("\n".join(f"{type(subject).__name__}: {line}" for line in broken))
 

@@ -65,10 +65,10 @@ def outcomes_are_legal(mechanism: Mechanism, seed: int) -> None:
         expect(finite, f"a payment of {_first(outcome.payments, ~finite)} under {name}; keep payments finite")
         expect(len(offers.kinks) == n, f"kinks of shape {offers.kinks.shape} for {n} owners; give one row each")
         full, received = offers.accuracy.value(claimed), offers.received.value(claimed)
-        told = "offers.accuracy is not what the oracle says at the reports; use accuracy.curves(reports.contribution)"
-        expect(np.allclose(full, accuracy.values(claimed[None])[0], rtol=1e-9, atol=1e-12), f"under {name} {told}")
-        told = "offers.received at the reports is not access times accuracy; settle by the offers"
-        expect(np.allclose(received, outcome.access * full, rtol=1e-9, atol=1e-12), f"under {name} {told}")
+        broken = "offers.accuracy is not what the oracle says at the reports; use accuracy.curves(reports.contribution)"
+        expect(np.allclose(full, accuracy.values(claimed[None])[0], rtol=1e-9, atol=1e-12), f"under {name} {broken}")
+        broken = "offers.received at the reports is not access times accuracy; settle by the offers"
+        expect(np.allclose(received, outcome.access * full, rtol=1e-9, atol=1e-12), f"under {name} {broken}")
 
 
 def nobody_gets_more_than_the_full_model(mechanism: Mechanism, seed: int) -> None:
@@ -79,8 +79,8 @@ def nobody_gets_more_than_the_full_model(mechanism: Mechanism, seed: int) -> Non
         received, full = offers.received.value(x), offers.accuracy.value(x)
         within = (received <= full + 1e-9) & (received >= -1e-9)
         where = f"at contribution {_first(x, ~within)} under {name}"
-        told = f"{_first(received, ~within)} is received of {_first(full, ~within)}"
-        expect(within, f"{told} {where}; hand out no more than the full model")
+        broken = f"{_first(received, ~within)} is received of {_first(full, ~within)}"
+        expect(within, f"{broken} {where}; hand out no more than the full model")
 
 
 def payments_balance_where_promised(mechanism: Mechanism, seed: int) -> None:
@@ -93,8 +93,8 @@ def payments_balance_where_promised(mechanism: Mechanism, seed: int) -> None:
         moved, book = outcome.transfers, np.zeros(n + 1)
         expect(moved.amount > 0, "a transfer of nothing or less; leave it out, or turn payer and payee round")
         central = (moved.payer == SERVER) | (moved.payee == SERVER)
-        told = "use Transfers.central where all share a model, Transfers.between where owners sell theirs"
-        expect(central == mechanism.promises, f"transfers are not booked as they should be; {told}")
+        broken = "use Transfers.central where all share a model, Transfers.between where owners sell theirs"
+        expect(central == mechanism.promises, f"transfers are not booked as they should be; {broken}")
         np.add.at(book, moved.payee, moved.amount)
         np.subtract.at(book, moved.payer, moved.amount)
         same = np.allclose(book[:-1], outcome.payments, rtol=0, atol=1e-15)
@@ -115,8 +115,8 @@ def equal_owners_are_treated_equally(mechanism: Mechanism, seed: int) -> None:
         outcome = settle(mechanism, accuracy, reports, sent)
         for what, got in (("access", outcome.access), ("payments", outcome.payments)):
             fair = np.isclose(got[0], got[1], rtol=1e-9, atol=1e-12)
-            told = f"two equal owners have {what} {got[0]:.6g} and {got[1]:.6g} under {name}"
-            expect(fair, f"{told}; mend that or set equal_treatment = False")
+            broken = f"two equal owners have {what} {got[0]:.6g} and {got[1]:.6g} under {name}"
+            expect(fair, f"{broken}; mend that or set equal_treatment = False")
 
 
 def the_same_view_gives_the_same_outcome(mechanism: Mechanism, seed: int) -> None:
@@ -165,14 +165,14 @@ def an_offer_says_what_settling_would_bring(mechanism: Mechanism, seed: int) -> 
             claimed = np.where(np.arange(n) == owner, x, reports.contribution)
             outcome = settle(mechanism, accuracy, replace(reports, contribution=claimed))
             handed = (outcome.access * accuracy.values(claimed[None])[0])[owner]
-            for what, told, real in (
+            for what, offered, real in (
                 ("payment", payment[owner], outcome.payments[owner]),
                 ("received", received[owner], handed),
             ):
                 where = f"for contribution {x[owner]:.6g} of owner {owner} under {name}"
-                said = f"the offered {what} is {told:.6g} {where} but settling it brings {real:.6g}"
+                said = f"the offered {what} is {offered:.6g} {where} but settling it brings {real:.6g}"
                 remedy = "the curves must hold the others' reports fixed and nothing of the own one"
-                expect(np.isclose(told, real, rtol=1e-7, atol=1e-9), f"{said}; {remedy}")
+                expect(np.isclose(offered, real, rtol=1e-7, atol=1e-9), f"{said}; {remedy}")
 
 
 def an_owner_needs_only_its_own_row(mechanism: Mechanism, seed: int) -> None:
@@ -182,8 +182,8 @@ def an_owner_needs_only_its_own_row(mechanism: Mechanism, seed: int) -> None:
         trials = reports.size[:, None] * np.random.default_rng(seed).uniform(0.0, 1.0, (n, 33))
         for rows in ([n - 2], [n - 1, 0], list(range(n))):
             mine = offers.take(rows)
-            told = f"offers.take({rows}) has other kinks or another shape under {name}; take rows of all of it"
-            expect(np.array_equal(mine.kinks, offers.kinks[rows]) and mine.shape == offers.shape, told)
+            broken = f"offers.take({rows}) has other kinks or another shape under {name}; take rows of all of it"
+            expect(np.array_equal(mine.kinks, offers.kinks[rows]) and mine.shape == offers.shape, broken)
             for part in ("accuracy", "received", "payment"):
                 whole, own = getattr(offers, part), getattr(mine, part)
                 for x in (trials, trials[:, :1], trials[:, 0]):
@@ -200,11 +200,11 @@ def many_trials_are_the_same_as_one_by_one(mechanism: Mechanism, seed: int) -> N
         for part, curve in _curves(mechanism.offers(accuracy, reports)):
             for question in (curve.value, curve.slope):
                 together = question(x)
-                told = f"{part}.{question.__name__} under {name}"
-                expect(together.shape == x.shape, f"{told} gives {together.shape} for {x.shape}; keep the shape of x")
+                broken = f"{part}.{question.__name__} under {name}"
+                expect(together.shape == x.shape, f"{broken} gives {together.shape} for {x.shape}; keep the shape of x")
                 apart = np.column_stack([question(trial) for trial in x.T])
                 same = np.allclose(together, apart, rtol=1e-9, atol=1e-11)
-                expect(same, f"{told} differs for many trials at once; shape numbers per owner with beside(rows, x)")
+                expect(same, f"{broken} differs for many trials at once; give numbers per owner an axis for trials")
 
 
 def slopes_are_derivatives(mechanism: Mechanism, seed: int) -> None:
@@ -218,8 +218,8 @@ def slopes_are_derivatives(mechanism: Mechanism, seed: int) -> None:
             rise, slope = (curve.value(x + step) - curve.value(x - step)) / (2 * step), curve.slope(x)
             right = np.isclose(slope, rise, rtol=2e-4, atol=2e-6) | near
             where = f"at contribution {_first(x, ~right)} under {name}"
-            told = f"the slope of {part} is {_first(slope, ~right)} {where} but it rises by {_first(rise, ~right)}"
-            expect(right, f"{told}; mend the slope, or name the kink there in kinks")
+            broken = f"the slope of {part} is {_first(slope, ~right)} {where} but it rises by {_first(rise, ~right)}"
+            expect(right, f"{broken}; mend the slope, or name the kink there in kinks")
 
 
 def the_promised_shape_holds_between_kinks(mechanism: Mechanism, seed: int) -> None:
@@ -267,9 +267,9 @@ def an_offer_tells_no_foreign_secret(mechanism: Mechanism, seed: int) -> None:
     for owner in range(OWNERS):
         mine = mechanism.offers(accuracy, reports).take([owner])
         found = leaks(mine, np.delete(secrets, owner, axis=0).ravel().tolist())
-        told = "others' reported sizes or costs can be read from an owner's offer"
+        broken = "others' reported sizes or costs can be read from an owner's offer"
         remedy = "let curves hold sums and what the own row needs, and take rows of all of it"
-        expect(not found, f"{told}; {remedy}; a rule with critical prices declares reveals_bids")
+        expect(not found, f"{broken}; {remedy}; a rule with critical prices declares reveals_bids")
 
 
 def both_ends_of_the_bounds_are_legal(mechanism: Mechanism, seed: int) -> None:
@@ -283,8 +283,8 @@ def both_ends_of_the_bounds_are_legal(mechanism: Mechanism, seed: int) -> None:
                     outcome = settle(rule, PowerLaw(exponent=0.7), reports_of(seed, rule))
                     expect(np.isfinite(outcome.payments), f"{name} = {value:g} gives payments that are not finite")
             except FedabmError as error:
-                told = f"{name} = {value:g} lies within its bounds and is refused: {error}"
-                raise ContractBroken(f"{told}; state bounds whose ends are legal") from error
+                broken = f"{name} = {value:g} lies within its bounds and is refused: {error}"
+                raise ContractBroken(f"{broken}; state bounds whose ends are legal") from error
 
 
 def runs_repeat_and_can_be_interrupted(mechanism: Mechanism, seed: int) -> None:
@@ -302,7 +302,7 @@ def runs_repeat_and_can_be_interrupted(mechanism: Mechanism, seed: int) -> None:
         expect_equal_frames(restored.run().frames(), whole, later)
 
 
-def whoever_sent_nothing_sound_is_left_out(mechanism: Mechanism, seed: int) -> None:
+def whoever_sent_nothing_usable_is_left_out(mechanism: Mechanism, seed: int) -> None:
     """Where everyone has a model of its own: a broken one is imported by nobody, and pays and earns nothing."""
     if mechanism.promises:
         return
@@ -356,7 +356,7 @@ MECHANISM_CHECKS: tuple[Check, ...] = (
     an_offer_tells_no_foreign_secret,
     both_ends_of_the_bounds_are_legal,
     runs_repeat_and_can_be_interrupted,
-    whoever_sent_nothing_sound_is_left_out,
+    whoever_sent_nothing_usable_is_left_out,
     says_so_where_all_share_one_model,
     *TRAIT_CHECKS,
 )

@@ -75,7 +75,7 @@ class PlainModels(Sent):
 
 
 def plain_models(reports: Reports, seed: int = 0, width: int = 7) -> PlainModels:
-    """Random models of those who report, everybody sound."""
+    """Random models of those who report, everybody usable."""
     rng, shape = np.random.default_rng(seed), (len(reports.size), width)
     initial = rng.normal(size=width)
     start = np.tile(initial, (len(reports.size), 1)) + 0.1 * rng.normal(size=shape)

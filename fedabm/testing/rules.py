@@ -72,8 +72,8 @@ def many_runs_are_the_same_as_one_by_one(mechanism: Mechanism, seed: int) -> Non
         together = mechanism.settle(ServerView(1, table, accuracy))
         bend = mechanism.jacobian(accuracy, table)
     except Exception as error:
-        told = f"reports of shape {table.contribution.shape} fail: {in_one_line(error)}"
-        raise ContractBroken(f"{told}; work along the last axis, or set stacks = False") from error
+        broken = f"reports of shape {table.contribution.shape} fail: {in_one_line(error)}"
+        raise ContractBroken(f"{broken}; work along the last axis, or set stacks = False") from error
     places: Any = np.unravel_index(np.arange(table.contribution.size), table.contribution.shape)
     flat, n = together.offers.take(places), len(rows[0].size)
     for run, reports in enumerate(rows):
@@ -109,8 +109,8 @@ def _expect_separable(name: str, offers: Offers, reports: Reports, cost: PowerCo
     for own, spent, trials in zip(paid, grown, x, strict=True):
         by_data = np.allclose(own, own[-1] / trials[-1] * trials, rtol=1e-9, atol=1e-12)
         by_cost = np.allclose(own, own[-1] / spent[-1] * spent, rtol=1e-9, atol=1e-12) and own[-1] <= spent[-1]
-        told = f"a payment under {name} is no multiple of the own contribution, nor at most once of the own cost"
-        expect(by_data or by_cost, f"{told}; set separable = False")
+        broken = f"a payment under {name} is no multiple of the own contribution, nor at most once of the own cost"
+        expect(by_data or by_cost, f"{broken}; set separable = False")
 
 
 def gains_are_those_of_the_potential_where_promised(mechanism: Mechanism, seed: int) -> None:
@@ -123,8 +123,8 @@ def gains_are_those_of_the_potential_where_promised(mechanism: Mechanism, seed: 
             after = np.where(np.arange(len(before)) == owner, target, before)
             gained = _gain(mechanism, accuracy, reports, owner, target)
             rise = shapley_potential(accuracy, after) - shapley_potential(accuracy, before)
-            told = f"a move gains {gained:.6g} under {name} and the potential {rise:.6g}; set potential = False"
-            expect(np.isclose(gained, rise, rtol=1e-7, atol=1e-9), told)
+            broken = f"a move gains {gained:.6g} under {name} and the potential {rise:.6g}; set potential = False"
+            expect(np.isclose(gained, rise, rtol=1e-7, atol=1e-9), broken)
 
 
 TRAIT_CHECKS: tuple[Check, ...] = (

@@ -113,7 +113,7 @@ class Sent:
         raise self._unknown("inner products")
 
     def distances(self, between: Formula) -> Array:
-        """How far apart the models are, by a formula; not a number for models that are not sound."""
+        """How far apart the models are, by a formula; not a number for models that are not usable."""
         found = between(self.products())
         found[~self.usable], found[:, ~self.usable] = np.nan, np.nan
         return found
@@ -157,7 +157,7 @@ class Sent:
         """theta_i + sum_j c_ij (theta_j - theta^0) with the coefficients c by a formula."""
         weights = pull(self.products())
         if np.any(weights[:, ~self.usable] * ~np.eye(len(weights), dtype=bool)[:, ~self.usable]):
-            raise InputError("a model that is not sound pulls others; give it no weight, it must reach nobody")
+            raise InputError("a model that is not usable pulls others; give it no weight, it must reach nobody")
         return self.moved(weights)
 
     def moved(self, weights: Array) -> Models:

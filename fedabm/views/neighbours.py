@@ -1,4 +1,4 @@
-"""What owners see of those they are linked to: their deeds of the last step, as far as they are public."""
+"""What owners see of those they are linked to: what they did in the last step, as far as they are public."""
 
 from __future__ import annotations
 

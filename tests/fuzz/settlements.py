@@ -223,7 +223,7 @@ def _against_the_game(told: dict[str, Any], agreed: Contract, rule: Mechanism, p
 
 
 def fuzz(count: int, seed: int = 0) -> Iterator[tuple[bytes, bytes, Verdict]]:
-    """Try so many pairs."""
+    """Try this many pairs."""
     rng = random.Random(seed)
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as name:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fedabm.data.federated import FederatedData
-from fedabm.learning.engine.allocator import keep_freed_memory
+from fedabm.learning.engine.allocator import keep_memory
 from fedabm.learning.engine.engine import Engine
 
 resource = pytest.importorskip("resource")
@@ -21,7 +21,7 @@ def rounds(owners: int = 16, samples: int = 20) -> Engine:
     return Engine("small_cnn", FederatedData("random", x, y, offsets, x, y, offsets, 10), device="cpu", chunk=owners)
 
 
-@pytest.mark.skipif(not keep_freed_memory(), reason="another C library, or the user has said how memory is kept")
+@pytest.mark.skipif(not keep_memory(), reason="another C library, or the user has said how memory is kept")
 def test_a_round_takes_its_memory_from_the_round_before() -> None:
     engine = rounds()
     start = engine.initial(0)
@@ -35,7 +35,7 @@ def test_a_round_takes_its_memory_from_the_round_before() -> None:
 
 @pytest.mark.parametrize(("name", "kept"), [("MALLOC_TRIM_THRESHOLD_", False), ("OTHER", True)])
 def test_what_the_user_says_of_memory_stands(name: str, kept: bool) -> None:
-    if not keep_freed_memory():
+    if not keep_memory():
         pytest.skip("another C library, or the user has said how memory is kept")
     code = "from fedabm.learning.engine.allocator import keep_freed_memory; print(keep_freed_memory())"
     known = {**os.environ, name: "1000000"}

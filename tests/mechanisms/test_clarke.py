@@ -105,7 +105,7 @@ def test_a_run_of_liars_about_costs_reaches_what_honest_owners_do():
     assert abs(one.utility[1] - two.utility[1]) > 0.1
 
 
-def test_pivots_are_reckoned_once_while_types_stand_and_again_when_they_change(monkeypatch):
+def test_pivots_are_computed_once_while_types_stand_and_again_when_they_change(monkeypatch):
     asked = []
 
     def counted(self, accuracy, types):

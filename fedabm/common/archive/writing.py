@@ -95,8 +95,8 @@ class _Writer:
             return ["objects", list(array.shape), self._values(array.ravel().tolist())]
         order: Literal["C", "F"] = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
         kind = np.lib.format.dtype_to_descr(array.dtype)
-        told = [kind, list(array.shape), order, not array.flags.writeable, self._keep(array.tobytes(order))]
-        return ["array" if isinstance(value, np.ndarray) else "scalar", *told]
+        head = [kind, list(array.shape), order, not array.flags.writeable, self._keep(array.tobytes(order))]
+        return ["array" if isinstance(value, np.ndarray) else "scalar", *head]
 
     def _object(self, value: Any) -> list[Any]:
         kind = type(value)

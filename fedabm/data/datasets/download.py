@@ -85,8 +85,8 @@ def fetch(remote: Remote, folder: Path, opener: Callable[[urllib.request.Request
             return _unpack(remote, folder)
         except (OSError, http.client.HTTPException, tarfile.TarError) as error:
             reasons[urllib.parse.urlsplit(url).netloc] = " ".join(str(error).split()) or repr(error)
-    told = "; ".join(f"{host}: {reason}" for host, reason in reasons.items())
-    raise InputError(f"could not get {target.name} ({told}); put it into {target.parent} by hand, or try again")
+    tries = "; ".join(f"{host}: {reason}" for host, reason in reasons.items())
+    raise InputError(f"could not get {target.name} ({tries}); put it into {target.parent} by hand, or try again")
 
 
 def _transfer(url: str, part: Path, opener: Callable[[urllib.request.Request], Any], progress: Progress) -> None:

@@ -60,18 +60,18 @@ class PowerLaws(Laws):
         return self.least
 
     def value(self, x: Array) -> Array:
-        scale, exponent, offset, ceiling, _ = self._beside(x)
+        scale, exponent, offset, ceiling, _ = self._columns(x)
         with np.errstate(divide="ignore"):
             return np.maximum(ceiling - scale * (x + offset) ** -exponent, 0.0)
 
     def slope(self, x: Array) -> Array:
-        scale, exponent, offset, _, least = self._beside(x)
+        scale, exponent, offset, _, least = self._columns(x)
         with np.errstate(divide="ignore"):
             steep = scale * exponent * (x + offset) ** (-exponent - 1.0)
         return np.where(x >= least, steep, 0.0) if np.any(self.least > 0) else steep
 
     def curvature(self, x: Array) -> Array:
-        scale, exponent, offset, _, least = self._beside(x)
+        scale, exponent, offset, _, least = self._columns(x)
         with np.errstate(divide="ignore"):
             bend = -scale * exponent * (exponent + 1.0) * (x + offset) ** (-exponent - 2.0)
         return np.where(x >= least, bend, 0.0)
@@ -83,7 +83,7 @@ class PowerLaws(Laws):
     def _parts(self) -> tuple[Array, ...]:
         return self.scale, self.exponent, self.offset, self.ceiling, self.least
 
-    def _beside(self, x: Array) -> list[Array]:
+    def _columns(self, x: Array) -> list[Array]:
         shape = (-1, *(1,) * (x.ndim - 1))
         return [part.reshape(shape) for part in self._parts]
 

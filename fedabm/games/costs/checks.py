@@ -40,8 +40,8 @@ def _check_all_data(cost: Cost, capacity: Array) -> None:
     large = ~(spent <= MOST)
     if np.any(large):
         owner = int(np.argmax(large))
-        told = f"all {capacity[owner]:g} units of an owner cost {spent[owner]:g}, more than {MOST:g}"
-        raise InputError(f"{told}; lower its capacity, or the exponent or rate of its cost")
+        broken = f"all {capacity[owner]:g} units of an owner cost {spent[owner]:g}, more than {MOST:g}"
+        raise InputError(f"{broken}; lower its capacity, or the exponent or rate of its cost")
 
 
 def _check(cost: Cost, top: float) -> None:
@@ -80,5 +80,5 @@ def _check_slope(cost: Cost, edges: Array) -> None:
     wrong, rise = contradicted(lambda at: one.value(at[None])[0], slope, x, wide)
     if np.any(wrong):
         point = int(np.argmax(wrong))
-        told = f"{cost!r} has slope {slope[point]:.4g} at {x[point]:.4g}, but its values rise by {rise[point]:.4g}"
-        raise InputError(f"{told} per unit there; mend `slope`, or leave it out")
+        broken = f"{cost!r} has slope {slope[point]:.4g} at {x[point]:.4g}, but its values rise by {rise[point]:.4g}"
+        raise InputError(f"{broken} per unit there; mend `slope`, or leave it out")

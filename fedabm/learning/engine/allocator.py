@@ -12,7 +12,7 @@ import functools
 import os
 import platform
 
-__all__ = ["keep_freed_memory"]
+__all__ = ["keep_memory"]
 
 #: bytes that may lie unused at the end of a heap, and the largest block that comes from a heap (as large as can be)
 _UNUSED, _BLOCK = 256 * 2**20, 32 * 2**20
@@ -22,7 +22,7 @@ _SAID = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES", "
 
 
 @functools.cache
-def keep_freed_memory() -> bool:
+def keep_memory() -> bool:
     """Keep freed memory, once per process; False where that is left to the user or to another C library."""
     if platform.libc_ver()[0] != "glibc" or any(os.environ.get(name) for name in _SAID):
         return False

@@ -34,7 +34,7 @@ from fedabm.learning.engine import (
     stored,  # noqa: F401  so that tensors can be saved
     threads,
 )
-from fedabm.learning.engine.allocator import keep_freed_memory
+from fedabm.learning.engine.allocator import keep_memory
 from fedabm.learning.engine.augment import CropAndFlip
 from fedabm.learning.engine.batched import Network, compile_network
 from fedabm.learning.engine.batches import TrainingLength, mini_batches
@@ -125,7 +125,7 @@ class Engine:
         self._workers = 1
         if self.device.type == "cpu":
             self._workers = min(torch.get_num_threads(), cores())
-            keep_freed_memory()
+            keep_memory()
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the tensors that are made from `data`: checkpoints would hold every sample twice."""

@@ -105,10 +105,10 @@ def _attention(
     packing: Packing,
     scaling: float | None = None,
     dropout: float = 0.0,
-    **told: Any,
+    **options: Any,
 ) -> tuple[Tensor, None]:
     """Every text looks at itself: queries, keys and values (1, heads, T, d) to (1, T, heads, d)."""
-    unknown = sorted(name for name, value in told.items() if value is not None and name not in _HARMLESS)
+    unknown = sorted(name for name, value in options.items() if value is not None and name not in _HARMLESS)
     if unknown or dropout or attention_mask is not None:
         raise InputError(f"the model's attention has {', '.join(unknown) or 'a mask'}; give its texts with padding")
     q, k, v = (packing.apart(part[0].transpose(0, 1)).transpose(1, 2) for part in (query, key, value))

@@ -257,7 +257,7 @@ class RoundModels(Answering):
     def _trials(self) -> NDArray[np.int64]:
         """(2, n) on how many samples everybody trains."""
         counts = self.engine.data.counts(self.effort.contribution)
-        return np.stack([counts, _beside(counts, self.more, self.engine.data.capacities)])
+        return np.stack([counts, _with_more(counts, self.more, self.engine.data.capacities)])
 
     @cached_property
     def sent(self) -> Tensor:
@@ -310,7 +310,7 @@ def _again(how: tuple[Any, ...], sent: Tensor, judged: Judged, **work: Any) -> R
     return made
 
 
-def _beside(counts: NDArray[np.int64], more: int, capacities: NDArray[np.int64]) -> NDArray[np.int64]:
+def _with_more(counts: NDArray[np.int64], more: int, capacities: NDArray[np.int64]) -> NDArray[np.int64]:
     """`more` samples more than the counts; where the data end, as many fewer; never the same number."""
     fewer = np.where(counts > 0, np.maximum(counts - more, 0), capacities)
     return np.where(counts + more <= capacities, counts + more, fewer)

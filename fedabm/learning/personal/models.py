@@ -43,7 +43,7 @@ class OwnMeasure(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ExchangeRound:
-    """What happened last: what was sent (n, P), from where, and whose was sound."""
+    """What happened last: what was sent (n, P), from where, and whose was usable."""
 
     models: Tensor
     start: Tensor
@@ -104,7 +104,7 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
     measured : int | None, optional
         On how many of its training samples an owner measures losses, at most (None: on all).
     every : int, optional
-        Models are judged in every so many rounds only; in between the last judgement stands.
+        Models are judged only once in this many rounds; in between the last judgement stands.
     known : Remembered, optional
         Trainings already done, of this run or another on the same engine.
     """
@@ -203,12 +203,12 @@ class Personal(EngineFacts, Exchanging[PersonalState]):  # type: ignore[override
         known = np.asarray(rows, dtype=np.intp), state.models, state.initial
         task = OwnTraining.of(exchange.task, *known)
         personal = None if exchange.personal is None else OwnTraining.of(exchange.personal, *known)
-        told = replace(state, task=task, personal=personal, last=state.latest)
+        latest = replace(state, task=task, personal=personal, last=state.latest)
         if exchange.kept is None:
-            return replace(told, handed=False)  # still the same models
+            return replace(latest, handed=False)  # still the same models
         kept = filled(state.models, known[0], exchange.kept)
         standing = state.standing if state.round % self.every else self._judged(kept)
-        return replace(told, models=kept, standing=standing, handed=True)
+        return replace(latest, models=kept, standing=standing, handed=True)
 
     def state_kind(self) -> Kind:
         """Everybody's models between two rounds."""

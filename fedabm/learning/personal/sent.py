@@ -22,7 +22,7 @@ __all__ = ["SentModels"]
 class SentModels(Sent):
     """What owners sent in a round, one row per owner that takes part.
 
-    models    (n, P) as sent, after tampering; rows that are not sound may hold anything
+    models    (n, P) as sent, after tampering; rows that are not usable may hold anything
     start     (n, P) what the owners started from
     initial   (P,) the model that everybody began with in the first round
     measured  losses on each owner's own training data, as `losses` gives them, if the mechanism asks for them
@@ -37,7 +37,7 @@ class SentModels(Sent):
 
     @property
     def usable_models(self) -> Tensor:
-        """The models (n, P), those that are not sound replaced by what their owners started from."""
+        """The models (n, P), those that are not usable replaced by what their owners started from."""
         if np.all(self.usable):
             return self.models
         return torch.where(self._device(self.usable)[:, None], self.models, self.start)

@@ -1,4 +1,4 @@
-"""What rules do with many updates at once: which rows are sound, weighted sums, order, and how far rows are apart.
+"""What rules do with many updates at once: which rows are usable, weighted sums, order, and how far rows are apart.
 
 Nothing here pulls a value to the host, so that a round can run on a GPU without waiting.  What must be copied is copied
 piece by piece, so that a round needs little more memory than the updates themselves.
@@ -56,7 +56,7 @@ def aggregate(mixing: Tensor, updates: Tensor, usable: Tensor | None = None) -> 
 
 
 def ordered(rows: Tensor, usable: Tensor) -> Tensor:
-    """Every column (n,) of the sound rows in order of size; infinity stands for the others, at the end."""
+    """Every column (n,) of the usable rows in order of size; infinity stands for the others, at the end."""
     filled = torch.where(usable.unsqueeze(1), rows, torch.inf)
     if filled.device.type != "cpu":
         return filled.sort(dim=0).values
@@ -65,7 +65,7 @@ def ordered(rows: Tensor, usable: Tensor) -> Tensor:
 
 
 def inner_products(rows: Tensor, usable: Tensor) -> Tensor:
-    """u_i . u_j (n, n), 0 where a row is not sound; in double precision, in which squares of any row are finite."""
+    """u_i . u_j (n, n), 0 where a row is not usable; in double precision, in which squares of any row are finite."""
     products = torch.zeros(len(rows), len(rows), dtype=torch.float64, device=rows.device)
     for part in _pieces(rows):
         wide = torch.where(usable.unsqueeze(1), part, 0.0).to(torch.float64)
@@ -74,7 +74,7 @@ def inner_products(rows: Tensor, usable: Tensor) -> Tensor:
 
 
 def squared_distances(products: Tensor, usable: Tensor) -> Tensor:
-    """|u_i - u_j|^2 (n, n) from inner products; infinite where a row is not sound."""
+    """|u_i - u_j|^2 (n, n) from inner products; infinite where a row is not usable."""
     squares = products.diagonal()
     apart = (squares.unsqueeze(0) + squares.unsqueeze(1) - 2.0 * products).clamp_min(0.0)
     return torch.where(usable.unsqueeze(0) & usable.unsqueeze(1), apart, torch.inf)

@@ -31,7 +31,7 @@ Memory = tuple[Any, ...]
 class Received:
     """What reached the server in a round.
 
-    sound     (n,) on the device: which rows hold finite numbers only; the others must reach nobody
+    usable    (n,) on the device: which rows hold finite numbers only; the others must reach nobody
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Received:
     rate: float | None = None
 
     def members(self) -> tuple[Tensor, Tensor]:
-        """The updates (m, P) of those that take part, and which of them are sound (m,)."""
+        """The updates (m, P) of those that take part, and which of them are usable (m,)."""
         who = np.flatnonzero(self.claimed > 0)
         if len(who) == len(self.updates):
             return self.updates, self.usable
@@ -144,4 +144,4 @@ class Robust(Rule):
 
     @abstractmethod
     def centre(self, rows: Tensor, usable: Tensor) -> Tensor:
-        """The centre (P,) of the sound ones among rows (m, P), m > 0; anything if none is sound."""
+        """The centre (P,) of the usable ones among rows (m, P), m > 0; anything if none is usable."""

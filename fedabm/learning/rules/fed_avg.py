@@ -21,7 +21,7 @@ class FedAvg(Rule):
     """The mean of the updates: change = rate * sum_i p_i u_i.  McMahan et al. 2017, Algorithm 1.
 
     p_i is proportional to what owner i claims to contribute ("data"), or the same for all that claim anything
-    ("equal").  The weight of an update that is not sound goes to the others.
+    ("equal").  The weight of an update that is not usable goes to the others.
 
     Parameters
     ----------

@@ -50,6 +50,6 @@ class GeometricMedian(Robust):
         return aggregate(weights.unsqueeze(0), rows, usable)[0]
 
     def _weights(self, squared: Tensor, usable: Tensor) -> Tensor:
-        """b_i / sum b_i, (m,); 0 for rows that are not sound."""
+        """b_i / sum b_i, (m,); 0 for rows that are not usable."""
         raw = torch.where(usable, 1.0 / squared.clamp_min(self.smoothing**2).sqrt(), 0.0)
         return raw / raw.sum().clamp_min(torch.finfo(raw.dtype).tiny)

@@ -1,4 +1,4 @@
-"""Rounds of learning one shared model: everybody trains locally, some tamper, the server learns from what is sound.
+"""Rounds of learning one shared model: everybody trains locally, some tamper, the server learns from what is usable.
 
     w <- w + change,      u_i = (owner i's model trained from w) - w,  after tampering
 
@@ -28,7 +28,7 @@ __all__ = ["RuleRound", "federate", "one_round", "server_part", "tamper"]
 
 
 class RuleRound(NamedTuple):
-    """After a round: the model (P,), the updates as sent (n, P), which were sound (n,), what the rule remembers."""
+    """After a round: the model (P,), the updates as sent (n, P), which were usable (n,), what the rule remembers."""
 
     model: Tensor
     updates: Tensor

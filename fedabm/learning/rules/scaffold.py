@@ -31,7 +31,7 @@ class Scaffold(Rule):
 
     Karimireddy et al. 2020, Algorithm 1 with option II, where owner i took k_i plain local steps.  `averaging` has rate
     and shares p_i (theirs are equal).  c is the mean over those that take part in the round: who contributes nothing is
-    no part of the objective.  Controls follow from updates as sent, and stay as they are where these are not sound.
+    no part of the objective.  Controls follow from updates as sent, and stay as they are where these are not usable.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class ModelMarket(Personalised):
         check_kind("distance", self.distance, Distance)
 
     def exchange(self, sent: Sent) -> Exchange:
-        """Clear the market among those who sent a sound model and claim data, and hold everyone to its centre."""
+        """Clear the market among those who sent a usable model and claim data, and hold everyone to its centre."""
         silent, apart = sent.size <= 0, sent.distances(self.distance.between)
         apart[silent], apart[:, silent] = np.nan, np.nan
         size = np.where(silent, 1.0, sent.size)

@@ -1,6 +1,6 @@
 """What rules with a model per owner share: from what was sent to what is sent back.
 
-A model that is not sound is never mixed into anybody else's; its owner counts as silent: as one that sent back what it
+A model that is not usable is never mixed into anybody else's; its owner counts as silent: as one that sent back what it
 had received.  All owners are worked on at once.
 """
 
@@ -58,14 +58,14 @@ class Personalised(Mechanism):
 
 
 def shares(sent: Sent) -> Array:
-    """p_j: every sound owner's share of the data claimed, (n,); 0 for all if nobody sound claims any."""
+    """p_j: every usable owner's share of the data claimed, (n,); 0 for all if nobody usable claims any."""
     weights = np.where(sent.usable, sent.size, 0.0)
     weights = weights / max(float(weights.max(initial=0.0)), 1e-300)
     return weights / max(float(weights.sum()), 1e-300)
 
 
 def average(sent: Sent) -> tuple[Models, Array]:
-    """The mean model by claimed data for everybody, and the weights (n, n); the start if nobody is sound."""
+    """The mean model by claimed data for everybody, and the weights (n, n); the start if nobody is usable."""
     part, owners = shares(sent), len(sent.usable)
     weights = np.tile(part, (owners, 1)) if np.any(part) else np.eye(owners)
     return sent.mix(part[None], who=np.zeros(owners, dtype=np.intp)), weights

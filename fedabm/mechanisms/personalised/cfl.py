@@ -24,7 +24,7 @@ Labels = NDArray[np.intp]
 class CFL(Personalised):
     """Means within groups; a group is split in two when its mean update is short though some of its updates are long.
 
-        |mean_j u_j| < mean_below,    max_j |u_j| > max_above,    more than `smallest` sound members
+        |mean_j u_j| < mean_below,    max_j |u_j| > max_above,    more than `smallest` usable members
 
     with u_j the owner's update in this round.  Members that claim any data count alike, however much they claim.  The
     halves are those of complete linkage on the negative cosines of the updates.  Everybody begins in one group; who is
@@ -99,7 +99,7 @@ def _groups(sent: Sent) -> tuple[Labels, Labels]:
 
 
 def _heard(sent: Sent) -> Flags:
-    """Who sent a sound model and claims data."""
+    """Who sent a usable model and claims data."""
     return sent.usable & (sent.size > 0)
 
 

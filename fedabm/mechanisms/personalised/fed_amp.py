@@ -50,7 +50,7 @@ class FedAMP(Personalised):
         return Exchange(LocalTask(None, sent.mix(weights), self.strength), weights)
 
     def weights(self, sent: Sent) -> Array:
-        """How much of j's model goes into u_i, (n, n); an owner without sound others keeps to itself."""
+        """How much of j's model goes into u_i, (n, n); an owner without usable others keeps to itself."""
         likeness = np.exp(self.sharpness * (sent.cosines("initial") - 1.0)) * sent.usable
         np.fill_diagonal(likeness, 0.0)
         total = likeness.sum(axis=1, keepdims=True)

@@ -59,7 +59,7 @@ class FedFomo(Personalised):
         return np.divide(gain, apart, out=np.zeros_like(gain), where=np.isfinite(apart) & (apart > 0))
 
     def _downloads(self, slope: Array, usable: Flags) -> Flags:
-        """The own model and the steepest of the others' that are sound."""
+        """The own model and the steepest of the others' that are usable."""
         own = np.eye(len(slope), dtype=bool)
         others = np.where(own | ~usable, -1.0, slope)
         imported = own.copy()

@@ -52,7 +52,7 @@ class PFedGraph(Personalised):
         return Exchange(LocalTask(mixture, mixture, self.strength), weights)
 
     def weights(self, sent: Sent) -> Array:
-        """The graph, (n, n); models that are not sound are left out, but for their own owners."""
+        """The graph, (n, n); models that are not usable are left out, but for their own owners."""
         found = sent.cosines("initial")
         found = np.where(found > self.threshold, 1.0, found)
         allowed = np.eye(len(found), dtype=bool) | sent.usable

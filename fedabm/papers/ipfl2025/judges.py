@@ -101,8 +101,8 @@ def lying(found: Tables, evidence: RunEvidence, lie: str, factors: tuple[float, 
     refutes that, and so do accuracies that are better by more than a point on average, if training is long enough.
     """
     table = found["summary"]
-    told = table[(table["who"] == "alone") & (table["lie"] == lie)].set_index("factor")
-    rows, beside = told.loc[list(factors)], told.drop(list(factors))
+    means = table[(table["who"] == "alone") & (table["lie"] == lie)].set_index("factor")
+    rows, others = means.loc[list(factors)], means.drop(list(factors))
     honest = rows.iloc[0]
     accuracy = honest["accuracy"] - honest["points"] / 100
     cells = ", ".join(
@@ -112,7 +112,7 @@ def lying(found: Tables, evidence: RunEvidence, lie: str, factors: tuple[float, 
     paid = rows[rows["paid in seeds"] > 0]
     where = ", ".join(f"{factor:g} {_pays(row)}" for factor, row in paid.iterrows())
     criterion = f"the lie pays: {where}; P04 has counterexamples in closed form" if where else "the lie pays in no seed"
-    pays = ", ".join(f"{factor:g}: {change:+.4g}" for factor, change in beside["change"].items() if change > 0)
+    pays = ", ".join(f"{factor:g}: {change:+.4g}" for factor, change in others["change"].items() if change > 0)
     criterion += f"; other factors that pay on average: {pays}" if pays else ""
     better = rows["points"].max()
     criterion += f"; the liar's accuracy changes by {rows['points'].min():+.1f} to {better:+.1f} points"
@@ -162,8 +162,8 @@ def improved(found: Tables, evidence: RunEvidence) -> Finding:
     """Figure 5: who buys models, as buyer or as trader, gets a better one than by training alone."""
     roles = found["summary"].set_index("role")
     points = {role: _spread(roles.loc[role], "points") for role in ("buyer", "trader", "seller")}
-    told = ", ".join(f"{role} {change}" for role, change in points.items())
-    ours = f"{evidence.what}, 12 owners, {seeds(roles)}: points above training alone: {told}"
+    means = ", ".join(f"{role} {change}" for role, change in points.items())
+    ours = f"{evidence.what}, 12 owners, {seeds(roles)}: points above training alone: {means}"
     buyers = roles.loc[["buyer", "trader"]]
     better, count = bool((buyers["points"] > 0).all()), int(roles["seeds"].max())
     widths = {role: half_width(row["points s.d."], count) for role, row in buyers.iterrows()}

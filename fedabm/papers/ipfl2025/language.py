@@ -150,8 +150,8 @@ class LanguageSetting:
         `roles` are those of the first owners; the others are traders.  Buyers never sell, sellers never buy.
         """
         if len(roles) > data.owners or not set(roles) <= set(_ROLES):
-            told = ", ".join(roles)
-            raise InputError(f"roles must be up to {data.owners} of {', '.join(_ROLES)}, got {told}; change them")
+            asked = ", ".join(roles)
+            raise InputError(f"roles must be up to {data.owners} of {', '.join(_ROLES)}, got {asked}; change them")
         chosen = strategies or {}
         return [
             OwnerProfile(

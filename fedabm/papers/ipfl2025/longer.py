@@ -86,8 +86,8 @@ def at_full(found: Tables, *fresh: Tables, evidence: RunEvidence) -> Finding:
         return before
     points = pd.DataFrame([one["summary"].set_index("role")["points"] for one in fresh])
     parts = [_better(role, points[role].to_numpy()) for role in ("buyer", "trader")]
-    told = ", ".join(f"{role} {points[role].mean():+.3g}" for role in ("buyer", "trader", "seller"))
-    ours = f"{evidence.what}, 12 owners, {len(points)} fresh seeds at the paper's length: points above alone: {told}"
+    changes = ", ".join(f"{role} {points[role].mean():+.3g}" for role in ("buyer", "trader", "seller"))
+    ours = f"{evidence.what}, 12 owners, {len(points)} fresh seeds at the paper's length: points above alone: {changes}"
     return joined(f"{ours}; earlier, shorter: {before.ours}", parts, "planned beforehand", every=True)
 
 

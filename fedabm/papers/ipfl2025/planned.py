@@ -42,9 +42,9 @@ def attacked_anew(found: Tables, more: Tables, *fresh: Tables, evidence: RunEvid
     late, early = (_with_rivals(_over_seeds(rows, when), earlier) for when in ("", _EARLY))
     weighed, before = weigh(late), weigh(early)
     again = ", ".join(rows["rule"].unique())
-    beside = weigh(earlier).words
+    said = weigh(earlier).words
     ours = f"{evidence.what}, fresh seeds {rows['seed'].min()} to {rows['seed'].max()} of {again}: {weighed.words}; "
-    ours += f"earlier seeds, which do not count for {again}: {beside}"
+    ours += f"earlier seeds, which do not count for {again}: {said}"
     note = f"{CRITERION}; {weighed.also}; {_three_quarters(rows, before)}; {plan.note}"
     doubts = dict(_open(late, weighed, before, evidence))
     if doubts:

@@ -42,7 +42,7 @@ def replay(record: RecordedRun, tolerance: float = 1e-3, *, exact: bool = False)
     begun = time.perf_counter()
     recorded = record.rounds  # first, as it may be damaged
     again = _short(record)
-    both = _beside(recorded, again)
+    both = _joined(recorded, again)
     if both.empty:
         raise InputError(f"the replay of {record.name} has no run and step in common with it; give other --short")
     other = [name for name in _names(both) if not _close(both, name, tolerance)]
@@ -55,7 +55,7 @@ def replay(record: RecordedRun, tolerance: float = 1e-3, *, exact: bool = False)
     usual = 0.0 * far
     for digit in _DIGITS:
         with nudged(digit):
-            rounded = _beside(again, _short(record))
+            rounded = _joined(again, _short(record))
         drawn = pd.DataFrame({name: _by_step(rounded, name) for name in other})
         usual = np.maximum(usual, drawn.reindex(far.index).fillna(0.0))
         beyond = (far > _TIMES * usual + allowed).any()
@@ -85,7 +85,7 @@ def _short(record: RecordedRun) -> pd.DataFrame:
     return rounds_of(study)
 
 
-def _beside(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+def _joined(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     return first.merge(second, on=_KEYS, suffixes=("", " again"))
 
 

@@ -103,8 +103,8 @@ def lemma_1(budget: Budget) -> Finding:
 
 def _utilities(s: Array, costs: Array, budgets: Array, weights: Array) -> Array:
     """u_i = b_i^(1-w_i) S^w_i with b_i what M_beta* leaves of the budget (eq. 5); 0 where it is overspent."""
-    told = Reports(np.abs(s), np.full(len(s), 1e9), stack([Linear(cost) for cost in costs]))
-    return np.maximum(CostSharing().budget_left(told, budgets), 0.0) ** (1 - weights) * np.sum(np.abs(s)) ** weights
+    reports = Reports(np.abs(s), np.full(len(s), 1e9), stack([Linear(cost) for cost in costs]))
+    return np.maximum(CostSharing().budget_left(reports, budgets), 0.0) ** (1 - weights) * np.sum(np.abs(s)) ** weights
 
 
 def positive_equilibrium(rng: np.random.Generator, *, equal: bool) -> tuple[Array, Array, Array, Array]:
@@ -113,8 +113,8 @@ def positive_equilibrium(rng: np.random.Generator, *, equal: bool) -> tuple[Arra
     s, weights = rng.uniform(0.5, 5.0, n), rng.uniform(0.2, 0.8, n)
     costs = np.full(n, rng.uniform(0.5, 2.0)) if equal else rng.uniform(0.5, 2.0, n)
     left = (1 - weights) * (1 - optimal_rate(costs)) * costs * s.sum() / weights
-    told = Reports(s, np.full(n, 1e9), stack([Linear(cost) for cost in costs]))
-    return s, costs, left - CostSharing().budget_left(told, np.zeros(n)), weights
+    reports = Reports(s, np.full(n, 1e9), stack([Linear(cost) for cost in costs]))
+    return s, costs, left - CostSharing().budget_left(reports, np.zeros(n)), weights
 
 
 def _gain(s: Array, costs: Array, budgets: Array, weights: Array, p: float) -> float:

@@ -35,8 +35,8 @@ def decided(found: Tables, *fresh: Tables, data: str, reason: str) -> Finding:
     parts = [_pair(pair, [one[pair] for one in gains]) for pair in _NEIGHBOURS]
     ours, _ = _compared(found, data)
     if fresh:
-        told = ", ".join(f"{name} {value:.4g}" for name, value in pd.concat(map(_utilities, fresh)).mean().items())
-        ours = f"{_NAMES[data]}, fresh seeds, mean of {sum(map(len, gains))}: {told}; earlier: {ours}"
+        means = ", ".join(f"{name} {value:.4g}" for name, value in pd.concat(map(_utilities, fresh)).mean().items())
+        ours = f"{_NAMES[data]}, fresh seeds, mean of {sum(map(len, gains))}: {means}; earlier: {ours}"
     return joined(ours, parts, reason, every=True)
 
 

@@ -163,14 +163,14 @@ def lumpy_skin(budget: Budget) -> Finding:
     near = close(table["share %"], [46.7, 46.7, 81.3], 5)
     right = close(ratio[2], 1.0, 1e-9) and bool(np.all(ratio[:2] < 1)) and near and bool(solved["converged"].all())
     known = _recorded(budget)
-    told = _accuracies(budget, "lumpy_skin")
+    ours_words = _accuracies(budget, "lumpy_skin")
     if known:
         made = by_mechanism(known[0].tables)
-        told = f"trained, 5 seeds: accuracy {numbers(made['accuracy %'], 1)} %, {_text(made)}"
+        ours_words = f"trained, 5 seeds: accuracy {numbers(made['accuracy %'], 1)} %, {_text(made)}"
     reason = (
         f"costs and capacities are not given; with those of the other datasets the iterates come within 5 points, but "
         f"a reciprocity of 0.02 under M^BG, where M^0 has 0.92, is not explained by any setting (here {ratio[1]:.2f}), "
-        f"and in equilibrium (certified, unique) everybody gives all it has: {_text(solved)}; {told}"
+        f"and in equilibrium (certified, unique) everybody gives all it has: {_text(solved)}; {ours_words}"
     )
     finding = refuted(f"iterates: {_text(table)}", right, reason, as_printed=bool(ratio[1] < 0.1) or _agrees(solved))
     return from_record(finding, known)

@@ -93,9 +93,9 @@ def quality(budget: Budget) -> Finding:
     games = {name: Game(accuracy, costs, 50.0, rule) for name, rule in _MECHANISMS.items()}
     profiles = {name: solve(game).profile for name, game in games.items()}
     paid = {name: game.payments(np.ones(3)) for name, game in games.items()}
-    told = ", ".join(f"{name} {numbers(profile, 3)}" for name, profile in profiles.items())
+    given = ", ".join(f"{name} {numbers(profile, 3)}" for name, profile in profiles.items())
     ours = (
-        f"good and cheap, good and dear, poor and dear: contributions {told}; payments for a batch of each: M^BG "
+        f"good and cheap, good and dear, poor and dear: contributions {given}; payments for a batch of each: M^BG "
         f"{numbers(paid['M^BG'], 3)}, M^Shap {numbers(paid['M^Shap'], 3)}"
     )
     shap = profiles["M^Shap"]

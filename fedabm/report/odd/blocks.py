@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Block", "Element", "Equation", "Listing", "Rows", "told"]
+__all__ = ["Block", "Element", "Equation", "Listing", "Rows", "described"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Element:
     within: tuple[Element, ...] = field(default=())
 
 
-def told(thing: Any) -> tuple[Block, ...]:
+def described(thing: Any) -> tuple[Block, ...]:
     """What a class or function says of itself: paragraphs and equations, without its examples."""
     return tuple(_blocks(inspect.getdoc(thing) or ""))
 

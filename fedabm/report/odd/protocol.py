@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from fedabm.common.names import brief
-from fedabm.report.odd.blocks import Block, Element, Listing, Rows, told
+from fedabm.report.odd.blocks import Block, Element, Listing, Rows, described
 from fedabm.report.odd.parts import datasets, distinct, named, over_owners, parameters, parts_of
 from fedabm.results.columns import TABLE
 from fedabm.simulation.model import Federation
@@ -147,7 +147,7 @@ def _phases() -> Iterator[tuple[str, str]]:
 
 def _first(thing: Any) -> str:
     """The first paragraph of what a class says of itself, without its full stop."""
-    words = next((one for one in told(thing) if isinstance(one, str)), thing.__name__)
+    words = next((one for one in described(thing) if isinstance(one, str)), thing.__name__)
     return words.rstrip(".")
 
 
@@ -220,7 +220,9 @@ def _submodels(model: Described) -> Content:
     for family, part in parts:
         by_class.setdefault((family, type(part)), []).append(part)
     within = [
-        Element(f"{family}: {kind.__name__}", (*told(kind), *(block for part in some for block in parameters(part))))
+        Element(
+            f"{family}: {kind.__name__}", (*described(kind), *(block for part in some for block in parameters(part)))
+        )
         for (family, kind), some in by_class.items()
     ]
     return (), within

@@ -1,7 +1,7 @@
 """What learners over a few levels share: a grid of contributions, which of them was played, and what it earned.
 
 An arm is a number below `levels`: arm k is to contribute k / (levels - 1) of the data.  The arm that an owner played
-last is remembered as "arm", -1 before there is one.  An owner that does not act repeats its last deed, so that what it
+last is remembered as "arm", -1 before there is one.  An owner that does not act repeats its last action: what it
 earned in the last step is what that arm earned, however long ago it was chosen.
 """
 

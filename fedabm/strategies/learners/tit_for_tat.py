@@ -21,7 +21,7 @@ class TitForTat(Strategy):
         s_i = capacity * mean over neighbours j of (claimed contribution_j / claimed size_j)
 
     Who sees no neighbour goes on as before.  Without a network only the total is public: then as much data as the
-    others gave on average.  Axelrod 1984 with shares instead of two deeds, and many opponents instead of one.
+    others gave on average.  Axelrod 1984 with shares instead of two actions, and many opponents instead of one.
     """
 
     stacks = True

@@ -63,7 +63,7 @@ def algorithm_2(reports: Reports, price: np.ndarray, *, stop: bool) -> np.ndarra
 
 
 def at(models: np.ndarray, initial: np.ndarray) -> PlainModels:
-    """Models at these places; those that are not finite are not sound."""
+    """Models at these places; those that are not finite are not usable."""
     told = market_reports(np.full(len(models), 100.0), 0.0, 4e4)
     start = np.tile(initial, (len(models), 1))
     return PlainModels(told, np.isfinite(models).all(axis=1), models, start, initial, start)

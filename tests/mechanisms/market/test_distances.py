@@ -62,5 +62,5 @@ def test_importing_an_unusable_model_by_hand_is_refused():
     models = np.array([[1.0, 0.0], [np.inf, 0.0]])
     weights = import_weights(np.array([[False, True], [False, False]]), np.array([1.0, 2.0]))
     assert weights[0, 1] == 2.0
-    with pytest.raises(InputError, match="not sound"):
+    with pytest.raises(InputError, match="not usable"):
         centres_of(models, INITIAL, EuclideanDistance(), weights, 1.0)
