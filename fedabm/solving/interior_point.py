@@ -57,6 +57,8 @@ class _Point:
         """Some of the games."""
         if len(games) == len(self.profiles):
             return self
+        if len(games) == len(self.profiles):
+            return self
         columns = self.profiles, self.room, self.slopes, self.at_low, self.at_high
         return _Point(self.table.take(games), *(column[games] for column in columns))
 

@@ -66,8 +66,9 @@ class _Point:
 
     def renewed(self, games: Places) -> _Point:
         """With the models of some games at their present profiles."""
-        here = self.table.take(games), self.profiles[games], self.slopes[games]
-        return replace(self, model=self.model.renewed(games, linearise(*here)))
+        here = self.take(games)
+        newer = linearise(here.table, here.profiles, here.slopes)
+        return replace(self, model=self.model.renewed(games, newer))
 
     def residuals(self) -> Array:
         """How far owners would move by their own diagonal Newton steps."""

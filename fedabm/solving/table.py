@@ -27,6 +27,9 @@ from fedabm.views import Reports, TermsCache
 
 __all__ = ["GameTable", "OneGame", "StackedGameTable"]
 
+#: this many numbers of shifted profiles are one table, more would cost memory
+_AT_ONCE = 1_000_000
+
 
 class GameTable(ABC):
     """Games with the same number of owners."""
@@ -110,6 +113,11 @@ class _Standing(TermsCache):
             self._known = compute(accuracy, reports.types)
         return self._known
 
+    @property
+    def used(self) -> bool:
+        """Whether a rule has computed anything."""
+        return self._known is not None
+
 
 @dataclass(frozen=True)
 class StackedGameTable(GameTable):
@@ -124,7 +132,7 @@ class StackedGameTable(GameTable):
     cost_table: PowerCost
     stated: PowerCost
     capacities: Array
-    cache: TermsCache = field(default_factory=lambda: _Standing(), repr=False)
+    cache: _Standing = field(default_factory=_Standing, repr=False)
 
     @classmethod
     def of(cls, games: Sequence[Game]) -> StackedGameTable:
@@ -155,6 +163,22 @@ class StackedGameTable(GameTable):
     def offers(self, profiles: Array) -> Offers:
         """The curves that owners face, one game after the other."""
         return self.mechanism.table_offers(self.accuracy, self.reports(profiles))
+
+    def jacobians(self, profiles: Array) -> Array:
+        """As of every table; differences of all columns at once, but for rules that compute much from types."""
+        games, owners = profiles.shape
+        exact = self.known_jacobians(profiles)
+        if exact is not None:
+            return exact
+        if self.cache.used or 2 * games * owners**2 > _AT_ONCE:
+            return jacobian.by_differences(self.slopes, profiles, self.typical(profiles))
+        return jacobian.by_differences_at_once(self._columns.slopes, profiles, self.typical(profiles))
+
+    @cached_property
+    def _columns(self) -> StackedGameTable:
+        """Every game once for each column of its Jacobian and each side."""
+        games, owners = self.capacities.shape
+        return self.take(np.tile(np.arange(games), 2 * owners))
 
     def known_jacobians(self, profiles: Array) -> Array | None:
         """Those that the mechanism knows."""

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from fedabm import Game, InputError, solve, solve_many
 from fedabm.games.accuracy import GroupWeighted, PowerLaw
 from fedabm.games.costs import PowerCost
-from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, ShapleyShare, TullockContest
+from fedabm.mechanisms import (
+    ContributionSubsidy,
+    CostSharing,
+    NoPayments,
+    PartialReciprocity,
+    ShapleyShare,
+    TullockContest,
+)
 from fedabm.solving import many
 from fedabm.solving.jacobian import by_differences
 from fedabm.solving.newton import Ends
@@ -197,3 +204,12 @@ def test_every_game_is_solved_from_its_own_start_or_from_none():
     for one, start in zip(found[:3], starts, strict=False):
         np.testing.assert_allclose(one.profile, solve(game, start).profile, atol=1e-6)
     assert isinstance(found[3], InputError)
+
+
+@pytest.mark.parametrize("rule", [CostSharing(0.6), PartialReciprocity(0.5)])
+def test_differences_of_all_columns_at_once_are_those_of_one_after_the_other(rule):
+    games = [Game(PowerLaw(1.0 + 0.1 * k, 0.5), [0.1, 0.2, 0.05 * (k + 1)], 10.0, rule) for k in range(4)]
+    table = StackedGameTable.of(games)
+    profiles = np.random.default_rng(0).uniform(0.0, 10.0, (4, 3))
+    profiles[0, 1] = 0.0
+    assert table.jacobians(profiles) == pytest.approx(by_differences(table.slopes, profiles, table.typical(profiles)))
