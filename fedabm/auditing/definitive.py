@@ -93,7 +93,8 @@ def _text(one: object) -> str:
     if np.isnan(low):
         return f"{shown} ~"
     half = (high - low) / 2.0
-    return f"{shown} ±{half:.1g}{'~' if one.wide else ''}" if half >= 5e-4 else shown  # type: ignore[attr-defined]
+    mark = "~" if one.wide else ""  # type: ignore[attr-defined]
+    return f"{shown} ±{readable(float(f'{half:.1g}'))}{mark}" if half >= 5e-4 else shown
 
 
 def unexplained(found: League, scheme: str, same: Mapping[tuple[str, ...], str], idle: str) -> list[tuple[str, ...]]:

@@ -22,6 +22,7 @@ from fedabm.common.console import wide_console
 from fedabm.common.cores import cores
 from fedabm.common.errors import InputError, check_count
 from fedabm.common.files import clear_drafts, draft, new_folder
+from fedabm.common.texts import readable
 from fedabm.comparison.written import Written, read_study, rules_of
 from fedabm.mechanisms import Mechanism
 from fedabm.results.tables import write_table
@@ -182,7 +183,7 @@ def _show_paired(console: Console, table: pd.DataFrame) -> None:
 
 
 def _number(value: float) -> str:
-    return "·" if value != value else "0" if abs(value) < 5e-4 else f"{value:.3g}"
+    return "·" if value != value else "0" if abs(value) < 5e-4 else readable(value, 3)
 
 
 def _rows(found: League) -> list[dict[str, Any]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ from fedabm.report.images import Inline, from_bytes
 from fedabm.report.tables import Shown, by_strategy, headline, shown
 from fedabm.results.frames import COLUMNS
 
-__all__ = ["page", "rendered", "write_report"]
+__all__ = ["page", "put_report", "rendered", "write_report"]
 
 _TRACEBACKS = 10
 _OWN_ROWS = 40
@@ -54,13 +56,18 @@ def write_report(folder: str | Path, file: str | Path | None = None) -> Path:
     Path
         The report.
     """
+    return put_report(partial(page, folder), folder, file)
+
+
+def put_report(made: Callable[[Path], str], folder: str | Path, file: str | Path | None = None) -> Path:
+    """Write a page about a folder where it may be; `made` gives its text from the folder that it is written to."""
     target = Path(folder) / "report.html" if file is None else Path(file)
     if os.path.isfile(target) and not target.is_symlink() and not _is_report(target):
         raise InputError(f"{target} is no report of ours and is left alone; give another place with --html FILE")
-    made = page(folder, target.parent)
+    text = made(target.parent)
     if target.parent.is_dir():
         clear_drafts(target.parent, [target.name])
-    return write(target, made, "give another --html FILE")
+    return write(target, text, "give another --html FILE")
 
 
 def _is_report(file: Path) -> bool:
@@ -105,7 +112,7 @@ def rendered(package: str, name: str, **values: Any) -> str:
     Parameters
     ----------
     package, name : str
-        Where the template lies; it puts `style` into its head.
+        Where the template lies; it puts `style` into its head, and knows the macros of reports (`table`, `figure`).
     **values : Any
         What the template shows.
 
@@ -114,8 +121,9 @@ def rendered(package: str, name: str, **values: Any) -> str:
     str
         The page.
     """
-    style = _text("fedabm.report", "page.html").partition("<style>")[2].partition("</style>")[0]
-    return _made(_text(package, name)).render(style=style, **values)
+    macros, _, rest = _text("fedabm.report", "page.html").partition("<!DOCTYPE html>")
+    style = rest.partition("<style>")[2].partition("</style>")[0]
+    return _made(macros + _text(package, name)).render(style=style, **values).lstrip()
 
 
 def _template() -> Template:

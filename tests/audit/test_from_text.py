@@ -3,10 +3,11 @@
 import pytest
 
 from fedabm import InputError
+from fedabm.accuracy import LinearPayoff, PowerLaw, Valued
 from fedabm.auditing.from_text import read_audit
 from fedabm.auditing.stage import Stage
 from fedabm.cli import main
-from fedabm.mechanisms import Clarke, ContributionSubsidy, ShapleyShare
+from fedabm.mechanisms import Clarke, ContributionSubsidy, CostSharing, ShapleyShare
 
 
 @pytest.fixture
@@ -50,3 +51,25 @@ def test_a_study_of_several_rules_is_no_game(study, capsys):
         read_audit(study, None)
     assert main(["solve", study]) != 0
     assert "is a study of several mechanisms, not a game; fedabm run study.toml runs it" in capsys.readouterr().err
+
+
+def test_owners_of_a_study_are_audited_by_their_own_values(tmp_path, capsys):
+    """Costs and worth in money; that one draw stands for all is said."""
+    file = tmp_path / "banks.toml"
+    file.write_text(
+        """
+        accuracy = { kind = "power_law", exponent = 0.5 }
+        recommend = { goal = "welfare" }
+        owners = [
+          { name = "Alpha", cost = { low = 2, high = 4 }, data = 30, value = 1000 },
+          { name = "Beta", cost = 5, data = 20, value = 800 },
+        ]
+        """,
+        "utf-8",
+    )
+    what, rule = read_audit(str(file), '{ kind = "cost_sharing", rate = 0.5 }')
+    assert what.accuracy == Valued(PowerLaw(exponent=0.5), LinearPayoff([1000.0, 800.0]))
+    assert rule == what.mechanism == CostSharing(0.5)
+    assert "not known exactly: cost of Alpha; audited is the draw of seed 0" in capsys.readouterr().err
+    with pytest.raises(InputError, match="has no mechanisms; choose one with --mechanism"):
+        read_audit(str(file), None)

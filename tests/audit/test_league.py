@@ -94,3 +94,49 @@ def test_the_heat_map_has_a_number_in_every_cell():
     left, right = league_picture(League(table)).axes
     assert [text.get_text() for text in left.texts] == ["0.50"] * 4
     assert [text.get_text() for text in right.texts] == ["0.10"] * 2
+
+
+STUDY = """
+accuracy = { kind = "power_law", exponent = 0.5 }
+[mechanisms]
+"cost sharing" = { kind = "cost_sharing", rate = 0.5 }
+[[owners]]
+name = "Alpha"
+cost = { low = 2, high = 4 }
+data = 30
+value = 1000
+[[owners]]
+name = "Beta"
+cost = 5
+data = 20
+value = 800
+"""
+
+
+def test_a_study_has_a_league_of_its_own(tmp_path, capsys):
+    file = tmp_path / "banks.toml"
+    file.write_text(STUDY, "utf-8")
+    words = ["--quick", "--seeds", "2", "--workers", "1", "--out", str(tmp_path / "out")]
+    assert main(["league", str(file), *words]) == 0
+    said = capsys.readouterr().out
+    assert "Not known exactly: cost of Alpha; 2 draws" in said
+    rows = pd.read_csv(tmp_path / "out" / "league.csv")
+    assert set(rows["rule"]) == {"no payments", "cost sharing"}
+    assert rows["stake"].min() > 100  # in money, as the owners value accuracy
+    lies = rows[(rows["deviation"] == BEST) & (rows["rule"] == "no payments")]
+    assert (lies["gain"].abs() < 1e-6).all()
+    assert main(["report", str(tmp_path / "out")]) == 0
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "definitive.csv" in page
+    assert page.count("<img") == 1
+    assert page.startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"), [(["--owners", "3"], "leave --owners out"), (["--rules", "nonsense"], "unknown mechanism")]
+)
+def test_what_a_league_of_a_study_cannot_do_is_refused(tmp_path, capsys, words, line):
+    file = tmp_path / "banks.toml"
+    file.write_text(STUDY, "utf-8")
+    assert main(["league", str(file), "--quick", *words]) == 2
+    assert line in capsys.readouterr().err

@@ -194,6 +194,61 @@ def test_the_command_writes_a_statement_that_anybody_verifies(tmp_path, capsys, 
     assert json.loads(capsys.readouterr().out)["contract"]["mechanism"]["kind"] == "cost_sharing"
 
 
+def adopted(study, mechanism=None):
+    """What rule a study settles, and with which of the files in this folder."""
+    Path("study.toml").write_text(study)
+    log([[5.0, 10.0, 40.0]]).to_csv("log.csv", index=False)
+    words = [] if mechanism is None else ["--mechanism", mechanism]
+    assert main(["settle", "study.toml", "log.csv", *words, "--json"]) == 0
+
+
+def test_a_recommended_rule_is_settled_as_it_was_written(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("advice").mkdir()
+    Path("advice/recommendation.json").write_text(json.dumps({"mechanism": {"kind": "cost_sharing", "rate": 0.7}}))
+    open_study = STUDY.replace('mechanism = "shares"', "").replace('shares = "shapley_share"', 'other = "clarke"')
+    adopted(open_study, "advice/recommendation.json")
+    expected = {"kind": "cost_sharing", "rate": 0.7}
+    assert json.loads(capsys.readouterr().out)["contract"]["mechanism"] == expected
+    adopted(STUDY.replace('"shares"\n', '"advice/recommendation.json"\n'))
+    assert json.loads(capsys.readouterr().out)["contract"]["mechanism"] == expected
+    assert main(["settle", "--verify", "log.statement.json"]) == 0
+    adopted(
+        "\n".join(line for line in STUDY.split("\n") if "mechanism" not in line),
+        "{ kind = 'cost_sharing', rate = 0.7 }",
+    )
+    said = json.loads(capsys.readouterr().out.partition("\n")[2])
+    assert said["contract"]["mechanism"] == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("{}", "recommends nothing"),
+        ('{"mechanism": null}', "no rule keeps all conditions"),
+        ("[", "is not valid JSON"),
+        (None, "cannot read"),
+    ],
+)
+def test_a_recommendation_that_names_no_rule_is_refused(tmp_path, capsys, monkeypatch, content, line):
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    log([[5.0, 10.0, 40.0]]).to_csv("log.csv", index=False)
+    if content is not None:
+        Path("advice.json").write_text(content)
+    assert main(["settle", "study.toml", "log.csv", "--mechanism", "advice.json"]) == 2
+    said = capsys.readouterr().err
+    assert line in said
+    assert said.count("\n") == 1
+
+
+def test_a_rule_on_the_command_line_is_never_ignored(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    several = 'mechanisms = { sharing = { kind = "cost_sharing", rate = 0.4 }, shares = "shapley_share" }'
+    adopted(STUDY.replace(several, 'mechanism = "clarke"').replace('mechanism = "shares"', ""), "shapley_share")
+    assert json.loads(capsys.readouterr().out)["contract"]["mechanism"] == "shapley_share"
+
+
 @pytest.mark.parametrize("name", SETTLED)
 def test_every_statement_verifies_from_its_document_alone(name):
     if name != "PaymentRule":  # a rule of one's own stands in a file, not in the document
