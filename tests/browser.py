@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tests.waiting import PATIENCE
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 _FLAGS = (
@@ -27,7 +29,7 @@ _FLAGS = (
 class Browser:
     """One page in one browser; `events` holds all that it told."""
 
-    def __init__(self, width: int = 1280, height: int = 900, patience: float = 60.0) -> None:
+    def __init__(self, width: int = 1280, height: int = 900, patience: float = PATIENCE) -> None:
         self.events: list[dict[str, Any]] = []
         self._size, self._patience, self._count, self._rest, self._session = (width, height), patience, 0, b"", ""
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.browser import CHROMIUM
+from tests.waiting import PATIENCE
 
 pytest.importorskip("nicegui", reason="NiceGUI is not installed; pip install 'fedabm[live]'")
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed; pip install playwright")
@@ -66,7 +67,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        flags = ["--no-sandbox", "--disable-gpu"]
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=flags, timeout=1e3 * PATIENCE)
         chromium.new_context().close()
         yield chromium
         chromium.close()
@@ -140,7 +142,7 @@ def fits(page: Any, width: int) -> None:
 def test_choose_play_pause_and_change(served: tuple[str, str], browser: Any, tmp_path: Path) -> None:
     address, token = served
     page = browser.new_page(viewport={"width": 1400, "height": 900})
-    page.set_default_timeout(120_000)
+    page.set_default_timeout(1e3 * PATIENCE)
     asked: list[str] = []
     complaints: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

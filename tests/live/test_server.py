@@ -24,6 +24,7 @@ import fedabm.live
 from fedabm.cli import main
 from fedabm.common.errors import InputError
 from fedabm.live import page, server
+from tests.waiting import PATIENCE
 
 
 def guarded() -> TestClient:
@@ -115,11 +116,11 @@ def test_ctrl_c_ends_the_page_with_one_line_whatever_is_at_work(tmp_path):
     listens = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # ignored in the background of some shells
     with subprocess.Popen(command, cwd=tmp_path, preexec_fn=listens, **pipes) as process:
         address = printed_address(process)
-        bare = httpx.get(address.partition("?")[0])
+        bare = httpx.get(address.partition("?")[0], timeout=PATIENCE)
         assert bare.status_code == 403  # also on this machine
         process.send_signal(signal.SIGINT)
         try:
-            _, said = process.communicate(timeout=600)
+            _, said = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
     assert process.returncode == 130

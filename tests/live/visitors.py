@@ -25,9 +25,8 @@ from fedabm import Scenario, population
 from fedabm.games.accuracy import PowerLaw
 from fedabm.live import live, server
 from fedabm.live.session import Session
+from tests.waiting import PATIENCE
 
-#: seconds that a wave may take to arrive or to be forgotten
-PATIENCE = 600.0
 #: megabytes by which the second wave may exceed the first
 SLACK = 30.0
 
@@ -68,7 +67,8 @@ async def waves(url: str, visitors: int) -> list[tuple[int, int, float]]:
     """For each wave how many runs there were, how many stayed, and the memory afterwards."""
     seen = []
     address = url.partition("?")[0]
-    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
+    cookies, patience = aiohttp.CookieJar(unsafe=True), aiohttp.ClientTimeout(PATIENCE)
+    async with aiohttp.ClientSession(cookie_jar=cookies, timeout=patience) as http:
         await http.get(url)  # for the cookie
         for _ in range(2):
             sockets = [await visit(http, address) for _ in range(visitors)]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedabm import Federation, Game, Scenario, population, solve
-from fedabm.games.accuracy import Accuracy, GroupWeighted, PowerLaw, RandomCoverage
+from fedabm.games.accuracy import Accuracy, Custom, GroupWeighted, PowerLaw, RandomCoverage
 from fedabm.games.costs import Linear, PowerCost, Quadratic
 from fedabm.games.efficient import efficient_profile, welfare_without_each
 from fedabm.games.welfare import welfare_optimum
@@ -132,3 +132,14 @@ def test_pivots_are_computed_once_while_types_stand_and_again_when_they_change(m
     owners = population([0.1, 0.25, 0.05], [3.0, 10.0, 2.0])
     Federation(Scenario(owners, PowerLaw(), Clarke(), Sequential(), steps=5)).run()
     assert len(asked) == 3
+
+
+def test_an_accuracy_of_a_users_own_that_says_no_number_of_owners_is_solved():
+    """The pivots are computed for as many as there are."""
+    worth = Custom(
+        lambda s: np.broadcast_to(np.log1p(s.sum(axis=1, keepdims=True)), s.shape), concave=True, monotone=True
+    )
+    found = solve(Game(worth, [0.1, 0.2, 0.3], 5.0, Clarke()))
+    same = solve(Game(replace(worth, owners=3), [0.1, 0.2, 0.3], 5.0, Clarke()))
+    assert found.converged
+    assert found.profile == pytest.approx(same.profile)
