@@ -101,8 +101,15 @@ class Plans:
         return max(plans, key=lambda plan: self._sum(self.chooses, members, plan))
 
     def _against(self, plan: Plan) -> Plan:
-        """What a plan is measured against: the best honest one, or for an honest one what is done anyway."""
-        return {} if all(move.honest for move in plan.values()) else self._best_honest(tuple(sorted(plan)))
+        """What a plan is measured against: the best honest one, or for an honest one what is done anyway.
+
+        What is honest about the plan itself is tried, too, so that no lie is praised for what honesty brings.
+        """
+        honest = {row: move for row, move in plan.items() if move.honest}
+        if len(honest) == len(plan):
+            return {}
+        members = tuple(sorted(plan))
+        return max(self._best_honest(members), honest, key=lambda one: self._sum(self.chooses, members, one))
 
     def _chosen(self, plan: Plan) -> float:
         before = self._sum(self.chooses, list(plan), self._against(plan))

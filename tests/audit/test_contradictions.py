@@ -15,6 +15,7 @@ from fedabm.auditing.runs import Runs, interval, moves
 from fedabm.cli import main
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import PacBound, PowerLaw
+from fedabm.games.costs import Linear
 from fedabm.learning import Learning
 from fedabm.mechanisms import ContributionSubsidy, CostSharing, NoPayments, ShapleyShare
 from fedabm.strategies import FixedShare, Honest
@@ -114,6 +115,19 @@ def test_what_was_chosen_with_one_seed_is_measured_with_others():
         after, before = runs.score(seed, {best.members[0]: move.strategy}), runs.score(seed)
         gains.append((after.utility - before.utility)[best.members[0]])
     assert best.gain == interval(gains)
+
+
+def test_a_joint_lie_is_not_praised_for_what_one_of_the_two_does_honestly():
+    """Costs are so high that giving less is worth more than any lie, and the other owner's data are worth having."""
+    scenario = training(NoPayments())
+    dear = [
+        replace(one, cost=Linear(cost)) for one, cost in zip(scenario.owners, (1e-4, 0.001, 0.002, 0.02), strict=True)
+    ]
+    plans = Plans(NoPayments(), Runs.of(replace(scenario, owners=dear), 2), LieLimits(), chooses=0, measures=(1, 2))
+    for plan in plans._together((0, 3)):
+        honest = {row: move for row, move in plan.items() if move.honest}
+        brought, without = (plans._sum(0, (0, 3), one) for one in (plan, honest))
+        assert plans._chosen(plan) <= brought - without + 1e-12
 
 
 def test_an_interval_by_hand():
