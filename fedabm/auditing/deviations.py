@@ -127,7 +127,8 @@ def with_deviations(stage: Stage, owners: Sequence[int], deviations: Sequence[De
     for owner, deviation in zip(owners, deviations, strict=True):
         contribution[owner], claim[owner] = deviation.contribution, deviation.claim
         size[owner], eager[owner] = deviation.size, deviation.eagerness * eager[owner]
-        cost = replaced(cost, np.array([owner]), misstated(stage.costs.take([owner]), deviation))
+        if deviation.cost != 1 or deviation.fixed != 1:
+            cost = replaced(cost, np.array([owner]), misstated(stage.costs.take([owner]), deviation))
     return StagePlay(truth.owner, contribution, Reports(claim, size, cost, eager))
 
 

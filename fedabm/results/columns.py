@@ -270,7 +270,7 @@ TABLE: tuple[Column, ...] = (
     Column(
         "owners",
         "epsilon",
-        lambda round: np.zeros(round.stayed.shape) if round.revealed is None else epsilon_of(round.revealed),
+        lambda round: None if round.revealed is None else epsilon_of(round.revealed),
         "privacy loss of all model updates that it has sent so far, at delta = 1e-5, to whoever sees them (0: none was "
         "sent; inf: one without noise, or more than 400)",
     ),
@@ -362,9 +362,18 @@ for _entry in TABLE:
     COLUMNS.setdefault(_entry.frame, {})[_entry.name] = _entry.meaning
 
 
+def _filled(entries: Sequence[Column], frame: str) -> tuple[Column, ...]:
+    return tuple(entry for entry in entries if entry.frame == frame and entry.value is not None)
+
+
+#: entries with values in a round, by frame
+_FILLED = {frame: _filled(TABLE, frame) for frame in COLUMNS}
+
+
 def columns_of(frame: str, own: Sequence[Column] = ()) -> tuple[Column, ...]:
     """The entries of a frame that have values in a round, ours and then the scenario's `own`."""
-    return tuple(entry for entry in (*TABLE, *own) if entry.frame == frame and entry.value is not None)
+    ours = _FILLED.get(frame, ())
+    return (*ours, *_filled(own, frame)) if own else ours
 
 
 def filled(entry: Column, values: np.ndarray | None, shape: int | tuple[int, ...]) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, Literal
 
@@ -49,7 +50,7 @@ class Column:
     kind: type = float
     unit: str = ""
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         """How its values lie in memory."""
         return np.dtype(self.kind)
@@ -60,8 +61,8 @@ class Column:
         if found is None and self.frame != "steps":
             return None
         values = np.asarray(found)
-        shape = round.shape if self.frame == "steps" else (*round.shape, round.owners)
-        if self.frame != "strategies" and values.shape != shape:
+        shape = round.shape if self.frame == "steps" else round.contribution.shape
+        if values.shape != shape and self.frame != "strategies":
             raise InputError(
                 f"column {self.name!r} has shape {values.shape} in step {round.step}; give {_wanted(shape)}"
             )

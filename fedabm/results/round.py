@@ -65,7 +65,7 @@ class Round:
     `fedabm.views.INFORMATION` and in `labels`, the names of strategies (`follows` asks by name).  `balance` (the
     server's account) and `moved` are one number per run; `links` is who imports whose model (None: all share one), and
     `traffic` how many models went up and down; `revealed` is what the owners' updates have revealed so far, as
-    `fedabm.common.privacy` adds it up (None: no updates are sent).
+    `fedabm.common.privacy` adds it up (None: nothing yet).
     `transfers` and `model`, the `Federation`, are there only where a run is stepped by itself.
 
     >>> n = np.arange(4.0)

@@ -39,8 +39,8 @@ _CROWD = 16
 
 @dataclass(frozen=True)
 class Block:
-    """Some atoms at a profile: rates and 1 - q (k, n), nodes t with weights (k, m), factors 1 - t + t q (k, m, n) and
-    their products over owners (k, m).
+    """Some atoms at a profile: rates and 1 - q (k, n), nodes t with weights (k, m) or (1, m), factors 1 - t + t q
+    (k, m, n) and their products over owners (k, m).
     """
 
     atoms: slice
@@ -151,15 +151,18 @@ def _blocks(mixture: Mixture, profile: Array, precision: float, size: int = _BLO
 
 
 def chances(crowd: Array, owners: int, precision: float) -> tuple[Array, Array]:
-    """Nodes t and weights (k, m) for the integral over the chance of being in, given R = `crowd` of each atom."""
+    """Nodes t and weights (k, m) for the integral over the chance of being in, given R = `crowd` of each atom.
+
+    One row where they are the same for all atoms.
+    """
     cut = 2.0 - np.log(precision)
-    limit = np.minimum(1.0, cut / np.maximum(crowd - 1.0, 1e-300))
     span = min(float(np.max(crowd)), cut)
     enough = int(np.ceil((5.0 + 2.6 * np.sqrt(span)) * np.sqrt(-np.log(precision) / 34.5)))
     exact = (owners + 1) // 2
-    if exact <= enough:
-        limit = np.ones_like(limit)
     x, weight = legendre(min(exact, enough))
+    if exact <= enough:
+        return x[None, :], weight[None, :]
+    limit = np.minimum(1.0, cut / np.maximum(crowd - 1.0, 1e-300))
     return limit[:, None] * x, limit[:, None] * weight
 
 

@@ -256,7 +256,7 @@ def crowd_of(accuracy: Accuracy, profile: Array, precision: float = 1e-15, reach
     atoms = density.atoms(len(profile), total + far, precision)
     sums = _power_sums(atoms, grid, profile, 2 + int(np.log(ROUNDING) / np.log(max(largest, ROUNDING))))
     t, width = chances(sums[0], len(profile), precision)
-    falling = np.zeros(t.shape)
+    falling = np.zeros((len(sums[0]), t.shape[1]))
     for power in range(len(sums), 0, -1):
         falling += sums[power - 1][:, None] / power
         falling *= t

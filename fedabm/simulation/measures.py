@@ -170,10 +170,17 @@ class MeasuredFederation(Membership):
             moved=self.moved,
             links=self._links,
             traffic=self._traffic,
-            revealed=np.pad(self._revealed, (0, len(self.population) - len(self._revealed))),  # newcomers sent nothing
+            revealed=self._revealed_so_far,
             only=(self, self._transfers),
             sums=self._sums,
         )
+
+    @property
+    def _revealed_so_far(self) -> Array | None:
+        """What all updates of every owner have revealed, newcomers' nothing; None as long as nobody has sent any."""
+        if not np.any(self._revealed):
+            return None
+        return np.pad(self._revealed, (0, len(self.population) - len(self._revealed)))
 
     def value(self, column: str) -> Any:
         """A column of the steps frame as it would be now."""

@@ -366,8 +366,8 @@ class Federation(MeasuredFederation):
         promised = outcome.access * accuracy
         worse = outcome.access < 1.0
         self._promised = np.full(len(self.population), np.inf)
-        self._promised[present[worse]] = promised[worse]
         if np.any(worse):
+            self._promised[present[worse]] = promised[worse]
             wanted = present[worse], self.population.contribution, promised[worse]
             promised[worse] = self.training.hand_out(self.state, *wanted)
         return promised

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.arrays import made
 from fedabm.common.errors import InputError
 from fedabm.games.costs.base import Cost, Flags
 from fedabm.games.costs.power import Linear, PowerCost
@@ -216,7 +217,8 @@ def replaced(cost: Cost, rows: Members, others: Cost) -> Cost:
         columns = [column.copy() for column in cost.columns]
         for column, other in zip(columns, others.columns, strict=True):
             column[rows] = other
-        return PowerCost(*columns)
+        rate, exponent, fixed = columns
+        return made(PowerCost, rate=rate, exponent=exponent, fixed=fixed)
     kept = np.setdiff1d(np.arange(known), rows)
     old = ((kept[inner], part) for inner, part in groups(cost.take(kept)) if len(inner))
     new = ((rows[inner], part.each(len(inner))) for inner, part in groups(others, len(rows)) if len(inner))

@@ -16,6 +16,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from fedabm.common.arrays import made
 from fedabm.common.errors import InputError, as_numbers, check_positive
 from fedabm.common.rowwise import power
 from fedabm.games.costs.base import Cost, Flags
@@ -126,7 +127,8 @@ class PowerCost(Cost):
 
     def take(self, rows: Rows) -> PowerCost:
         """The costs of some owners only; a single number serves everybody."""
-        return PowerCost(*(part if np.ndim(part) == 0 else part[rows] for part in self._parts))
+        rate, exponent, fixed = (part if np.ndim(part) == 0 else part[rows] for part in self._parts)
+        return made(PowerCost, rate=rate, exponent=exponent, fixed=fixed)
 
     def each(self, owners: int) -> PowerCost:
         """The same with arrays throughout."""
