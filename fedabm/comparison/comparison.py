@@ -179,12 +179,11 @@ class Comparison:
         return lines
 
     def without_effect(self) -> list[str]:
-        """A line for each mechanism of which the runs say that something in them has no effect."""
+        """A line for each mechanism of which the runs say that something has no effect in them, or is estimated."""
         runs = self.frames.runs
-        if "without_effect" not in runs:  # of a folder from before 0.2.0
-            return []
-        said = runs[["label", "without_effect"]].astype(str).drop_duplicates()
-        return [f"{one.label}: {one.without_effect}" for one in said.itertuples() if one.without_effect]
+        told = [name for name in ("without_effect", "estimated") if name in runs]  # older folders do not have them
+        said = (runs[["label", name]].dropna().astype(str).drop_duplicates() for name in told)
+        return [f"{label}: {text}" for table in said for label, text in table.itertuples(index=False) if text]
 
     def ranking(self) -> list[str]:
         """The mechanisms by their mean welfare net of money from outside, the best first."""

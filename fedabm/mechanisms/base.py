@@ -53,6 +53,8 @@ class Mechanism(Joinable, Declaring, ABC):
     reads_updates: ClassVar[bool] = False
     #: compares what claims promise with what the model is worth
     checks_claims: ClassVar[bool] = False
+    #: is told to estimate from samples, whether or not there is an exact way
+    samples: ClassVar[bool] = False
 
     @property
     def traits(self) -> RuleTraits:

@@ -53,6 +53,11 @@ class ShapleyBased(Mechanism):
         if self.method == "monte_carlo":
             object.__setattr__(self, "equal_treatment", False)
 
+    @property
+    def samples(self) -> bool:  # type: ignore[override]
+        """Whether the method is Monte Carlo by choice."""
+        return self.method == "monte_carlo"
+
     def shares(self, accuracy: Accuracy, reports: Reports) -> Curve:
         """phi_i as a function of the own contribution."""
         rng = np.random.default_rng([self.seed, self._turn(reports)] if self.fresh else self.seed)

@@ -114,6 +114,13 @@ TABLE: tuple[Column, ...] = (
         "are sent (empty: nothing)",
         str,
     ),
+    Column(
+        "runs",
+        "estimated",
+        None,
+        "what was estimated from samples, as there is no exact way or the rule says so (empty: nothing)",
+        str,
+    ),
     Column("runs", "fedabm", None, "version of fedabm", str),
     Column("runs", "mesa", None, "version of mesa", str),
     Column("runs", "numpy", None, "version of numpy", str),

@@ -47,6 +47,7 @@ _UNKNOWN: dict[str, Any] = {
     "knowledge_error": np.nan,
     "knowledge_cost": 0,
     "without_effect": "",
+    "estimated": "",
 }
 
 

@@ -1,4 +1,4 @@
-"""What has no effect in a run, or another one than it seems: said once on the screen."""
+"""What has no effect in a run, or another one than it seems, and what is estimated: said once on the screen."""
 
 from __future__ import annotations
 
@@ -6,13 +6,36 @@ import warnings
 
 from fedabm.simulation.scenario import Scenario
 
-__all__ = ["say_empty", "say_only_ranked", "say_unattackable", "say_unheeded", "without_effect"]
+__all__ = [
+    "estimated",
+    "say_empty",
+    "say_estimated",
+    "say_only_ranked",
+    "say_unattackable",
+    "say_unheeded",
+    "without_effect",
+]
 
 
 def without_effect(scenario: Scenario, *, attacked: bool, unheeded: bool = False) -> str:
     """Why the mechanism is empty, and that attacks change nothing; an empty text if all has its effect."""
     attacks = _unattackable(scenario) if attacked else ""
     return "; ".join(filter(None, [scenario.empty, attacks, _unheeded(scenario) if unheeded else ""]))
+
+
+def estimated(scenario: Scenario, *, sampled: bool) -> str:
+    """What is estimated from samples; an empty text if nothing is."""
+    if not sampled:
+        return ""
+    rule, owners = type(scenario.mechanism).__name__, len(scenario.owners)
+    why = "as it says" if scenario.mechanism.samples else f"as nothing exact is known for {owners} owners here"
+    return f"what {rule} pays is estimated from sampled orders or coalitions, {why}"
+
+
+def say_estimated(scenario: Scenario) -> None:
+    """Say that samples take the place of what is exact elsewhere; a rule that is told to sample surprises nobody."""
+    if not scenario.mechanism.samples:
+        warnings.warn(f"{estimated(scenario, sampled=True)}; proofs do not hold for it", stacklevel=3)
 
 
 def say_empty(scenario: Scenario) -> None:

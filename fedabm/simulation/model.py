@@ -29,7 +29,15 @@ from fedabm.results.streams import LongTable
 from fedabm.simulation.activation import Members
 from fedabm.simulation.agent_turns import AgentTurns, Seen
 from fedabm.simulation.cohorts import Turn
-from fedabm.simulation.effect import say_empty, say_only_ranked, say_unattackable, say_unheeded, without_effect
+from fedabm.simulation.effect import (
+    estimated,
+    say_empty,
+    say_estimated,
+    say_only_ranked,
+    say_unattackable,
+    say_unheeded,
+    without_effect,
+)
 from fedabm.simulation.failures import as_user_error, raise_as_user_error
 from fedabm.simulation.measures import MeasuredFederation
 from fedabm.simulation.recorder import Recorder
@@ -75,6 +83,8 @@ class Federation(MeasuredFederation):
         self.attacked = False
         #: whether the mechanism asks for quotas and nobody follows them
         self.unheeded = False
+        #: whether payments were estimated from samples so far
+        self.sampled = False
         #: what these bring every owner
         self._paid = np.zeros(len(self.population))
         #: what models were worth at most that owners were handed in the last step; infinity: the full one
@@ -319,7 +329,11 @@ class Federation(MeasuredFederation):
         asked = {"with_losses": rule.asks_losses}
         models = sent(self.training, self.state, present, reports, **asked) if knows.shows_single else None
         evidence = Evidence(self.population.unusable_of(present, updates=knows.shows_single), accuracy)
-        return self.server.settle(ServerView(self.steps, reports, oracle, models, evidence, known))
+        outcome = self.server.settle(ServerView(self.steps, reports, oracle, models, evidence, known))
+        if not self.sampled and outcome.offers.payment.sampled:
+            self.sampled = True
+            say_estimated(self.scenario)
+        return outcome
 
     def deliver(self, present: Members, outcome: Outcome, worth: Array) -> Array:
         """Where everyone has a model of its own the server sends back what each is to train on next; its new worth."""
@@ -441,6 +455,7 @@ class Federation(MeasuredFederation):
             knowledge_error=np.nan if self.known is None or self.known.error is None else self.known.error,
             knowledge_cost=self.known_cost,
             without_effect=without_effect(self.scenario, attacked=self.attacked, unheeded=self.unheeded),
+            estimated=estimated(self.scenario, sampled=self.sampled),
             machine=self.training.machine,
             wall_time=time.perf_counter() - self._began,
         )

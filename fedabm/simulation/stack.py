@@ -29,7 +29,7 @@ from fedabm.results.columns import COLUMNS, Column, columns_of, filled
 from fedabm.results.frames import run_row
 from fedabm.results.round import NotStackable, Round
 from fedabm.results.stacked import StackedFrames, in_order
-from fedabm.simulation.effect import say_unattackable, without_effect
+from fedabm.simulation.effect import estimated, say_unattackable, without_effect
 from fedabm.simulation.measures import ROUNDING
 from fedabm.simulation.owners import Owners
 from fedabm.simulation.population import Population
@@ -179,6 +179,7 @@ class StackedRuns:
             knowledge=scenario.knows.kind(scenario.accuracy),
             knowledge_error=0.0,
             without_effect=without_effect(scenario, attacked=run in self._attacked),
+            estimated=estimated(scenario, sampled=self._offers.payment.sampled),
             stacked=True,
         )
 

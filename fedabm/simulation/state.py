@@ -70,6 +70,7 @@ _VALUES: dict[str, Kind] = {
     "known_cost": NUMBER,
     "attacked": FLAG,
     "unheeded": FLAG,
+    "sampled": FLAG,
 }
 #: its parts; `sight`, the `state` of the training and what the server has `known` apart
 _PARTS: dict[str, type[Stateful]] = {

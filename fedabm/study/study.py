@@ -230,6 +230,7 @@ class Study:
             "devices": used(),
             "deterministic": deterministic(),
             "precision": precision(),
+            **{name: _said(self.frames.runs, name) for name in ("without_effect", "estimated")},
         }
         tables = {f"{name}.csv": partial(write_table, frame) for name, frame in self._tables.items()}
         pictures = {
@@ -254,6 +255,11 @@ class Study:
     def empty(self) -> bool:
         """Whether nothing has been recorded yet."""
         return not any(len(frames.steps) for frames in self._frames)
+
+
+def _said(runs: pd.DataFrame, column: str) -> list[str]:
+    """What runs say in a column of words, each text once."""
+    return sorted({str(text) for text in runs[column].dropna()} - {""}) if column in runs else []
 
 
 def _draw(figure: Figure, kind: str, path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -21,8 +20,6 @@ from fedabm.views.known import Kind, Known
 __all__ = ["FromUpdates"]
 
 _WAYS = ("coalitions", "cosine", "root")
-#: up to here Shapley shares and Banzhaf indices look at all coalitions (`fedabm.shapley`)
-_EXACT = 12
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class FromUpdates(Knowledge):
     Coalitions are judged on the owners' test parts, or with a `server` engine on the test part of the server's own
     data; "root" trains on its training part.  Before owners decide the server knows what the last round has shown, in
     the first round nothing, so that owners that respond to offers give nothing; nobody states an error.  Any rule that
-    asks for coalitions is answered exactly; above 12 owners rules ask for sampled ones, which is said.
+    asks for coalitions is answered exactly; above 12 owners rules ask for sampled ones, which a run says.
 
     Parameters
     ----------
@@ -88,7 +85,6 @@ class FromUpdates(Knowledge):
             return same(context.last, "none", standing(context))
         if self.by == "coalitions":
             worth = context.updates.coalitions(self.server).public
-            _say_sampled(context)
             return Known("coalitions", worth, since=context.step)
         scores = self._scores(context.updates)
         known = Known("scores", standing(context), since=context.step, scores=scores)
@@ -108,10 +104,3 @@ class FromUpdates(Knowledge):
 
     def _judged(self, updates: Updates) -> int:
         return updates.coalitions(self.server).models.judged if self.by == "coalitions" else 0
-
-
-def _say_sampled(context: Context) -> None:
-    owners = len(context.updates.claimed)
-    if owners > _EXACT and context.step == 1:
-        words = "Shapley shares and Banzhaf indices are estimated from sampled coalitions"
-        warnings.warn(f"{owners} owners are more than {_EXACT}: {words}", stacklevel=2)

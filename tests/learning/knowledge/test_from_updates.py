@@ -140,7 +140,7 @@ def test_more_owners_than_can_be_enumerated_are_sampled_and_that_is_said():
     owners = population([0.001] * 13, few.capacities.astype(float), FixedShare(1.0))
     learning = Learning(Engine("logistic", few, device="cpu"), RECIPE)
     scenario = Scenario(owners, learning, ShapleyShare(permutations=4), steps=1, knowledge=FromUpdates())
-    with pytest.warns(UserWarning, match="13 owners are more than 12: .* sampled"):
+    with pytest.warns(UserWarning, match="ShapleyShare pays is estimated from sampled .* 13 owners"):
         model = Federation(scenario, seed=1).run()
     np.testing.assert_allclose(model.population.payment.sum(), 0.0, atol=1e-12)
 
