@@ -30,7 +30,7 @@ __all__ = ["cases", "digests", "main"]
 #: what may differ between equal runs
 _TIMED = ("wall_time", "fedabm", "mesa", "numpy", "python", "machine")
 #: tables that hold seconds
-_SECONDS = ("scale_study",)
+_SECONDS = ("scale_study", "welfare_by_time")
 _FRAMES = ("runs", "steps", "owners", "transfers", "strategies")
 
 Digests = dict[str, str]
