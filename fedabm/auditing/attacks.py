@@ -3,30 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from fedabm.auditing.trained import attack_table
+from fedabm.auditing.arena import DIGITS, Arena, Ended
+from fedabm.auditing.trained import BEHAVIOURS, change_of
 from fedabm.common.errors import InputError, nearest
+from fedabm.data.backdoor import Backdoor
+from fedabm.data.quality import LabelNoise, Quality
+from fedabm.learning.oracles.backdoors import attack_success
 from fedabm.learning.rules.base import Rule
 from fedabm.learning.rules.coordinate_median import CoordinateMedian
+from fedabm.learning.rules.detectors import Detector, caught
 from fedabm.learning.rules.fed_avg import FedAvg
+from fedabm.learning.rules.fools_gold import FoolsGold
 from fedabm.learning.rules.geometric_median import GeometricMedian
 from fedabm.learning.rules.krum import Krum
+from fedabm.learning.rules.no_duplicates import NoDuplicates
+from fedabm.learning.rules.norm_bound import NormBound
 from fedabm.learning.rules.trimmed_mean import TrimmedMean
+from fedabm.learning.rules.watched import Watched, trusted
 from fedabm.mechanisms import ContributionSubsidy, Deposit, Mechanism, NoPayments, ValueShaping
+from fedabm.simulation.model import Federation
+from fedabm.strategies import Strategy
 
-__all__ = ["ATTACKS", "DEFENCES", "PAYMENTS", "attack_league"]
+__all__ = ["ATTACKS", "DEFENCES", "PAYMENTS", "attack_league", "attack_table"]
 
-#: what one owner does in every round
-ATTACKS = ("sign flip", "nan", "free ride", "noisy labels", "claims twice")
-#: how the server learns from what it is sent
+#: what a third of the owners do in every round
+ATTACKS = (
+    *("claims twice", "free ride", "delta weights", "disguised noise", "copy", "noisy labels", "nan", "scaled"),
+    *("sign flip", "inner product", "little is enough", "min-max", "sybils", "backdoor"),
+)
+#: how the server learns from what it is sent; the last three look for bad updates
 DEFENCES: Mapping[str, Rule] = {
     "FedAvg": FedAvg(),
     "CoordinateMedian": CoordinateMedian(),
     "TrimmedMean": TrimmedMean(),
     "GeometricMedian": GeometricMedian(),
     "Krum": Krum(),
+    "FoolsGold": FoolsGold(),
+    "NormBound": NormBound(),
+    "NoDuplicates": NoDuplicates(),
 }
 PAYMENTS: Mapping[str, Mechanism] = {
     "NoPayments": NoPayments(),
@@ -34,6 +55,11 @@ PAYMENTS: Mapping[str, Mechanism] = {
     "Deposit": Deposit(ContributionSubsidy(1e-4), 0.1),
     "ValueShaping": ValueShaping(),
 }
+#: who is trusted less than this on average over the rounds counts as caught; one of two copies is trusted by half
+_TRUSTED = 0.75
+_DOOR = Backdoor(target=0, share=0.5, size=3)
+#: attacks on the own data
+_DEFECTS: Mapping[str, Quality] = {"noisy labels": LabelNoise(0.5), "backdoor": _DOOR}
 
 
 def attack_league(seeds: int = 5, owners: int = 6, rules: Sequence[str] | None = None) -> pd.DataFrame:
@@ -44,17 +70,75 @@ def attack_league(seeds: int = 5, owners: int = 6, rules: Sequence[str] | None =
     seeds : int
         How many divisions of the data.
     owners : int
-        How many owners; the first one attacks.
+        How many owners; the first third of them attack together.
     rules : sequence of str, optional
         Some payment rules only.
 
     Returns
     -------
     pandas.DataFrame
-        One row per attack, defence, rule and seed: accuracy that the others lose, and the attacker's gain in utility.
+        One row per attack, defence, rule and seed: accuracy that each of the others loses, what an attacker gains in
+        utility, how often a backdoor works, and precision and recall of detectors; nan where these mean nothing.
     """
     for name in rules or ():
         if name not in PAYMENTS:
             raise InputError(f"no payment rule of this table is called {name!r}; {nearest(name, PAYMENTS)}")
     chosen = {name: PAYMENTS[name] for name in rules or PAYMENTS}
     return attack_table(ATTACKS, DEFENCES, chosen, seeds, owners)
+
+
+def attack_table(
+    attacks: Sequence[str], defences: Mapping[str, Rule], rules: Mapping[str, Mechanism], seeds: int, owners: int
+) -> pd.DataFrame:
+    """The rows of these attacks, defences and payment rules."""
+    bad, rows = max(1, owners // 3), []
+    for seed in range(seeds):
+        arena = Arena.of(seed, owners, DIGITS)
+        spoilt = {name: arena.with_defects(dict.fromkeys(range(bad), defect)) for name, defect in _DEFECTS.items()}
+        for defence, learned in defences.items():
+            for name, rule in rules.items():
+                fight = _Fight(arena, rule, learned, bad)
+                for attack in attacks:
+                    facts = {"attack": attack, "defence": defence, "rule": name, "seed": seed}
+                    rows.append(facts | fight.under(attack, spoilt.get(attack)))
+    return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True)
+class _Fight:
+    """One defence under one payment rule, against the first `bad` owners."""
+
+    arena: Arena
+    rule: Mechanism
+    learned: Rule
+    bad: int
+
+    @cached_property
+    def honest(self) -> Ended:
+        """How it ends without an attack."""
+        return self.arena.ended(self._played({}), self.rule)
+
+    def under(self, attack: str, spoilt: Arena | None) -> dict[str, Any]:
+        """What an attack does."""
+        own = self.arena.own(self.rule)
+        model = self._played(dict.fromkeys(range(self.bad), BEHAVIOURS[attack](own)), spoilt)
+        after, before = self.arena.ended(model, self.rule), self.honest
+        lost = float(np.mean(before.accuracy[self.bad :] - after.accuracy[self.bad :]))
+        return {"accuracy lost": lost, **change_of(before, after, self.bad), **self._measures(model, attack)}
+
+    def _played(self, changes: Mapping[int, Strategy], spoilt: Arena | None = None) -> Federation:
+        recipe = replace(self.arena.world.recipe, rule=_watched(self.learned))
+        return (spoilt or self.arena).played(self.rule, changes, recipe, spoilt=spoilt is not None)
+
+    def _measures(self, model: Federation, attack: str) -> dict[str, float]:
+        """How often a backdoor works, and how well a detector has found who attacks."""
+        learned = model.training.weights(model.state)
+        found = {"success": attack_success(self.arena.engine, learned, _DOOR) if attack == "backdoor" else np.nan}
+        if not isinstance(self.learned, Detector):
+            return found | {"precision": np.nan, "recall": np.nan}
+        attacks = np.arange(len(self.arena.rates)) < self.bad
+        return found | caught(trusted(model.state.memory), attacks, _TRUSTED)._asdict()
+
+
+def _watched(learned: Rule) -> Rule:
+    return Watched(learned) if isinstance(learned, Detector) else learned

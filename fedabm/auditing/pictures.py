@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,27 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import SymLogNorm
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
 
 from fedabm.auditing.card import Card
 from fedabm.auditing.claims import Claim
 from fedabm.auditing.league import League
+from fedabm.auditing.survival import TOLERATED, survival
 
-__all__ = ["card_picture", "league_picture"]
+__all__ = ["card_picture", "league_picture", "survival_picture"]
 
 #: verdicts: a colour that is told apart without colour vision, and a word
 _LOOKS = {True: ("#1a7f4b", "holds"), False: ("#b3261e", "fails"), None: ("#59636f", "")}
 _WIDTH, _LINE = 7.2, 0.155
+#: verdicts on a rule and a behaviour: colours that are told apart without colour vision, and signs
+_VERDICTS = {
+    "survives": ("#1a7f4b", "+"),
+    "open": ("#e6e9ee", "?"),
+    "pays": ("#f2b84b", "p"),
+    "harms": ("#6d9fd0", "h"),
+    "pays and harms": ("#8c1c13", "ph"),
+    "": ("#ffffff", "·"),
+}
 
 
 def card_picture(card: Card) -> Figure:
@@ -113,6 +125,44 @@ def _heat(ax: Axes, table: pd.DataFrame, title: str) -> None:
         dark = np.isfinite(value) and abs(norm(value) - 0.5) > 0.35
         colour = "white" if dark else "black"
         ax.text(column + 0.5, row + 0.5, _short(value), ha="center", va="center", fontsize=7, color=colour)
+
+
+def survival_picture(found: Mapping[str, League]) -> Figure:
+    """Which rule survives which behaviour: a panel for each league, rules x behaviours, as wide as a page's text."""
+    tables = {name: survival(one) for name, one in found.items()}
+    rows, columns = [len(one) for one in tables.values()], [one.shape[1] for one in tables.values()]
+    figure = Figure(figsize=(3.0 + 0.26 * sum(columns), 2.0 + 0.165 * max(rows)), layout="constrained")
+    panels = np.atleast_1d(figure.subplots(1, len(tables), width_ratios=columns, squeeze=True))
+    for ax, (name, table) in zip(panels, tables.items(), strict=True):
+        _verdicts(ax, table, f"{name}, {found[name].rows['seed'].nunique()} seeds")
+    handles = [
+        Patch(facecolor=colour, edgecolor="#59636f", label=f"{sign}  {word or 'means nothing there'}")
+        for word, (colour, sign) in _VERDICTS.items()
+    ]
+    note = f"pays, harms: certainly more than {TOLERATED:.0%} of what an owner has (95%)"
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=3, fontsize=7, frameon=False, title=note, title_fontsize=7
+    )
+    figure.suptitle("Which rule survives which behaviour?", fontsize=10, weight="bold")
+    return figure
+
+
+def _verdicts(ax: Axes, table: pd.DataFrame, title: str) -> None:
+    for row, (_, verdicts) in enumerate(table.iterrows()):
+        for column, verdict in enumerate(verdicts):
+            colour, sign = _VERDICTS[verdict]
+            ax.add_patch(Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="white", linewidth=0.8))
+            dark = verdict in ("survives", "pays and harms")
+            ax.text(
+                column + 0.5, row + 0.52, sign, ha="center", va="center", fontsize=6, color="white" if dark else "black"
+            )
+    ax.set(xlim=(0, table.shape[1]), ylim=(len(table), 0))
+    ax.set_xticks(np.arange(table.shape[1]) + 0.5, table.columns, rotation=60, ha="right", fontsize=6.5)
+    ax.set_yticks(np.arange(len(table)) + 0.5, table.index, fontsize=6.5)
+    ax.tick_params(length=0)
+    ax.set_title(title, fontsize=8)
+    for side in ax.spines.values():
+        side.set_visible(False)
 
 
 def _short(value: float) -> str:

@@ -17,7 +17,9 @@ from rich.table import Column, Table
 from fedabm.auditing.definitive import alike, definitive, printed
 from fedabm.auditing.league import BEST, League, league
 from fedabm.auditing.pictures import league_picture
+from fedabm.auditing.recording import read_league
 from fedabm.auditing.study_league import league_of_study
+from fedabm.auditing.survival import sentences, survival
 from fedabm.common.console import wide_console
 from fedabm.common.cores import cores
 from fedabm.common.errors import InputError, check_count
@@ -25,6 +27,7 @@ from fedabm.common.files import clear_drafts, draft, new_folder
 from fedabm.common.texts import readable
 from fedabm.comparison.written import Written, read_study, rules_of
 from fedabm.mechanisms import Mechanism
+from fedabm.papers.ledger.records import home
 from fedabm.results.tables import write_table
 from fedabm.specs.values import Reader
 
@@ -52,6 +55,9 @@ def _play(options: argparse.Namespace, seeds: int, owners: int, workers: int) ->
         return
     if options.attacks:
         _attacks(options, console, owners)
+        return
+    if options.recorded:
+        _recorded(options, console)
         return
     tuning = (6 if options.quick else 30) if options.tuning is None else options.tuning
     found = league(seeds, owners, names, questions=40 if options.quick else 200, workers=workers, tuning=tuning)
@@ -123,18 +129,51 @@ def _attacks(options: argparse.Namespace, console: Console, owners: int) -> None
 
     seeds = (1 if options.quick else 5) if options.seeds is None else options.seeds
     found = attack_league(seeds, max(owners, 4), options.rules.split(",") if options.rules else None)
-    title = "Accuracy that each of the others loses (left), and what the attacker gains (right), by payment rule"
-    wide = found.groupby(["attack", "defence", "rule"], sort=False)[["accuracy lost", "gain"]].mean().unstack("rule")
-    columns = [f"{'lost' if what == 'accuracy lost' else 'gain'}: {rule}" for what, rule in wide.columns]
-    rows = [f"{attack} / {defence}" for attack, defence in wide.index]
-    shown = pd.DataFrame(wide.to_numpy(), rows, columns)
-    _show(console, shown, f"{title}; {seeds} seed{'s' if seeds > 1 else ''}")
+    rows = found.groupby(["attack", "defence"], sort=False)
+    shown = found.pivot_table(
+        index=["attack", "defence"], columns="rule", values=["accuracy lost", "gain"], sort=False, dropna=False
+    )
+    shown.columns = [f"{'lost' if what == 'accuracy lost' else 'gain'}: {rule}" for what, rule in shown.columns]
+    shown = shown.assign(**{name: rows[name].mean() for name in ("success", "precision", "recall")})
+    shown.index = [f"{attack} / {defence}" for attack, defence in shown.index]
+    console.print(
+        "lost: accuracy of each of the others; gain: utility of an attacker; success of a backdoor; precision and "
+        "recall of detectors, over rounds; · means nothing there",
+        highlight=False,
+    )
+    _show(
+        console,
+        shown,
+        f"Attacks by a third of {owners} owners x defences, by payment rule; {seeds} seed{'s' if seeds > 1 else ''}",
+    )
     if options.json:
         print(found.to_json(orient="records"))
     if options.out is not None:
         with draft(options.out / "attacks.csv", _REMEDY) as path:
             write_table(found, path)
         console.print(f"Written: {options.out / 'attacks.csv'}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _recorded(options: argparse.Namespace, console: Console) -> None:
+    """What is recorded: three sentences, verdicts, what is missing; page, figures and tables if a folder is given."""
+    from fedabm.auditing.league_page import write_league
+
+    found = read_league(home() / "league")
+    for sentence in sentences(found.worlds):
+        console.print(f"- {sentence}", highlight=False, markup=False, soft_wrap=True)
+    for name, one in found.worlds.items():
+        table = survival(one)
+        shown = Table("mechanism", *table.columns, title=f"\nWhich rule survives, {name}", title_justify="left")
+        for rule, row in table.iterrows():
+            shown.add_row(str(rule), *(verdict or "·" for verdict in row))
+        console.print(shown, highlight=False)
+    for part in found.missing:
+        console.print(f"Missing: {part.command}, about {part.hours:g} core-hours", highlight=False)
+    if options.json:
+        print(json.dumps({name: _rows(one) for name, one in found.worlds.items()}, indent=1))
+    if options.out is not None:
+        for path in write_league(found, options.out):
+            console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _show_definitive(console: Console, found: League) -> None:

@@ -320,7 +320,11 @@ def _reproduce(commands: Any) -> None:
 
 def _record(commands: Any) -> None:
     parser = commands.add_parser("record", help="run a scenario once and keep what it found for `reproduce`")
-    parser.add_argument("name", nargs="?", help="which scenario; with --check or --seal: which record (default: all)")
+    parser.add_argument(
+        "name", nargs="?", help="which scenario, or `league`; with --check or --seal: which record (default: all)"
+    )
+    parser.add_argument("--part", metavar="NAME", help="of the league: this part only (default: all that are missing)")
+    parser.add_argument("--plan", action="store_true", help="of the league: show its parts, and what is missing")
     parser.add_argument("--seed", type=int, default=0, help="all randomness comes from it (default 0)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter; repeatable")
     parser.add_argument(
@@ -357,6 +361,7 @@ def _league(commands: Any) -> None:
     parser.add_argument("--rules", metavar="A,B", help="some mechanisms only, by their class names")
     parser.add_argument("--closed", action="store_true", help="closed forms only, no trained models")
     parser.add_argument("--attacks", action="store_true", help="attacks x defences x payment rules instead")
+    parser.add_argument("--recorded", action="store_true", help="read what `fedabm record league` has recorded instead")
     parser.add_argument(
         "--tuning", type=int, metavar="N", help="parameters tried of each rule (default 30; quick 6; 0: none is tuned)"
     )

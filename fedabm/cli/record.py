@@ -1,5 +1,6 @@
 """`fedabm record NAME [--set KEY=VALUE]`: run a scenario and keep what it found for the ledger.
 
+`fedabm record league [--part NAME]` records the league part by part; `--plan` shows the parts.
 `--check` replays what is recorded, and `--seal` puts digests where none are, so that damage is noticed.
 """
 
@@ -7,17 +8,27 @@ from __future__ import annotations
 
 import argparse
 import re
+from importlib.metadata import version
 
 from fedabm.common.errors import FedabmError, InputError, nearest
-from fedabm.papers.ledger.recording import make_record, seal_record
-from fedabm.papers.ledger.records import RecordedRun, records
+from fedabm.papers.ledger.recording import clean_commit, machine_words, make_record, seal_record
+from fedabm.papers.ledger.records import RecordedRun, home, records
 from fedabm.papers.ledger.replays import replay
+from fedabm.results.frames import versions
 
 __all__ = ["record"]
+
+#: what is recorded part by part
+LEAGUE = "league"
 
 
 def record(options: argparse.Namespace) -> None:
     """RecordedRun, or replay in short or seal what is recorded."""
+    if options.name == LEAGUE:
+        _league(options)
+        return
+    if options.part is not None or options.plan:
+        raise InputError(f"--part and --plan are of the league, got {options.name}; run fedabm record {LEAGUE}")
     if options.check:
         _check(options.name)
         return
@@ -29,6 +40,32 @@ def record(options: argparse.Namespace) -> None:
     steps = {} if options.short_steps is None else {"steps": options.short_steps}
     made = make_record(options.name, options.set, options.seed, options.short, folder=options.out, **steps)
     print(f"{made.folder}: {made.origin}")
+
+
+def _league(options: argparse.Namespace) -> None:
+    """Show the parts of the league, or record one, or all that are missing, one after the other."""
+    from fedabm.auditing.parts import part_named, parts
+    from fedabm.auditing.recording import record_part, states
+
+    if options.check or options.seal or options.set or options.short or options.seed:
+        raise InputError("the league is recorded as planned, got other options; give --part, --plan or --out only")
+    folder = (options.out or home()) / LEAGUE
+    if options.plan:
+        for part, state in states(folder):
+            seeds = f"{len(part.seeds)} seed{'s' if len(part.seeds) > 1 else ''}"
+            print(f"{part.command}: {len(part.rules)} rules, {seeds}, about {part.hours:g} core-hours; {state}")
+        return
+    if options.part is not None:
+        chosen = [part_named(options.part, parts())]
+    else:
+        chosen = [part for part, state in states(folder) if state != "recorded"]
+    made_by = {
+        "commit": clean_commit(),
+        "machine": machine_words(),
+        "versions": {**versions(), "torch": version("torch")},
+    }
+    for part in chosen:
+        print(f"{record_part(part, folder, made_by, lambda line: print(line, flush=True))}: recorded", flush=True)
 
 
 def _check(name: str | None) -> None:

@@ -52,6 +52,10 @@ class Valuation(ABC):
     def cost(self, deal: Deal) -> Array:
         """What it truly costs each owner."""
 
+    def utility(self, deal: Deal, gain: Array, payment: Array, cost: Array) -> Array:
+        """What owners are left with by their gains, payments and costs: the sum, unless money counts otherwise."""
+        return gain + payment - cost
+
 
 @dataclass(frozen=True)
 class ReceivedAccuracy(Valuation):

@@ -65,7 +65,7 @@ def receive(
         return Receipt(accuracy, nothing, nothing, paid, nothing)
     deal = Deal(accuracy, *private, imported(outcome))
     gain, cost = valuation.gain(deal), valuation.cost(deal)
-    return Receipt(accuracy, gain, cost, paid, utility(gain, paid, cost))
+    return Receipt(accuracy, gain, cost, paid, valuation.utility(deal, gain, paid, cost))
 
 
 def utility(gain: Array, payment: Array, cost: Array) -> Array:

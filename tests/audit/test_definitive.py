@@ -8,14 +8,16 @@ import pytest
 
 from fedabm import InputError, solve
 from fedabm.accuracy import PowerLaw
+from fedabm.auditing import trained
 from fedabm.auditing.achieved import ACHIEVED, measures_of
-from fedabm.auditing.attacks import attack_league
+from fedabm.auditing.arena import Arena, fitted
+from fedabm.auditing.attacks import attack_league, attack_table
 from fedabm.auditing.definitive import alike, definitive, printed, unexplained
 from fedabm.auditing.league import League, league, population_of
-from fedabm.auditing.trained import IDLE, SAME, Arena, attack_table, fitted, trained_league
+from fedabm.auditing.trained import IDLE, MIXTURES, SAME, contenders, trained_league
 from fedabm.auditing.tuned import games_of, social_welfare, tuned
 from fedabm.cli import main
-from fedabm.learning import CoordinateMedian, FedAvg
+from fedabm.learning import CoordinateMedian, FedAvg, NoDuplicates
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 
 
@@ -111,16 +113,42 @@ def test_trained_owners_respond_inside_and_unlike_rules_differ():
     assert ((data > 0.01) & (data < 0.99)).all()
     assert alike(found, "trained") == [("Deposit", "NoPayments"), ("RealFM", "ValueShaping")]
     assert unexplained(found, "trained", SAME, IDLE) == []
-    assert set(table["scheme"]) == {"trained", "trained, one free-rider and one liar"}
+    assert set(table["scheme"]) == {"trained", *(f"trained, {name}" for name in MIXTURES)}
     assert (table["mean"].notna() | (table["note"] != "")).all()
+
+
+def test_no_two_trained_rules_are_equal_unless_they_are_or_do_nothing(monkeypatch):
+    """All of them, on digits, as they are without tuning; what deviations do is left out to be quick."""
+    monkeypatch.setattr(trained, "TRAINED", ())
+    found = trained_league(1, 4)
+    names = set(contenders([0.1, 0.2]))
+    assert len(names) >= 25
+    assert set(found.achieved["rule"]) == names
+    for scheme in found.achieved["scheme"].unique():
+        assert unexplained(found, scheme, SAME, IDLE) == []
+    reached = found.achieved
+    assert (reached["value"].notna() | (reached["note"] != "")).all()
 
 
 def test_a_median_stops_what_ruins_a_mean():
     defences = {"FedAvg": FedAvg(), "CoordinateMedian": CoordinateMedian()}
     found = attack_table(["sign flip"], defences, {"NoPayments": NoPayments()}, 1, 5).set_index("defence")
     assert found.loc["FedAvg", "accuracy lost"] > found.loc["CoordinateMedian", "accuracy lost"]
+    assert found["success"].isna().all()
     with pytest.raises(InputError, match="did you mean 'Deposit'"):
         attack_league(1, 4, ["Deposits"])
+
+
+def test_detectors_are_judged_by_precision_and_recall_and_backdoors_by_success():
+    """Two of six copy a third owner: the duplicates are found, with the one that was copied; no backdoor elsewhere."""
+    defences = {"NoDuplicates": NoDuplicates(), "FedAvg": FedAvg()}
+    found = attack_table(["copy", "backdoor"], defences, {"NoPayments": NoPayments()}, 1, 6)
+    found = found.set_index(["attack", "defence"])
+    assert found.loc[("copy", "NoDuplicates"), "recall"] == 1.0
+    assert 0.4 <= found.loc[("copy", "NoDuplicates"), "precision"] < 1.0
+    assert np.isnan(found.loc[("copy", "FedAvg"), "precision"])
+    assert 0.0 <= found.loc[("backdoor", "FedAvg"), "success"] <= 1.0
+    assert np.isnan(found.loc[("copy", "FedAvg"), "success"])
 
 
 def test_the_curve_is_measured_on_the_data_and_costs_follow_it():
@@ -134,6 +162,7 @@ def test_the_curve_is_measured_on_the_data_and_costs_follow_it():
 def test_the_command_shows_attacks_by_defence(tmp_path, capsys, monkeypatch):
     rows = [
         {"attack": "nan", "defence": defence, "rule": "NoPayments", "seed": 0, "accuracy lost": lost, "gain": -lost}
+        | {"success": np.nan, "precision": 0.375, "recall": 1.0}
         for defence, lost in (("FedAvg", 0.25), ("Krum", 0.125))
     ]
     monkeypatch.setattr("fedabm.auditing.attacks.attack_league", lambda *given: pd.DataFrame(rows))
@@ -142,4 +171,5 @@ def test_the_command_shows_attacks_by_defence(tmp_path, capsys, monkeypatch):
     assert "nan / Krum" in printed
     assert "lost: NoPayments" in printed
     assert "0.125" in printed
+    assert "0.375" in printed
     assert [path.name for path in (tmp_path / "made").iterdir()] == ["attacks.csv"]

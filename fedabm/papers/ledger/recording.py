@@ -32,7 +32,7 @@ from fedabm.study import resume
 from fedabm.study.library import find
 from fedabm.study.study import Study
 
-__all__ = ["make_record", "seal_record"]
+__all__ = ["clean_commit", "machine_words", "make_record", "seal_record"]
 
 #: steps of a replay, unless a record says otherwise
 _STEPS = 2
@@ -54,7 +54,7 @@ def make_record(
     quiet: bool = False,
 ) -> RecordedRun:
     """Run, write into a new folder and replay; `short` and `steps` are the settings that make the replay short."""
-    script, commit = find(scenario), _commit()
+    script, commit = find(scenario), clean_commit()
     parameters = script.parameters(settings)
     if "auto" in parameters.values():
         raise InputError(f"a record names its data, got auto; add --set data=... to the settings of {scenario}")
@@ -76,7 +76,7 @@ def make_record(
         "command": command,
         "commit": commit,
         "seconds": 0.0,
-        "machine": _machine(),
+        "machine": machine_words(),
         "versions": {**versions(), "torch": version("torch")},
         "short": {"settings": given, "steps": steps},
     }
@@ -147,7 +147,7 @@ def _sets(name: str, settings: Sequence[str]) -> bool:
     return any(setting.split("=", 1)[0] == name for setting in settings)
 
 
-def _commit() -> str:
+def clean_commit() -> str:
     """The commit of the code that runs; it must be all of the code."""
     root = str(home().parent)
     try:
@@ -169,7 +169,7 @@ def _git(root: str, *words: str) -> str:
     return subprocess.run(["git", "-C", root, *words], check=True, capture_output=True, text=True).stdout.strip()
 
 
-def _machine() -> dict[str, Any]:
+def machine_words() -> dict[str, Any]:
     """What kind of machine this is, not which one."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

@@ -1,0 +1,131 @@
+"""Which rule survives which behaviour: a verdict for every pair, by intervals over seeds, and three sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from fedabm.analysis.outcomes import confidence
+from fedabm.auditing.league import BEST, COLUMNS, League
+
+__all__ = ["TOLERATED", "VERDICTS", "sentences", "survival", "verdict"]
+
+#: how much of what an owner has a behaviour may bring who behaves so, or cost each of the others
+TOLERATED = 0.05
+#: verdicts in words, from good to bad
+VERDICTS = ("survives", "open", "pays", "harms", "pays and harms", "")
+#: in the sentence on truth a lie that gains this share of what an owner has is one
+_A_LIE = 0.01
+
+
+def verdict(gains: pd.Series, losses: pd.Series) -> str:
+    """What two samples over seeds say of a behaviour, by their 95% intervals.
+
+    It pays if what the deviator gains is certainly above `TOLERATED`, harms if what each of the others loses is; a rule
+    survives it if both are certainly below.  Everything else is open; empty text: it means nothing there.
+
+    >>> verdict(pd.Series([0.2, 0.21, 0.2]), pd.Series([0.0, 0.01, 0.0]))
+    'pays'
+    """
+    spans = [_interval(one) for one in (gains, losses) if one.notna().any()]
+    if not spans or gains.dropna().empty:
+        return ""
+    bad = [low > TOLERATED for low, _ in spans]
+    if any(bad):
+        return " and ".join(word for word, is_bad in zip(("pays", "harms"), bad, strict=False) if is_bad)
+    return "survives" if all(high <= TOLERATED for _, high in spans) else "open"
+
+
+def _interval(values: pd.Series) -> tuple[float, float]:
+    """The 95% interval; of a single seed nothing is known."""
+    known = values.dropna()
+    return confidence(known) if len(known) > 1 else (-np.inf, np.inf)
+
+
+def survival(found: League) -> pd.DataFrame:
+    """Verdicts, rules x behaviours; rules that survive the most come first."""
+    rows = found.rows.assign(
+        gain=found.rows["gain"] / found.rows["stake"], loss=found.rows["loss"] / found.rows["stake"]
+    )
+    said = {}
+    for (rule, deviation), part in rows.groupby(["rule", "deviation"], sort=False):
+        said[(rule, deviation)] = verdict(part["gain"], part["loss"])
+    wide = pd.Series(said).unstack().fillna("")
+    asked = dict.fromkeys(rows["deviation"])
+    wide = wide[[*(name for name in COLUMNS if name in asked), *(name for name in asked if name not in COLUMNS)]]
+    best = (wide == "survives").sum(axis=1) - 1e-3 * wide.isin(("pays", "harms", "pays and harms")).sum(axis=1)
+    return wide.loc[best.sort_values(ascending=False, kind="stable").index]
+
+
+def sentences(leagues: Mapping[str, League]) -> list[str]:
+    """What a reader may take from it, each with its interval: on truth, on attacks, on what survival costs.
+
+    The questions were fixed before anything was recorded; a sentence whose data are missing says so.
+    """
+    closed, trained = leagues.get("closed"), leagues.get("mnist")
+    return [
+        _truth(closed) if closed is not None else "What lies gain is not recorded yet.",
+        _attacks(trained) if trained is not None else "What attacks cost is not recorded yet.",
+        _survivor(trained) if trained is not None else "What survival costs is not recorded yet.",
+    ]
+
+
+def _truth(found: League) -> str:
+    """How many rules the best lie beats, and which it beats most."""
+    gains = _wide(found, BEST, "gain")
+    lows = {rule: _interval(gains[rule])[0] for rule in gains}
+    beaten = [rule for rule, low in lows.items() if low > _A_LIE]
+    worst = gains.mean().idxmax()
+    held = [rule for rule in gains if _interval(gains[rule])[1] <= _A_LIE]
+    return (
+        f"In closed form the best lie gains more than 1% of what an owner has under {len(beaten)} of {gains.shape[1]} "
+        f"rules, most under {worst}, {_said(gains[worst])}; under {len(held)} it certainly gains no more than that"
+        f"{': ' + ', '.join(held) if held else ''} ({len(gains)} populations)."
+    )
+
+
+def _attacks(found: League) -> str:
+    """What a flipped sign costs the others where all share a model, and where each keeps its own."""
+    losses = _wide(found, "sign flip", "loss")
+    own = [rule for rule in ("LocalOnly", "FedAMP", "FedFomo", "Ditto", "ModelMarket") if rule in losses]
+    if "NoPayments" not in losses or not own:
+        return "What attacks cost is not recorded yet."
+    shared, apart = losses["NoPayments"], losses[own].mean(axis=1)
+    return (
+        f"On MNIST one of six owners that flips its update costs each of the others {_said(shared)} of what it has "
+        f"where all share a plain mean, and {_said(apart)} where owners keep models of their own ({', '.join(own)}); "
+        f"the paired difference is {_said(shared - apart)} ({len(losses)} seeds)."
+    )
+
+
+def _survivor(found: League) -> str:
+    """The rule that survives most behaviours, and what it costs in welfare beside no payments."""
+    verdicts = survival(found)
+    best = str(verdicts.index[0])
+    count = int((verdicts.loc[best] == "survives").sum())
+    reached = found.achieved
+    mine = reached[(reached["scheme"] == "trained") & (reached["measure"] == "welfare")]
+    welfare = mine.pivot(index="seed", columns="rule", values="value")
+    if "NoPayments" not in welfare or best not in welfare:
+        return "What survival costs is not recorded yet."
+    return (
+        f"On MNIST {best} survives the most behaviours, {count} of {verdicts.shape[1]}, and its welfare per owner less "
+        f"that without payments is {_said(welfare[best] - welfare['NoPayments'])} in units of accuracy "
+        f"({len(welfare)} seeds, which also chose the rule)."
+    )
+
+
+def _wide(found: League, deviation: str, column: str) -> pd.DataFrame:
+    """Gains or losses by one deviation in units of what an owner has: seeds x rules."""
+    rows = found.rows[found.rows["deviation"] == deviation]
+    return rows.assign(value=rows[column] / rows["stake"]).pivot(index="seed", columns="rule", values="value")
+
+
+def _said(values: pd.Series) -> str:
+    """The mean and its 95% interval in words."""
+    known = values.dropna()
+    low, high = _interval(known)
+    span = f"[{low:.3f}, {high:.3f}]" if len(known) > 1 else "no interval: one seed"
+    return f"{known.mean():.3f} {span}"
