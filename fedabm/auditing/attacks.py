@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -132,12 +132,13 @@ class _Fight:
 
     def _measures(self, model: Federation, attack: str) -> dict[str, float]:
         """How often a backdoor works, and how well a detector has found who attacks."""
-        learned = model.training.weights(model.state)
+        training, state = cast(Any, model.training), cast(Any, model.state)  # all share one model here
+        learned = training.weights(state)
         found = {"success": attack_success(self.arena.engine, learned, _DOOR) if attack == "backdoor" else np.nan}
         if not isinstance(self.learned, Detector):
             return found | {"precision": np.nan, "recall": np.nan}
         attacks = np.arange(len(self.arena.rates)) < self.bad
-        return found | caught(trusted(model.state.memory), attacks, _TRUSTED)._asdict()
+        return found | caught(trusted(state.memory), attacks, _TRUSTED)._asdict()
 
 
 def _watched(learned: Rule) -> Rule:

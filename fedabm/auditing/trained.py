@@ -83,6 +83,8 @@ IDLE = "does nothing here: pays and rations nobody"
 SAME = {
     ("RealFM", "ValueShaping"): "accuracy is its own payoff here",
     ("LeaveOneOut", "ScorePayments"): "the server knows worth itself, not scores of updates",
+    ("ContributionSubsidy", "Verification"): "it wraps the subsidy, and fines nobody unless claims are seen through",
+    ("FedAvgExchange", "FedProxExchange"): "its usual pull is so weak that test samples do not always show it",
     ("FedSV", "ComFedSV"): "everybody is seen in every round: nothing is to be completed",
 }
 #: by how much owners' test parts may tell a model worse than the curve has it
