@@ -30,6 +30,7 @@ from fedabm.auditing.trained_card import TrainedAudit
 from fedabm.auditing.truthfulness import about_answers, about_groups, about_kinds, about_lies
 from fedabm.common.names import brief
 from fedabm.common.notebooks import as_html
+from fedabm.common.texts import short_decimals
 from fedabm.mechanisms.base import Mechanism
 from fedabm.results.frames import shorten
 from fedabm.simulation.scenario import Scenario
@@ -117,6 +118,16 @@ class Card:
     tried: tuple[Tried, ...]
     skipped: dict[str, str]
     limits: LieLimits
+
+    @property
+    def title(self) -> str:
+        """The audited mechanism, without digits that nobody reads."""
+        return short_decimals(self.rule)
+
+    @property
+    def stage(self) -> str:
+        """Who was looked at: how many owners, and what accuracy."""
+        return f"{self.owners} owners, {short_decimals(self.accuracy)}"
 
     @property
     def flaws(self) -> list[Claim]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
 from matplotlib.figure import Figure
 
 import fedabm
@@ -20,6 +18,7 @@ from fedabm.auditing.pictures import card_picture
 from fedabm.common.files import clear_drafts, draft, new_folder
 from fedabm.common.glossary import GLOSSARY
 from fedabm.report.images import from_figure
+from fedabm.report.page import rendered
 from fedabm.report.tables import shown
 from fedabm.results.tables import write_table
 
@@ -30,17 +29,14 @@ _REMEDY = "give another --out DIR"
 
 def page(card: Card) -> str:
     """The card as HTML; the same card gives the same text."""
-    text = resources.files("fedabm.auditing").joinpath("card.html").read_text(encoding="utf-8")
-    style = resources.files("fedabm.report").joinpath("page.html").read_text(encoding="utf-8")
-    style = style.partition("<style>")[2].partition("</style>")[0]
-    make = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     worst = card.flaws[0].flaw if card.flaws else "no flaw was found"
-    alt = f"The card of {card.rule} as one picture: {worst}; all claims with their status, and gains by deviation."
+    alt = f"The card of {card.title} as one picture: {worst}; all claims with their status, and gains by deviation."
     table = card.deviations().drop(columns=["rule", "owner"])
     table = table.rename(columns={"kind": "deviation", "loss": "others lose", "bound": "at most", "words": "how"})
-    return make.from_string(text).render(
+    return rendered(
+        "fedabm.auditing",
+        "card.html",
         card=card,
-        style=style,
         statuses=STATUSES,
         glossary=GLOSSARY,
         kinds=KINDS,

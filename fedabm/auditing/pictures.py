@@ -58,9 +58,9 @@ def _words(ax: Axes, card: Card, flaws: list[list[str]], said: list[tuple[Claim,
     ax.set(xlim=(0, 1), ylim=(lines, 0))
     ax.axis("off")
     small: dict[str, Any] = {"fontsize": 7.2, "va": "top"}
-    rule = card.rule if len(card.rule) <= 70 else card.rule[:67] + "..."
+    rule = card.title if len(card.title) <= 70 else card.title[:67] + "..."
     ax.text(0.02, 0.8, rule, fontsize=11, weight="bold", va="top")
-    shown = f"{card.owners} owners, {card.accuracy}"
+    shown = card.stage
     ax.text(0.02, 2.7, shown if len(shown) <= 110 else shown[:107] + "...", color="#59636f", **small)
     row = 4.1
     if not flaws:

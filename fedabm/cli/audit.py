@@ -43,8 +43,8 @@ def run(options: argparse.Namespace) -> None:
 def show(card: Card) -> None:
     """Print a card: what is wrong first, then every claim, then the deviations."""
     console = wide_console(140)
-    console.print(_text(f"Audit of {card.rule}"), style="bold")
-    console.print(_text(f"{card.owners} owners, {card.accuracy}\n"))
+    console.print(_text(f"Audit of {card.title}"), style="bold")
+    console.print(_text(f"{card.stage}\n"))
     if not card.flaws:
         console.print("No flaw was found.", highlight=False)
     for place, claim in enumerate(card.flaws, 1):

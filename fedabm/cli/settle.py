@@ -68,15 +68,15 @@ def _print(made: Statement, digest: str, files: list[Path]) -> None:
     steps = f"{many} {step}{'s' if many != 1 else ''}"
     console.print(Text(visible(f"Settled by {short_label(contract.mechanism)}: {steps}, {billed}"), style="bold"))
     totals = zip(contract.names, made.totals.tolist(), strict=True)
-    console.print(as_table([{"owner": name, "gets in all": total} for name, total in totals][:_SHOWN]))
+    console.print(as_table([{"owner": name, "gets in all": _money(total)} for name, total in totals][:_SHOWN]))
     if contract.uncertain:
         console.print(Text(visible(f"not known exactly, settled by the middle: {', '.join(contract.uncertain)}")))
     owed = made.transfers().to_dict("records")
     if owed:
-        console.print(as_table(owed[:_SHOWN]))
+        console.print(as_table([{**one, "amount": _money(one["amount"])} for one in owed[:_SHOWN]]))
     if made.outside:
         verb = "comes from" if made.outside > 0 else "goes"
-        console.print(f"{abs(made.outside):.9g} {verb} outside the owners: the rule does not balance its budget")
+        console.print(f"{_money(abs(made.outside))} {verb} outside the owners: the rule does not balance its budget")
     else:
         console.print("what is paid and what is received sum to zero")
     _print_doubts(console, made)
@@ -89,13 +89,18 @@ def _print_doubts(console: Console, made: Statement) -> None:
     if not doubts:
         console.print("no claim is doubtful")
         return
-    rows = [{key: _shown(one[key]) for key in _COLUMNS} for one in doubts]
+    rows = [{key: _shown(one[key], money=key == "worth") for key in _COLUMNS} for one in doubts]
     console.print(as_table(rows[:_SHOWN]))
     if len(rows) > _SHOWN:
         console.print(f"and {len(rows) - _SHOWN} more doubts; the JSON has all")
 
 
-def _shown(value: Any) -> Any:
+def _money(amount: float) -> str:
+    """An amount as on an invoice; small ones, of other units, by the digits that count. Files have all digits."""
+    return f"{amount:,.2f}" if abs(amount) >= 1 or amount == 0 else f"{amount:.4g}"
+
+
+def _shown(value: Any, *, money: bool = False) -> Any:
     if isinstance(value, float | str):
-        return value
+        return _money(value) if money and isinstance(value, float) else value
     return "-" if value is None else str(value)

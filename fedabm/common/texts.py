@@ -5,12 +5,23 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["drawable", "markdown_cell", "others", "plain_cell", "readable", "spreadsheet_cell", "visible"]
+__all__ = [
+    "drawable",
+    "markdown_cell",
+    "others",
+    "plain_cell",
+    "readable",
+    "short_decimals",
+    "spreadsheet_cell",
+    "visible",
+]
 
 #: how a cell begins that spreadsheets take for a formula, or that looks as if it had been marked already
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 #: numbers, also with a spread or a unit, which may begin with a sign
 _NUMBER = re.compile(r"[+-]?[\d.,]+(e[+-]?\d+)?( ?(±|%|to) ?[\d.,e+-]*)*", re.IGNORECASE)
+#: decimals that nobody reads to the end
+_LONG = re.compile(r"(?<![\w.])\d+\.\d{5,}(?:e[+-]?\d+)?(?![\w.])")
 #: what Markdown would take for more than a sign
 _MARKDOWN = str.maketrans({**{sign: f"\\{sign}" for sign in "\\`*_[]|~"}, "<": "&lt;", ">": "&gt;", "&": "&amp;"})
 #: what tells a spreadsheet that a text follows
@@ -25,6 +36,15 @@ def readable(value: float, digits: int = 4, *, sign: bool = False) -> str:
     """
     form = ",.0f" if 1e3 <= abs(value) < 1e15 else f".{digits}g"
     return format(float(value), f"{'+' if sign else ''}{form}")
+
+
+def short_decimals(text: str) -> str:
+    """A text whose long decimals have four digits that count.
+
+    >>> short_decimals("CostSharing(rate=0.8577712)"), short_decimals("scale=118.2383603154, owners=1234567")
+    ('CostSharing(rate=0.8578)', 'scale=118.2, owners=1234567')
+    """
+    return _LONG.sub(lambda found: f"{float(found[0]):.4g}", text)
 
 
 def others(loss: float) -> str:

@@ -205,6 +205,8 @@ class Written:
         with preferring(self.device):
             found = self.compared(study)
         show(found, study, self.figures, self.unknown)
+        if self.values:
+            study.note("accuracy: what the model is worth to its owners, in money, by their values of it")
 
 
 def show(found: Comparison, study: Study, figures: Sequence[Picture], unknown: Sequence[str] = ()) -> None:
