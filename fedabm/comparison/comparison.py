@@ -181,8 +181,8 @@ class Comparison:
     def without_effect(self) -> list[str]:
         """A line for each mechanism of which the runs say that something has no effect in them, or is estimated."""
         runs = self.frames.runs
-        told = [name for name in ("without_effect", "estimated") if name in runs]  # older folders do not have them
-        said = (runs[["label", name]].dropna().astype(str).drop_duplicates() for name in told)
+        columns = [name for name in ("without_effect", "estimated") if name in runs]  # older folders do not have them
+        said = (runs[["label", name]].dropna().astype(str).drop_duplicates() for name in columns)
         return [f"{label}: {text}" for table in said for label, text in table.itertuples(index=False) if text]
 
     def ranking(self) -> list[str]:
