@@ -90,7 +90,9 @@ def potential(mixture: Mixture, profile: Array, precision: float = 1e-15) -> flo
 def leave_one_out(mixture: Mixture, profile: Array, precision: float = 1e-15) -> Array:
     """weight_k M_ki as (n, K): what makes phi_i a function of the own contribution alone."""
     means = np.empty((len(profile), len(mixture.weight)))
-    for block in _blocks(mixture, profile, precision):
+    # Each atom's means stand by themselves, so that few owners, whose nodes are the same for all, need not go apart.
+    together = _BLOCK if (len(profile) + 1) // 2 <= _nodes(0.0, precision) else _CROWD
+    for block in _blocks(mixture, profile, precision, most=together):
         means[:, block.atoms] = (mixture.weight[block.atoms, None] * block.means).T
     return means
 
@@ -136,10 +138,12 @@ def jacobian(mixture: Mixture, profile: Array, precision: float = 1e-15) -> Arra
     return result
 
 
-def _blocks(mixture: Mixture, profile: Array, precision: float, size: int = _BLOCK) -> Iterator[Block]:
+def _blocks(
+    mixture: Mixture, profile: Array, precision: float, size: int = _BLOCK, most: int = _CROWD
+) -> Iterator[Block]:
     """All atoms, a few at a time."""
     atoms, owners = len(mixture.weight), len(profile)
-    together = int(np.clip(size // (20 * owners), 1, _CROWD))
+    together = int(np.clip(size // (20 * owners), 1, most))
     for start in range(0, atoms, together):
         check_time()
         chosen = slice(start, min(start + together, atoms))
@@ -156,14 +160,18 @@ def chances(crowd: Array, owners: int, precision: float) -> tuple[Array, Array]:
     One row where they are the same for all atoms.
     """
     cut = 2.0 - np.log(precision)
-    span = min(float(np.max(crowd)), cut)
-    enough = int(np.ceil((5.0 + 2.6 * np.sqrt(span)) * np.sqrt(-np.log(precision) / 34.5)))
+    enough = _nodes(min(float(np.max(crowd)), cut), precision)
     exact = (owners + 1) // 2
     x, weight = legendre(min(exact, enough))
     if exact <= enough:
         return x[None, :], weight[None, :]
     limit = np.minimum(1.0, cut / np.maximum(crowd - 1.0, 1e-300))
     return limit[:, None] * x, limit[:, None] * weight
+
+
+def _nodes(span: float, precision: float) -> int:
+    """How many nodes are enough for an integrand that falls by exp(-span)."""
+    return int(np.ceil((5.0 + 2.6 * np.sqrt(span)) * np.sqrt(-np.log(precision) / 34.5)))
 
 
 @lru_cache(maxsize=128)
