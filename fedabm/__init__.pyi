@@ -94,6 +94,8 @@ from fedabm.common.errors import UnreadableError as UnreadableError
 from fedabm.common.errors import UserCodeError as UserCodeError
 from fedabm.comparison.comparison import Comparison as Comparison
 from fedabm.comparison.comparison import compare as compare
+from fedabm.factors.indices import SensitivityIndices as SensitivityIndices
+from fedabm.factors.sensitivity import sensitivity as sensitivity
 from fedabm.results.frames import Frames as Frames
 from fedabm.results.store import load as load
 from fedabm.results.store import save as save

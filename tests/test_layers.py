@@ -45,6 +45,7 @@ LAYERS = (
     ("analysis",),
     ("settlement",),
     ("report", "comparison"),
+    ("factors",),
     ("auditing",),
     ("advice",),
     ("live",),

@@ -29,6 +29,7 @@ def command_line() -> argparse.ArgumentParser:
         _settle,
         _recommend,
         _sweep,
+        _sensitivity,
         _report,
         _describe,
         _data,
@@ -251,6 +252,39 @@ def _sweep(commands: Any) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show the design and an estimate, run nothing else")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     parser.set_defaults(command="fedabm.cli.sweep:sweep")
+
+
+def _sensitivity(commands: Any) -> None:
+    parser = commands.add_parser("sensitivity", help="which inputs drive an answer: Sobol, Morris and PAWN indices")
+    parser.add_argument("target", metavar="STUDY.toml|SCENARIO", help="a study in TOML, a scenario, or module:function")
+    parser.add_argument(
+        "--over", required=True, metavar="RANGES", help='what varies: "rate=0.001:0.1:log, owners=5:50, mechanism=a|b"'
+    )
+    parser.add_argument("--of", default="welfare", metavar="A,B", help="what is explained (default welfare)")
+    parser.add_argument("--method", default="sobol", help="sobol (default), morris (few runs) or pawn (distributions)")
+    parser.add_argument("--n", type=int, help="base points, trajectories or points (default 512, 100 or 1024)")
+    parser.add_argument("--runs", type=int, metavar="N", help="instead of --n: the most runs")
+    parser.add_argument("--seed", type=int, default=0, help="all randomness comes from it (default 0)")
+    parser.add_argument("--one-seed", action="store_true", help="the same seed for all runs: randomness is no input")
+    parser.add_argument("--no-pairs", action="store_true", help="no second order, at about half the runs")
+    parser.add_argument("--by", choices=("owner", "strategy"), help="explain numbers of each owner or strategy")
+    parser.add_argument(
+        "--when",
+        default="auto",
+        choices=("auto", "end", "mean"),
+        help="auto: the end of runs at rest, the mean over time of others (default)",
+    )
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="what holds in all runs")
+    parser.add_argument("--steps", type=int, help="at most this many steps per run")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="where to write (default: results/ and NAME-sensitivity)"
+    )
+    parser.add_argument("--executor", choices=("local", "ray", "serial"), default="local", help="where runs are done")
+    parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one per core)")
+    parser.add_argument("--address", metavar="HOST:PORT", help="of a Ray cluster (default: one on this machine)")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    _json(parser, "indices and notes")
+    parser.set_defaults(command="fedabm.cli.sensitivity:run")
 
 
 def _report(commands: Any) -> None:

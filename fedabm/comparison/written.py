@@ -41,6 +41,7 @@ import numpy as np
 
 from fedabm.common.device import check_written, preferring
 from fedabm.common.errors import InputError, check_range, check_whole
+from fedabm.common.random import generator
 from fedabm.comparison.comparison import MEASURES, Comparison, compare, labelled
 from fedabm.comparison.wanted import Wanted
 from fedabm.games.accuracy import Oracle
@@ -51,7 +52,7 @@ from fedabm.mechanisms import Mechanism
 from fedabm.results.keep import Recording
 from fedabm.simulation.activation import Activation, Sequential
 from fedabm.simulation.participation import Everyone, Participation
-from fedabm.simulation.scenario import OwnerProfile
+from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.specs.owners import one_by_one
 from fedabm.specs.settlement import SettlementTerms
 from fedabm.specs.toml import read_toml
@@ -61,7 +62,7 @@ from fedabm.strategies import BestResponse, Strategy
 from fedabm.study.library import Script
 from fedabm.study.study import Study
 
-__all__ = ["PICTURES", "Written", "drawn_curves", "read_study", "rules_of", "script_of"]
+__all__ = ["PICTURES", "Written", "drawn_curves", "read_study", "rules_of", "script_of", "study_of"]
 
 Picture = Literal["comparison", "owners", "money", "over time"]
 
@@ -197,6 +198,21 @@ class Written:
             pay_rejected=self.pay_rejected,
         )
 
+    def scenario(self, mechanism: Mechanism, seed: int, name: str = "scenario") -> Scenario:
+        """The scenario that `compared` runs under a mechanism with a seed."""
+        return Scenario(
+            tuple(self.people(generator(seed, "population"))),
+            self.world(generator(seed, "population", 1)) if self.uncertain_world else self.accuracy,
+            mechanism,
+            self.activation,
+            participation=self.participation,
+            steps=self.steps,
+            record=self.keep,
+            name=name,
+            knowledge=self.knowledge,
+            pay_rejected=self.pay_rejected,
+        )
+
     def run(self, study: Study) -> None:
         """Simulate, and keep tables and pictures."""
         others = [name for name in self.figures if name != "comparison"]
@@ -252,7 +268,12 @@ def read_study(path: str | Path) -> Written:
     table = read_toml(path)
     if "mechanism" in table and "mechanisms" not in table:
         raise InputError(f"{path} is a game of one mechanism, not a study; fedabm solve {path} takes it")
-    return Reader((Path(path).resolve().parent,)).make(Written, one_by_one(table), "the study")
+    return study_of(table, Path(path).resolve().parent)
+
+
+def study_of(table: Mapping[str, Any], folder: Path) -> Written:
+    """The study that a table describes; files that it names are looked for in the folder."""
+    return Reader((folder,)).make(Written, one_by_one(table), "the study")
 
 
 def rules_of(written: Written) -> dict[str, Mechanism]:

@@ -38,10 +38,13 @@ class Cell:
         What it is called.
     parameters : dict[str, Any]
         Values by parameter.
+    seed : int | None, optional
+        The only seed that it is run with; None: those of the sweep.
     """
 
     name: str
     parameters: dict[str, Any]
+    seed: int | None = None
 
 
 class Design(ABC):

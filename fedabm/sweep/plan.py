@@ -95,7 +95,8 @@ class Sweep:
         for cell in (cell for design in designs for cell in design.cells()):
             setting = {**self.fixed, **cell.parameters}
             self.what.check(setting)
-            found.setdefault(digest(setting), Cell(cell.name or "baseline", setting))
+            own = [] if cell.seed is None else [cell.seed]
+            found.setdefault(digest([setting, *own]), Cell(cell.name or "baseline", setting, cell.seed))
         if not found:
             raise InputError("the design is empty: it has no cells; give at least one value or cell")
         return list(found.values())
@@ -104,12 +105,14 @@ class Sweep:
     def jobs(self) -> list[Job]:
         """The jobs in the order of the design: all seeds of the first cell, then of the second, ..."""
         seeds = Seeds.of(self.seeds)
-        check_whole("number of runs", len(self.cells) * seeds.count, high=MOST_RUNS)
+        several = sum(cell.seed is None for cell in self.cells) * (seeds.count - 1)
+        check_whole("number of runs", len(self.cells) + several, high=MOST_RUNS)
         made: dict[str, Job] = {}
         where = [] if self.device == "auto" else [self.device]
         for cell in self.cells:
             complete = self.what.complete(cell.parameters)
-            for seed in seeds.for_cell(digest(cell.parameters)):
+            own = None if cell.seed is None else [cell.seed]
+            for seed in own or seeds.for_cell(digest(cell.parameters)):
                 key = digest([self.what.name, complete, seed, self.steps, self.code, *where])
                 made.setdefault(key, Job(key, self.what, cell.parameters, seed, cell.name, self.steps))
         return list(made.values())

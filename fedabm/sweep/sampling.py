@@ -2,6 +2,9 @@
 
     Sobol({"rate": Span(1e-3, 1e-1, log=True), "owners": Span(5, 50, whole=True), "kind": ["a", "b"]}, count=64)
 
+These designs draw points, and nothing else: indices of Sobol, Morris and PAWN, which say what an answer depends on,
+come from `fedabm.sensitivity` and `fedabm sensitivity`.
+
 A span is a range of numbers; a list is a choice.  The first points of a random or Sobol design stay the same when its
 count grows; those of a Latin hypercube do not.
 """
@@ -131,7 +134,9 @@ class LatinHypercube(_Sampled):
 
 
 class Sobol(_Sampled):
-    """A scrambled Sobol sequence, best with a power of two points.
+    """The points of a scrambled Sobol sequence, best a power of two of them.
+
+    Points only: Sobol indices are what `fedabm.sensitivity` finds, from a design of its own.
 
     Parameters
     ----------

@@ -27,29 +27,30 @@ class Parameters:
 
     def setting(self, table: Mapping[str, Any]) -> dict[str, Any]:
         """One value per parameter."""
-        return {name: self._value(name, given) for name, given in table.items()}
+        return {name: self.value(name, given) for name, given in table.items()}
 
     def axes(self, table: Mapping[str, Any], *, spans: bool = False) -> dict[str, Any]:
         """A list of values (or a span) per parameter."""
         return {name: self._axis(name, given, spans=spans) for name, given in table.items()}
 
     def _axis(self, name: str, given: Any, *, spans: bool) -> Any:
-        hint = self._hint(name)
+        hint = self.hint(name)
         if spans and isinstance(given, Mapping) and {"low", "high"} <= set(given):
             whole = {"whole": True} if hint is int else {}
             return self._reader.make(Span, {**whole, **given}, f"the span of {name}")
         if not isinstance(given, list):
             wanted = "a list or a span { low = ..., high = ... }" if spans else "a list"
             raise InputError(f"the values of {name} must be {wanted}, got {shown(given)}; write {name} = [...]")
-        return [self._value(name, one) for one in given]
+        return [self.value(name, one) for one in given]
 
-    def _value(self, name: str, given: Any) -> Any:
-        hint, what = self._hint(name), f"{name} of {self.target.name}"
+    def value(self, name: str, given: Any) -> Any:
+        """A value as the target wants it."""
+        hint, what = self.hint(name), f"{name} of {self.target.name}"
         if all(map(is_list, without_none(hint))) and not isinstance(given, list):
             raise InputError(f"{what} must be a list, got {shown(given)}; in a design write {name} = [[...], [...]]")
         return self._reader.read(what, given, hint)
 
-    def _hint(self, name: str) -> Any:
+    def hint(self, name: str) -> Any:
         """What the target wants for a parameter, if it has that parameter."""
         if not self.target.takes(name):
             raise InputError(f"{self.target.name} has no parameter {name!r}; {nearest(name, self.target.parameters())}")
