@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 
 from fedabm.analysis.boxes import lying_box
 from fedabm.analysis.looks import protocol_looks
-from fedabm.analysis.outcomes import aside, confidence
+from fedabm.analysis.outcomes import aside
+from fedabm.common.confidence import confidence
 from fedabm.results.frames import Frames
 
 __all__ = [
@@ -39,7 +40,7 @@ def spread_words(seeds: int, what: str = "bars") -> str:
     """What bars or bands show.
 
     >>> spread_words(3), spread_words(1)
-    ('bars: 95% intervals of the mean of 3 seeds', 'one seed')
+    ("bars: 95% intervals of the mean of 3 seeds (Student's t)", 'one seed')
 
     Parameters
     ----------
@@ -53,11 +54,11 @@ def spread_words(seeds: int, what: str = "bars") -> str:
     str
         The words.
     """
-    return f"{what}: 95% intervals of the mean of {seeds} seeds" if seeds > 1 else counted(seeds)
+    return f"{what}: 95% intervals of the mean of {seeds} seeds (Student's t)" if seeds > 1 else counted(seeds)
 
 
 def half_width(values: pd.Series) -> float:
-    """Half of the 95% interval of the mean (Student's t); 0 of a single value, which draws nothing.
+    """Half of the 95% interval of the mean by Student's t, which takes noise for normal; 0 of a single value.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def half_width(values: pd.Series) -> float:
     float
         Half the width of the interval.
     """
-    low, high = confidence(values)
+    low, high = confidence(values, noise="normal")
     return (high - low) / 2 if np.isfinite(low) else 0.0
 
 

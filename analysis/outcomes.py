@@ -7,7 +7,6 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
-from scipy import stats
 
 from fedabm.analysis.looks import Look, new_panel, strategy_looks, styled
 from fedabm.analysis.over_time import thin_markers
@@ -22,6 +21,7 @@ from fedabm.analysis.rows import (
     numbers,
     run_looks,
 )
+from fedabm.common.confidence import LEAST, confidence
 from fedabm.common.errors import InputError
 from fedabm.games.curves import Array
 from fedabm.results.frames import Frames, shorten
@@ -82,7 +82,7 @@ def welfare_against(
 ) -> Axes:
     """Welfare (or another column of `steps`) at the end against a parameter: Doshi et al. 2025, Figure 1.
 
-    Lines are means over runs, bands their 95% confidence intervals (Student's t); one run has no band.
+    Lines are means over runs, bands their 95% confidence intervals (`confidence`); few runs have no band.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def welfare_against(
     thin_markers(ax, most=40)
     ax.xaxis.set_major_locator(MaxNLocator(5, integer=bool((rows[x].astype(float) % 1 == 0).all())))
     ax.set_xlabel(f"{name}\n{numbers(runs=rows['run'].nunique())}, {per_group(rows, x)} per point")
-    ax.set_ylabel(f"{UNITS.get(column, column)}\nmean and 95% interval")
+    ax.set_ylabel(f"{UNITS.get(column, column)}\n{mean_words(rows.groupby(['group', x]).size().min())}")
     legend_below(ax)
     return ax
 
@@ -128,35 +128,15 @@ def per_group(rows: pd.DataFrame, *columns: str) -> str:
     return f"{sizes.min():,}" if sizes.min() == sizes.max() else f"{sizes.min():,} to {sizes.max():,}"
 
 
-def confidence(values: pd.Series) -> tuple[float, float]:
-    """The 95% confidence interval of a mean by Student's t; nothing for a single value.
-
-    >>> low, high = confidence(pd.Series([1.0, 3.0]))
-    >>> round(low, 3), round(high, 3)
-    (-10.706, 14.706)
-
-    Parameters
-    ----------
-    values : pd.Series
-        One number per run.
-
-    Returns
-    -------
-    tuple[float, float]
-        Lower and upper end.
-    """
-    known = np.asarray(values, dtype=float)
-    known = known[np.isfinite(known)]
-    if len(known) < 2:
-        return np.nan, np.nan
-    half = stats.t.ppf(0.975, len(known) - 1) * known.std(ddof=1) / np.sqrt(len(known))
-    return float(known.mean() - half), float(known.mean() + half)
+def mean_words(runs: int) -> str:
+    """What is drawn of so many runs."""
+    return "mean and 95% interval" if runs >= LEAST else f"mean (95% interval: from {LEAST} runs on)"
 
 
 def mechanism_bars(frames: Frames, column: str = "welfare", by: str = "label", ax: Axes | None = None) -> Axes:
     """The mean over runs of a column of `steps` at the end, one bar per mechanism.
 
-    Whiskers are the 95% interval of the mean (Student's t), dots the single runs.
+    Whiskers are the 95% interval of the mean (`confidence`), dots the single runs; few runs have no whiskers.
 
     Parameters
     ----------
@@ -185,7 +165,7 @@ def mechanism_bars(frames: Frames, column: str = "welfare", by: str = "label", a
     _name_bars(ax, groups)
     ax.axhline(0.0, color="0.3", linewidth=0.8)
     ax.set_xlabel(f"runs by {by}\n{numbers(runs=rows['run'].nunique())}, {per_group(rows)} per bar")
-    several = "\nmean and 95% interval" if rows["group"].duplicated().any() else ""
+    several = f"\n{mean_words(rows.groupby('group').size().min())}" if rows["group"].duplicated().any() else ""
     ax.set_ylabel(f"{UNITS.get(column, column)}{several}")
     return ax
 
@@ -195,8 +175,9 @@ def _bar(ax: Axes, place: int, values: pd.Series, look: Look, group: str) -> Non
     style = {"color": look.colour, "hatch": look.hatch, "edgecolor": "white", "linewidth": 0, "label": group}
     ax.bar(place, values.mean(), 0.7, **style)
     if len(values) > 1:
-        low, high = confidence(values)
-        ax.errorbar(place, values.mean(), (high - low) / 2, color="0.15", capsize=4, linewidth=1.2, zorder=3)
+        mean, (low, high) = values.mean(), confidence(values)
+        if np.isfinite(low):
+            ax.errorbar(place, mean, [[mean - low], [high - mean]], color="0.15", capsize=4, linewidth=1.2, zorder=3)
         ax.scatter(place + aside(len(values)), values, s=9, color="0.15", alpha=0.5, linewidth=0, zorder=3)
 
 

@@ -136,9 +136,6 @@ from fedabm.analysis.outcomes import (
     against_contribution as against_contribution,
 )
 from fedabm.analysis.outcomes import (
-    confidence as confidence,
-)
-from fedabm.analysis.outcomes import (
     mechanism_bars as mechanism_bars,
 )
 from fedabm.analysis.outcomes import (
@@ -150,3 +147,4 @@ from fedabm.analysis.rows import last_step as last_step
 from fedabm.analysis.shaping import offer_frame as offer_frame
 from fedabm.analysis.shaping import value_shaping as value_shaping
 from fedabm.analysis.simplex import simplex_flow as simplex_flow
+from fedabm.common.confidence import confidence as confidence

@@ -21,10 +21,10 @@ from fedabm.advice.families import RuleKind, fitting
 from fedabm.advice.judging import GOALS, Judge, Outcomes
 from fedabm.advice.lies import Liars, best_lies_of, best_pairs_of
 from fedabm.advice.progress import FoundSteps
-from fedabm.analysis.outcomes import confidence
 from fedabm.auditing.card import Card, Thoroughness, audit
 from fedabm.common.arrays import Array
 from fedabm.common.bounds import Bounds, written
+from fedabm.common.confidence import confidence
 from fedabm.common.errors import InputError
 from fedabm.common.texts import readable
 from fedabm.comparison.wanted import Wanted
@@ -486,7 +486,7 @@ def _may_win(gap: Array) -> bool:
     known = gap[np.isfinite(gap)]
     if len(known) < 2 or not np.any(known):
         return True
-    return confidence(known)[1] >= 0.0
+    return not confidence(known)[1] < 0.0  # too few draws give no interval, and deny nothing
 
 
 def _order(value: float) -> float:

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from fedabm.analysis.outcomes import confidence
 from fedabm.auditing.league import BEST, PAIR, League
+from fedabm.common.confidence import LEAST, confidence
 from fedabm.common.texts import readable
 
 __all__ = ["WIDE", "alike", "definitive", "printed", "unexplained"]
 
-#: with fewer seeds a 95% interval says little, and is marked
-WIDE = 5
+#: with fewer seeds there is no 95% interval, and the mean is marked
+WIDE = LEAST
 _NOT_HARM = (BEST, PAIR)
 
 
@@ -78,7 +78,7 @@ def _deviations(found: League) -> pd.DataFrame:
 
 
 def printed(table: pd.DataFrame, scheme: str) -> pd.DataFrame:
-    """Rules x measures of a scheme as text: the mean and half its interval; '~' marks wide ones, '·' no meaning."""
+    """Rules x measures as text: the mean and how far its interval reaches; '~' marks few seeds, '·' no meaning."""
     mine = table[table["scheme"] == scheme]
     text = [_text(one) for one in mine.itertuples(index=False)]
     wide = mine.assign(text=text).pivot(index="rule", columns="measure", values="text")
@@ -92,7 +92,7 @@ def _text(one: object) -> str:
     shown = readable(mean, 3) if abs(mean) >= 5e-4 else "0"
     if np.isnan(low):
         return f"{shown} ~"
-    half = (high - low) / 2.0
+    half = max(high - mean, mean - low)
     mark = "~" if one.wide else ""  # type: ignore[attr-defined]
     return f"{shown} ±{readable(float(f'{half:.1g}'))}{mark}" if half >= 5e-4 else shown
 

@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from fedabm import mechanisms
-from fedabm.analysis.outcomes import confidence
 from fedabm.auditing.achieved import achieved
 from fedabm.auditing.claims import stake
 from fedabm.auditing.deviations import KINDS, LieLimits
@@ -26,6 +25,7 @@ from fedabm.auditing.search import SearchEffort, best_lies
 from fedabm.auditing.stage import Stage
 from fedabm.auditing.tuned import games_of, tuned
 from fedabm.common.bounds import bounds_of
+from fedabm.common.confidence import confidence
 from fedabm.common.errors import InputError, check_count, check_whole, nearest
 from fedabm.common.random import generator
 from fedabm.games.accuracy import PowerLaw

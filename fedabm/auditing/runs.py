@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
 
 from fedabm.auditing.answers import Unpromised
 from fedabm.auditing.deviations import LieLimits
+from fedabm.common.confidence import confidence
 from fedabm.common.texts import readable
 from fedabm.games.curves import Array
 from fedabm.mechanisms import NoPayments
@@ -158,12 +158,11 @@ class Interval(NamedTuple):
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """Student's interval of the mean.
+    """Student's interval of the mean, which takes noise for normal: trained runs are few.
 
     >>> [round(one, 3) for one in interval([1.0, 2.0, 3.0])]
     [2.0, -0.484, 4.484]
     """
     found = np.asarray(values, dtype=float)
     mean = float(found.mean())
-    half = float(student.ppf(0.975, len(found) - 1) * found.std(ddof=1) / np.sqrt(len(found)))
-    return Interval(mean, mean - half, mean + half)
+    return Interval(mean, *confidence(found, noise="normal"))

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
 
 from fedabm.calibration.pilot import chosen, read_any
+from fedabm.common.confidence import student
 from fedabm.common.errors import InputError
 from fedabm.games.curves import Array
 
@@ -77,7 +77,7 @@ def _of_one(source: str, name: str, sizes: Array, costs: Array) -> MeasuredCost:
         raise InputError(f"{source}: all invoices of {name} are 0; leave its cost out, or give it by hand")
     freedom = len(sizes) - 1
     noise = float(np.sum((costs - rate * sizes) ** 2 / sizes)) / freedom
-    half = float(student.ppf(0.975, freedom)) * float(np.sqrt(noise / sizes.sum()))
+    half = float(student(freedom)) * float(np.sqrt(noise / sizes.sum()))
     if half >= rate:
         found = f"{rate:.4g} a unit, plus or minus {half:.4g}"
         raise InputError(f"{source}: invoices of {name} give {found}, which says nothing; give more of them")
@@ -94,7 +94,7 @@ def _fixed_part(name: str, sizes: Array, costs: Array, rate: float) -> tuple[str
     freedom = len(sizes) - 2
     noise = float(np.sum((columns @ found - costs * weights) ** 2)) / freedom
     error = float(np.sqrt(noise * np.linalg.inv(columns.T @ columns)[0, 0]))
-    if abs(found[0]) <= max(float(student.ppf(0.995, freedom)) * error, 1e-9 * rate * sizes.mean()):
+    if abs(found[0]) <= max(float(student(freedom, 0.99)) * error, 1e-9 * rate * sizes.mean()):
         return ()
     kind = "have a fixed part" if found[0] > 0 else "grow faster than samples, as if less"
     return (f"invoices of {name} {kind}: {found[0]:.4g} a batch; say so with a cost of kind affine or power",)

@@ -6,6 +6,7 @@ import argparse
 
 from fedabm.cli.run import USUAL, run_scenario
 from fedabm.common.errors import InputError
+from fedabm.common.until import Until
 from fedabm.comparison.example import GAME, write_example
 from fedabm.study.command import command_word
 
@@ -27,5 +28,7 @@ def compare(options: argparse.Namespace) -> None:
         raise InputError(f"compare takes a study in TOML, got {options.name!r}; write one with fedabm init study.toml")
     words = [text if text.lstrip().startswith("{") else f'"{text}"' for text in options.mechanisms]
     settings = [f"mechanisms=[{', '.join(words)}]"] if words else []
-    how = {"set": [f"seeds={options.seeds}", *settings], "format": ["pdf", "svg"]}
+    seeds = options.seeds if options.seeds.isdigit() else f'"{Until.read(options.seeds)}"'
+    settings += [f"noise={options.noise}"] if options.noise else []
+    how = {"set": [f"seeds={seeds}", *settings], "format": ["pdf", "svg"]}
     run_scenario(argparse.Namespace(**USUAL | vars(options) | how))

@@ -148,7 +148,10 @@ def _compare(commands: Any) -> None:
     parser.add_argument(
         "mechanisms", nargs="*", metavar="MECHANISM", help="by name or as { kind = ..., ... } (default: the study's)"
     )
-    parser.add_argument("--seeds", type=int, default=10, metavar="N", help="runs of each mechanism (default 10)")
+    many = 'runs of each mechanism (default 10), or "until 0.01": until 95% intervals reach at most that far'
+    parser.add_argument("--seeds", default="10", metavar="N", help=many)
+    known = "what is known of the noise between seeds; few seeds have intervals only where it is normal"
+    parser.add_argument("--noise", choices=("normal", "unknown"), help=known)
     parser.add_argument("--seed", type=int, default=0, help="the first of them (default 0)")
     parser.add_argument("--steps", type=int, help="at most this many steps per run")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: a new folder in results/)")

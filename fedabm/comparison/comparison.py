@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from numbers import Integral
 from pathlib import Path
@@ -21,14 +21,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from fedabm.analysis.outcomes import confidence
 from fedabm.analysis.rows import last_step
+from fedabm.common.confidence import ConfidenceIntervals, Noise
 from fedabm.common.errors import InputError, check_kind, check_whole, nearest
 from fedabm.common.names import snake
 from fedabm.common.notebooks import as_html
 from fedabm.common.random import generator
 from fedabm.common.texts import markdown_cell, readable, visible
+from fedabm.common.until import EnoughSeeds, Until, until
 from fedabm.games.accuracy.base import Oracle
+from fedabm.games.curves import Array
 from fedabm.games.money import deficit
 from fedabm.mechanisms import Mechanism, PaymentRule
 from fedabm.results.frames import Frames
@@ -41,7 +43,7 @@ from fedabm.simulation.scenario import OwnerProfile, Scenario
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["MEASURES", "Comparison", "compare", "labelled", "short_label"]
+__all__ = ["HEADLINE", "MEASURES", "Comparison", "compare", "labelled", "short_label"]
 
 #: what is compared, at the end of every run
 MEASURES = {
@@ -54,6 +56,9 @@ MEASURES = {
     "paid": "money that owners receive in a step",
 }
 
+#: by what mechanisms are ranked, and what a rule for the number of seeds looks at unless it says otherwise
+HEADLINE = "net"
+
 Owners = Sequence[OwnerProfile] | Callable[[np.random.Generator], Sequence[OwnerProfile]]
 #: runs a scenario under a label with a seed
 Simulate = Callable[[Scenario, str, int], Federation]
@@ -62,11 +67,13 @@ Simulate = Callable[[Scenario, str, int], Federation]
 def compare(
     owners: Owners,
     mechanisms: Mapping[str, Mechanism] | Sequence[Mechanism],
-    seeds: int | Sequence[int] = 10,
+    seeds: int | str | Until | Sequence[int] = 10,
     *,
     accuracy: Oracle | Callable[[np.random.Generator], Oracle],
     activation: Activation | None = None,
     simulate: Simulate | None = None,
+    noise: Noise = "unknown",
+    first_seed: int = 0,
     **options: Any,
 ) -> Comparison:
     """Run every mechanism on the same owners with every seed.
@@ -77,14 +84,21 @@ def compare(
         A population, or a function that draws one from a generator: one per seed, the same for all mechanisms.
     mechanisms : Mapping[str, Mechanism] | Sequence[Mechanism]
         The rules by what to call them, or a list of them.
-    seeds : int | Sequence[int], optional
-        Which seeds, or how many.
+    seeds : int | str | Until | Sequence[int], optional
+        Which seeds, or how many; or `"until 0.01"`: as many as it takes for the 95% intervals of all paired differences
+        of net welfare to the first rule (of its mean, if there is but one) to reach at most 0.01 from them.  Also
+        `"until 5 of data, from 20, at most 500"`; see `fedabm.common.until`.
     accuracy : Oracle | Callable[[np.random.Generator], Oracle]
         What models are worth to owners, one for all seeds, or a function that draws one from a generator.
     activation : Activation | None, optional
         In which order owners decide.
     simulate : Simulate | None, optional
         What runs a scenario under a label; by default in this process.
+    noise : Noise, optional
+        What is known of the noise between seeds: "normal" where it is, which gives intervals from two seeds on, or
+        "unknown"; see `fedabm.common.confidence`.
+    first_seed : int, optional
+        The first seed, where `seeds` says how many.
     **options : Any
         Further fields of `Scenario`, such as steps or network.
 
@@ -98,17 +112,33 @@ def compare(
     named = dict(mechanisms) if isinstance(mechanisms, Mapping) else labelled(mechanisms)
     if not named:
         raise InputError("nothing to compare, got no mechanism; give for instance [NoPayments(), ShapleyShare()]")
-    numbers = _numbers(seeds)
+    intervals = ConfidenceIntervals(noise)
+    rule = Until.read(seeds) if isinstance(seeds, str) else seeds
     run = simulate or (lambda scenario, label, seed: Federation(scenario, seed).run())
-    parts = []
-    for seed in numbers:
-        people = tuple(owners(generator(seed, "population")) if callable(owners) else owners)
-        worth = accuracy if isinstance(accuracy, Oracle) else accuracy(generator(seed, "population", 1))
-        for label, mechanism in named.items():
-            check_kind(f"mechanism {label!r}", mechanism, Mechanism)
-            scenario = Scenario(people, worth, mechanism, activation or Sequential(), **options)
-            parts.append(run(scenario, label, seed).frames(label))
-    return Comparison(Frames.join(parts))
+    parts: list[Frames] = []
+
+    def play(numbers: Iterable[int]) -> None:
+        for seed in numbers:
+            people = tuple(owners(generator(seed, "population")) if callable(owners) else owners)
+            worth = accuracy if isinstance(accuracy, Oracle) else accuracy(generator(seed, "population", 1))
+            for label, mechanism in named.items():
+                check_kind(f"mechanism {label!r}", mechanism, Mechanism)
+                scenario = Scenario(people, worth, mechanism, activation or Sequential(), **options)
+                parts.append(run(scenario, label, seed).frames(label))
+
+    if not isinstance(rule, Until):
+        play(_numbers(rule, first_seed))
+        return Comparison(Frames.join(parts), intervals)
+    measure = HEADLINE if rule.of is None else rule.of
+    _known((measure,))
+
+    def sample(seeds: int) -> list[Array]:
+        play(range(first_seed + len(parts) // len(named), first_seed + seeds))
+        return Comparison(Frames.join(parts)).compared(measure)
+
+    what = f"paired differences of {measure} to {next(iter(named))}" if len(named) > 1 else f"mean of {measure}"
+    came = until(rule, noise, sample, what)
+    return Comparison(Frames.join(parts), came.intervals, came)
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,9 +149,15 @@ class Comparison:
     ----------
     frames : Frames
         The frames of all runs; their `label` is the mechanism.
+    intervals : ConfidenceIntervals, optional
+        How 95% intervals are made.
+    enough : EnoughSeeds | None, optional
+        What a rule for the number of seeds came to; None: their number was given.
     """
 
     frames: Frames
+    intervals: ConfidenceIntervals = field(default_factory=ConfidenceIntervals)
+    enough: EnoughSeeds | None = None
 
     def __repr__(self) -> str:
         return f"Comparison({', '.join(self.labels)}; {self.seeds:,} seed{'s' if self.seeds != 1 else ''})"
@@ -148,6 +184,38 @@ class Comparison:
     def last(self) -> pd.DataFrame:
         """The owners at the end of every run."""
         return self.frames.at_end("owners")
+
+    def compared(self, measure: str) -> list[Array]:
+        """The paired differences of a measure to the first mechanism, or its values where there is but one."""
+        wide = self.ends().pivot(index="seed", columns="label", values=measure)[self.labels].to_numpy(float)
+        return list((wide[:, 1:] - wide[:, :1]).T) if len(self.labels) > 1 else [wide[:, 0]]
+
+    def lacking(self) -> str:
+        """Why there are no 95% intervals, and how many seeds they take; nothing where there are."""
+        return self.intervals.lacking(self.seeds) if self.seeds > 1 and self.random else ""
+
+    def says_of_seeds(self) -> dict[str, Any]:
+        """How many seeds there are, what was known of their noise, and what a rule came to, for a manifest."""
+        rule = {} if self.enough is None else self.enough.describe()
+        return {"seeds": self.seeds, "noise": self.intervals.noise, "lacking": self.lacking(), **rule}
+
+    def denied(self) -> str:
+        """A line if noise is said to be normal and the runs deny it.
+
+        The test of Shapiro and Wilk 1965 for every compared quantity, at 1% for all of them together.  Three seeds of
+        skewed noise pass it nearly always: that it is silent does not make noise normal.
+        """
+        from scipy.stats import shapiro  # slow to import
+
+        if self.intervals.noise != "normal" or self.seeds < 3:
+            return ""
+        gaps = [gap[np.isfinite(gap)] for gap in self.compared(HEADLINE)]
+        chances = [shapiro(gap).pvalue for gap in gaps if len(gap) > 2 and np.ptp(gap) > 1e-12 * np.abs(gap).max()]
+        if not chances or min(chances) > 0.01 / len(chances):
+            return ""
+        return (
+            f"noise was said to be normal, which these seeds deny (Shapiro-Wilk, p = {min(chances):.2g}); leave it open"
+        )
 
     def ends(self) -> pd.DataFrame:
         """One row per run: label, seed and what `MEASURES` says, at the end of the run."""
@@ -206,14 +274,14 @@ class Comparison:
         return [line for line in lines if line]
 
     def table(self, measures: Sequence[str] = tuple(MEASURES)) -> pd.DataFrame:
-        """Means over seeds and half the widths of their 95% intervals (Student's t), one row per mechanism."""
+        """Means over seeds, one row per mechanism, and how far their 95% intervals reach."""
         _known(measures)
         groups = self.ends().groupby("label", sort=False)
         table = pd.DataFrame({"mechanism": self.labels})
         for name in measures:
             table[name] = groups[name].mean().loc[self.labels].to_numpy()
             if self.seeds > 1:
-                table[f"{name} ±"] = [_half(groups.get_group(label)[name]) for label in self.labels]
+                table[f"{name} ±"] = [self.intervals.half(groups.get_group(label)[name]) for label in self.labels]
         return table
 
     def differences(self, baseline: str | None = None, measures: Sequence[str] = tuple(MEASURES)) -> pd.DataFrame:
@@ -229,13 +297,13 @@ class Comparison:
             gaps = [wide[name][label] - wide[name][first] for label in others]
             table[name] = [gap.mean() for gap in gaps]
             if self.seeds > 1:
-                table[f"{name} ±"] = [_half(gap) for gap in gaps]
+                table[f"{name} ±"] = [self.intervals.half(gap) for gap in gaps]
         return table
 
     def owners(self, column: str = "utility", *, intervals: bool = False) -> pd.DataFrame:
         """Mean over seeds of an owners' column at the end: one row per owner, one column per mechanism.
 
-        With `intervals` each has half the width of its 95% interval (Student's t) beside it.
+        With `intervals` each has beside it how far its 95% interval reaches.
         """
         last = self.last
         if column not in last:
@@ -247,9 +315,11 @@ class Comparison:
         front["strategy"] = named["strategy"].astype(str)
         if not intervals or self.seeds < 2:
             return pd.concat([front, means[self.labels]], axis=1).reset_index(drop=True)
-        halves = last.assign(label=label).pivot_table(
-            index="owner", columns="label", values=column, observed=True, aggfunc=_half
-        )
+        halves = (
+            last.assign(label=label)
+            .pivot_table(index="owner", columns="label", values=column, observed=True, aggfunc=self.intervals.half)
+            .reindex(index=means.index, columns=self.labels)
+        )  # without those that have no interval
         pairs = [part for name in self.labels for part in (means[name], halves[name].rename(f"{name} ±"))]
         return pd.concat([front, *pairs], axis=1).reset_index(drop=True)
 
@@ -258,7 +328,7 @@ class Comparison:
         from fedabm.comparison.picture import draw  # Matplotlib is slow to import
 
         _known(measures)
-        return draw(self.frames, self.ends(), {name: MEASURES[name] for name in measures})
+        return draw(self.frames, self.ends(), {name: MEASURES[name] for name in measures}, self.intervals)
 
     def markdown(self, measures: Sequence[str] = tuple(MEASURES)) -> str:
         """The table for a README or an issue."""
@@ -275,7 +345,7 @@ class Comparison:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Frames, tables (CSV, Markdown, LaTeX) and the figure as PDF, SVG and PNG, in a new folder."""
-        return save(self.frames, folder, {"scenario": "comparison"}, self.files())
+        return save(self.frames, folder, {"scenario": "comparison", "seeds": self.says_of_seeds()}, self.files())
 
     def files(self) -> dict[str, Callable[[Path], Any]]:
         """What is saved beside the frames, by name, each with a function that writes it."""
@@ -353,11 +423,11 @@ def _long_label(mechanism: Mechanism, instead: str) -> str:
     return instead if " at 0x" in words else words
 
 
-def _numbers(seeds: Any) -> list[int]:
+def _numbers(seeds: Any, first: int) -> list[int]:
     """Which seeds, or how many."""
     if isinstance(seeds, Integral):
         check_whole("seeds", seeds)
-        return list(range(int(seeds)))
+        return list(range(first, first + int(seeds)))
     numbers = list(seeds) if isinstance(seeds, Iterable) and not isinstance(seeds, str) else []
     if not numbers or len(set(numbers)) < len(numbers) or not all(isinstance(one, Integral) for one in numbers):
         raise InputError(f"seeds must be a number or a list of different ones, got {seeds!r}; give for instance 10")
@@ -373,12 +443,6 @@ def _known(measures: Sequence[str]) -> None:
 def _known_column(steps: pd.DataFrame, name: str) -> pd.Series:
     """A column that folders from before 0.3.0 do not have."""
     return steps[name] if name in steps else pd.Series(np.nan, index=steps.index)
-
-
-def _half(values: pd.Series) -> float:
-    """Half the width of the 95% interval of the mean."""
-    low, high = confidence(values)
-    return (high - low) / 2
 
 
 def _with_error(mean: float, half: float | None, sign: str) -> str:

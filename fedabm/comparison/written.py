@@ -25,6 +25,8 @@ group are called by its name and their number; numbers that are not known
 Owners may also be written all at once, as in a game (`fedabm.specs.owners`).
 `device = "cuda"` says where models train, unless `--device` does, if an accuracy of one's own trains any.
 `knowledge = { kind = "measured", rounds = 5 }` says what the server knows of the worth of data (`fedabm.knowledge`).
+`seeds = "until 0.01"` runs as many seeds as it takes (`fedabm.common.until`), and `noise = "normal"` says that their
+noise is known to be normal, so that few of them have intervals (`fedabm.common.confidence`).
 A table `[settlement]` is for `fedabm settle` (`fedabm.specs.settlement`).
 Of large studies `keep = { every = 10, owners = 1000, strategies = true }` keeps less (`fedabm.results.keep`).
 """
@@ -39,9 +41,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fedabm.common.confidence import ConfidenceIntervals, Noise
 from fedabm.common.device import check_written, preferring
 from fedabm.common.errors import InputError, check_range, check_whole
 from fedabm.common.random import generator
+from fedabm.common.until import Until
 from fedabm.comparison.comparison import MEASURES, Comparison, compare, labelled
 from fedabm.comparison.wanted import Wanted
 from fedabm.games.accuracy import Oracle
@@ -113,7 +117,8 @@ class Written:
     owners: tuple[NamedOwner, ...] = ()
     groups: tuple[OwnerGroup, ...] = ()
     question: str = "What do these owners make of these mechanisms?"
-    seeds: int = 1
+    seeds: int | str = 1
+    noise: Noise = "unknown"
     steps: int = 200
     activation: Activation = field(default_factory=Sequential)
     participation: Participation = field(default_factory=Everyone)
@@ -127,7 +132,8 @@ class Written:
 
     def __post_init__(self) -> None:
         check_written(self.device)
-        check_whole("seeds", self.seeds)
+        Until.read(self.seeds) if isinstance(self.seeds, str) else check_whole("seeds", self.seeds)
+        ConfidenceIntervals(self.noise)
         check_whole("steps", self.steps)
         if not self.owners and not self.groups:
             raise InputError("a study needs owners, got none; add [[owners]] with name, cost and data, or [[groups]]")
@@ -187,11 +193,13 @@ class Written:
         return compare(
             self.people,
             self.mechanisms,
-            range(study.seed, study.seed + self.seeds),
+            self.seeds,
             accuracy=self.world if self.uncertain_world else self.accuracy,
             activation=self.activation,
             participation=self.participation,
             simulate=study.simulate,
+            noise=self.noise,
+            first_seed=study.seed,
             steps=study.steps or self.steps,
             record=self.keep,
             knowledge=self.knowledge,
@@ -227,12 +235,17 @@ class Written:
 
 def show(found: Comparison, study: Study, figures: Sequence[Picture], unknown: Sequence[str] = ()) -> None:
     """Tables and pictures of a comparison, kept by the study; intervals are over what is `unknown`, or over seeds."""
-    chance = found.seeds > 1 and found.random
+    random, lacking = found.seeds > 1 and found.random, found.lacking()
+    chance = random and not lacking
     over = "draws of what is not known" if unknown else "seeds"
-    runs = f"{found.seeds} {over}, ± half the 95% interval of the mean" if chance else "at the end"
+    study.facts["seeds"] = found.says_of_seeds()
+    runs = f"{found.seeds} {over}, ± as far as the 95% interval of the mean reaches" if chance else "at the end"
+    runs = f"means over {found.seeds} {over}, too few for intervals" if lacking else runs
     measures = [name for name in MEASURES if name != "outside" or found.ends()[name].any()]
     table = found.table(measures)
     study.table(table if chance else table.filter(regex="[^±]$"), f"By mechanism, {runs}", "comparison")
+    for line in filter(None, (lacking, found.denied(), str(found.enough or ""))):
+        _note(study, f"{line[0].upper()}{line[1:]}.")
     if len(found.labels) > 1:
         _note(study, found.ranked())
     for line in found.deficits():
@@ -244,12 +257,14 @@ def show(found: Comparison, study: Study, figures: Sequence[Picture], unknown: S
     if unknown:
         drawn = "each seed is one draw of it" if found.seeds > 1 else "this is one draw of it; give more seeds"
         _note(study, f"Not known exactly: {', '.join(unknown)}; {drawn}.")
-    if found.seeds > 1 and not chance:
+    if found.seeds > 1 and not random:
         study.note(f"All {found.seeds} seeds give the same: nothing here is random.")
-    if len(found.labels) > 1 and chance:
-        study.table(found.differences(), "Paired differences, seed by seed", "differences")
+    if len(found.labels) > 1 and random:
+        gaps = found.differences()
+        study.table(gaps if chance else gaps.filter(regex="[^±]$"), "Paired differences, seed by seed", "differences")
     if 0 < found.last["owner"].nunique() <= 40:
-        kind = f": mean and half the 95% interval over {found.seeds} {over}" if chance else ""
+        kind = f": mean and ± the 95% interval over {found.seeds} {over}" if chance else ""
+        kind = f": mean over {found.seeds} {over}" if lacking else kind
         study.table(found.owners(intervals=chance), f"Utility of every owner{kind}", "owners")
     for name in figures:
         study.picture(PICTURES[name](found), name.replace(" ", "_"))
@@ -286,15 +301,21 @@ def script_of(path: str | Path) -> Script:
     """The study as a script that can be run like any other."""
     written, place = read_study(path), Path(path).resolve()
 
-    def run(study: Study, seeds: int = written.seeds, mechanisms: tuple[Mechanism, ...] = ()) -> None:
+    def run(
+        study: Study,
+        seeds: int | str = written.seeds,
+        mechanisms: tuple[Mechanism, ...] = (),
+        noise: Noise = written.noise,
+    ) -> None:
         """Run what is written.
 
-        seeds       how often everything is repeated
+        seeds       how often everything is repeated, or "until 0.01": until intervals reach at most that far
         mechanisms  other rules than those of the file, by name (none: those of the file)
+        noise       "normal" where the noise between seeds is known to be
         """
-        replace(written, seeds=seeds, mechanisms=mechanisms or written.mechanisms).run(study)
+        replace(written, seeds=seeds, mechanisms=mechanisms or written.mechanisms, noise=noise).run(study)
 
-    defaults = {"seeds": written.seeds, "mechanisms": ()}
+    defaults = {"seeds": written.seeds, "mechanisms": (), "noise": written.noise}
     return Script(place.stem, written.question, run, defaults, str(place))
 
 
@@ -330,7 +351,7 @@ def _owners_picture(found: Comparison) -> Any:
     if found.seeds > 1:
         from fedabm.comparison.picture import draw_owners
 
-        return draw_owners(found.last, found.frames.runs, found.labels)
+        return draw_owners(found.last, found.frames.runs, found.labels, found.intervals)
     first = found.frames.runs["seed"].min()
     runs = found.frames.runs.loc[found.frames.runs["seed"] == first, "run"].tolist()
     return owner_bars(

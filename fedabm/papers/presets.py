@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from fedabm.common.confidence import half_width
 from fedabm.common.errors import check_count, check_whole
 from fedabm.common.random import generator
 from fedabm.data.datasets import Dataset, load_dataset, status
@@ -19,7 +20,7 @@ from fedabm.learning.engine.engine import Engine
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import ShapleyShare
 
-__all__ = ["Preset", "Size", "Sizes", "choose", "engine_for", "half_width", "more_seeds", "spread"]
+__all__ = ["Preset", "Size", "Sizes", "choose", "engine_for", "more_seeds", "spread"]
 
 #: how large a trained scenario is run: in minutes, so that it decides the claim on an ordinary machine, as in the paper
 Sizes = Literal["quick", "decisive", "paper"]
@@ -184,13 +185,6 @@ def spread(values: Array) -> tuple[float, float]:
     if len(values) < 2:
         return float(values.mean()), float("nan")
     return float(values.mean()), float(half_width(values.std(ddof=1), len(values)))
-
-
-def half_width(deviation: float, count: Any) -> Any:
-    """Half of the 95% interval of a mean over as many seeds, one count or several, by Student's t; nan for one seed."""
-    from scipy.stats import t  # slow to import, so only when it is wanted
-
-    return t.ppf(0.975, np.asarray(count) - 1.0) * deviation / np.sqrt(count)
 
 
 def more_seeds(gap: float, width: float, seeds: int, most: int = 1000) -> str:

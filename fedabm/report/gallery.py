@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from fedabm.analysis import figures
 from fedabm.analysis.looks import kind_of
 from fedabm.analysis.rows import UNITS, how_many, last_step
+from fedabm.common.confidence import LEAST
 from fedabm.common.texts import drawable, readable
 from fedabm.mechanisms.personalised.base import MODEL_IMPORT
 from fedabm.report.folder import ResultFolder
@@ -94,7 +95,7 @@ def _bars(source: ResultFolder, groups: int) -> str:
     if groups == source.frames.steps["run"].nunique():
         return "Every bar is one run at its last step."
     spread = "; runs of all cells together, so the spread is not chance alone" if source.varied else ""
-    return f"Bars are means over runs, whiskers their 95% intervals, dots single runs{spread}."
+    return f"Bars are means over runs, whiskers 95% intervals of {LEAST} runs or more, dots single runs{spread}."
 
 
 def _short(source: ResultFolder) -> object:
@@ -120,7 +121,7 @@ def _parameters(source: ResultFolder) -> Iterator[Inline]:
         alt = f"Line chart of welfare at the last step against {shown}, from {readable(runs[name].min())} to "
         alt += f"{readable(runs[name].max())}, by mechanism{', one panel per setting of the rest' if apart else ''}."
         mixed = ", whatever else varied, so the band is not chance alone" if rest.nunique() > _MOST_PANELS else ""
-        caption = f"Lines are means over runs with that value, bands their 95% confidence intervals{mixed}."
+        caption = f"Lines are means over runs with that value, bands 95% intervals of {LEAST} runs or more{mixed}."
         yield from_figure(drawn, f"Welfare against {shown}", alt, caption)
 
 

@@ -18,13 +18,15 @@ from fedabm.common.errors import UnreadableError
 from fedabm.common.files import clear_drafts, draft, write
 from fedabm.results.seals import digest_of_file, read_sealed, sealed
 
-__all__ = ["ALONE", "LISTS", "SWEEP", "add_note", "read_design", "read_manifest", "write_design"]
+__all__ = ["ALONE", "ENOUGH", "LISTS", "SWEEP", "add_note", "read_design", "read_manifest", "write_design"]
 
 SWEEP = "sweep.json"
 #: the names of lists of jobs
 LISTS = "design-*.parquet"
 #: the entry of the manifest that says how many runs that might have been stacked were stepped one by one, and why
 ALONE = "stepped_alone"
+#: the entry of the manifest that says what a rule for the number of seeds came to
+ENOUGH = "enough_seeds"
 _OURS = re.compile(r"design-[0-9a-f]{16}\.parquet")
 #: how a sweep's files are arranged; other numbers come from other versions
 FORMAT = 1

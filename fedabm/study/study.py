@@ -89,6 +89,8 @@ class Study:
         self.keep: dict[str, Any] = {}
         #: whether the trained models of every run are saved, too
         self.save_models = False
+        #: what else the manifest says, by name
+        self.facts: dict[str, Any] = {}
         #: who is told of every step of every run
         self.watchers: list[Watcher] = []
         self._begun = 0
@@ -231,6 +233,7 @@ class Study:
             "deterministic": deterministic(),
             "precision": precision(),
             **{name: _said(self.frames.runs, name) for name in ("without_effect", "estimated")},
+            **self.facts,
         }
         tables = {f"{name}.csv": partial(write_table, frame) for name, frame in self._tables.items()}
         pictures = {

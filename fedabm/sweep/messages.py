@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from fedabm.common.log import LOG
 from fedabm.common.texts import visible
+from fedabm.common.until import EnoughSeeds
 from fedabm.sweep.runner import Count
 
 __all__ = ["Messages"]
@@ -75,6 +76,10 @@ class Messages:
         """How to go on."""
         how = f"go on with: {repeat}" if repeat else "run the same sweep again to go on"
         LOG.warning("stopped; %s, all kept in %s; %s", _words(count), folder, how)
+
+    def enough(self, found: EnoughSeeds) -> None:
+        """What a rule for the number of seeds came to."""
+        self._say(f"{str(found)[0].upper()}{str(found)[1:]}.")
 
     def end(self, count: Count) -> None:
         """The last line."""

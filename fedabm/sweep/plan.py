@@ -18,15 +18,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fedabm.common.confidence import Noise
 from fedabm.common.device import check_device
 from fedabm.common.digest import digest
 from fedabm.common.errors import FedabmError, InputError, Interrupted, check_positive, check_whole
+from fedabm.common.until import Until, until
 from fedabm.results import parts
-from fedabm.results.design import ALONE, add_note, read_manifest
+from fedabm.results.design import ALONE, ENOUGH, SWEEP, add_note, read_manifest
 from fedabm.results.frames import versions
 from fedabm.results.sweeps import NEVER, states
 from fedabm.specs.written import written
 from fedabm.sweep.designs import Cell, Design
+from fedabm.sweep.enough import HEADLINE, samples
 from fedabm.sweep.executors import SerialExecutor, Workers, starting
 from fedabm.sweep.folder import check_target, claim, lock, write_jobs
 from fedabm.sweep.jobs import Job
@@ -52,22 +55,26 @@ class Sweep:
         A scenario by name, a function, or a class of Mesa models.
     design : Design | Sequence[Design]
         Which settings are run.
-    seeds : Seeds | int | Sequence[int], optional
-        Which seeds, or how many, per setting.
+    seeds : Seeds | int | str | Until | Sequence[int], optional
+        Which seeds, or how many, per setting; or `"until 0.01"`: as many as it takes for the 95% intervals of the mean
+        net welfare at the end to reach at most 0.01, in every cell.  All cells get as many, the same ones.
     fixed : Mapping[str, Any], optional
         Parameters that hold everywhere.
     steps : int | None, optional
         The most steps of a run.
     device : str, optional
         Where models train: "auto", "cpu" or "cuda".
+    noise : Noise, optional
+        What is known of the noise between seeds, "normal" or "unknown", where `seeds` says until when.
     """
 
     target: Any
     design: Design | Sequence[Design]
-    seeds: Seeds | int | Sequence[int] = field(default_factory=Seeds)
+    seeds: Seeds | int | str | Until | Sequence[int] = field(default_factory=Seeds)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     steps: int | None = None
     device: str = "auto"
+    noise: Noise = "unknown"
 
     def __post_init__(self) -> None:
         check_device(self.device)
@@ -76,6 +83,19 @@ class Sweep:
         several = isinstance(self.design, Sequence) and all(isinstance(one, Design) for one in self.design)
         if not isinstance(self.design, Design) and not several:
             raise InputError(f"a design must be a Design or a list of them, got {self.design!r}; give a Grid")
+        if self.until is not None:
+            self.until.begins(self.noise)
+
+    @cached_property
+    def until(self) -> Until | None:
+        """The rule that decides on the number of seeds; None where it is given."""
+        rule = Until.read(self.seeds) if isinstance(self.seeds, str) else self.seeds
+        return rule if isinstance(rule, Until) else None
+
+    @property
+    def stage(self) -> Seeds:
+        """The seeds, or those of the first stage of a rule."""
+        return Seeds.of(self.seeds) if self.until is None else Seeds(self.until.begins(self.noise))  # type: ignore[arg-type]
 
     @cached_property
     def what(self) -> Target:
@@ -104,7 +124,7 @@ class Sweep:
     @cached_property
     def jobs(self) -> list[Job]:
         """The jobs in the order of the design: all seeds of the first cell, then of the second, ..."""
-        seeds = Seeds.of(self.seeds)
+        seeds = self.stage
         several = sum(cell.seed is None for cell in self.cells) * (seeds.count - 1)
         check_whole("number of runs", len(self.cells) + several, high=MOST_RUNS)
         made: dict[str, Job] = {}
@@ -125,7 +145,7 @@ class Sweep:
             "design": [design.describe() for design in designs],
             "design_digest": digest([job.key for job in self.jobs])[:16],
             "fixed": written(self.fixed),
-            "seeds": Seeds.of(self.seeds).describe(),
+            "seeds": self.stage.describe(),
             "steps": self.steps,
             "device": self.device,
             "code": self.code,
@@ -154,6 +174,10 @@ class Sweep:
         the state of a long run is saved (None: never).  Small runs of one kind are stepped `together` (bit-equal, and
         much faster) where there is no limit.  `repeat` is the command that goes on after Ctrl-C.
         """
+        if self.until is not None:
+            how: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, "checkpoint": checkpoint}
+            how |= {"retry_failed": retry_failed, "quiet": quiet, "repeat": repeat, "address": address, "gpus": gpus}
+            return self._run_until(self.until, folder, executor, workers, together=together, **how)
         for name, value in (("time limit", time_limit), ("memory limit", memory_limit), ("checkpoint", checkpoint)):
             if value is not None:
                 check_positive(name, value)
@@ -188,6 +212,27 @@ class Sweep:
             _lead(settings, chosen, left, count, messages, repeat, keep=chosen is executor)
         messages.end(count)
         return count
+
+    def _run_until(self, rule: Until, folder: str | Path, *where: Any, quiet: bool, **how: Any) -> Count:
+        """Run stage after stage in the same folder, whose runs are never done twice, and say what it came to."""
+        count = Count(0)
+
+        def sample(seeds: int) -> list[Any]:
+            nonlocal count
+            stage = replace(self, seeds=Seeds(seeds))
+            silent = quiet or stage.complete(Path(folder))  # of what was done before only the end is of interest
+            count = stage.run(folder, *where, quiet=silent, **how)
+            return samples(Path(folder), rule)
+
+        found = until(rule, self.noise, sample, f"mean {rule.of or HEADLINE} of every cell at the end")
+        add_note(Path(folder), ENOUGH, found.describe())
+        Messages(quiet=quiet).enough(found)
+        return count
+
+    def complete(self, folder: Path) -> bool:
+        """Whether all runs of this design, or of its first stage, are in a folder, and none has failed."""
+        known = states(folder) if (folder / SWEEP).exists() else {}
+        return all(job.key in known and not known[job.key].failed for job in self.jobs)
 
     def _stepped_alone(self, folder: Path) -> Counter[str]:
         """How many runs of this design were stepped one by one before, and why."""

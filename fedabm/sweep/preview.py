@@ -37,6 +37,8 @@ def preview(
     console = Console()
     for line in (f"{sweep.what.name}: {len(sweep.cells)} cells, {len(sweep.jobs)} runs", _cells(sweep)):
         console.print(line, highlight=False)
+    if sweep.until is not None:
+        console.print(f"Seeds {sweep.until}: these are the runs of the first stage; more follow as the data say.")
     known = _known(sweep, folder)
     found = [known[job.key] for job in sweep.jobs if job.key in known]
     lost = sum(state.failed for state in found)

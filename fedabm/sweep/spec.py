@@ -2,7 +2,7 @@
 
     scenario = "free_riding"       # or the path of a script, or function = "package.module:build", or model = ...
     device = "auto"                # where models train (may be left out): auto, cpu, cuda (workers share all), cuda:1
-    seeds = 20                     # or a list, or { count = 20, paired = false, root = 0 }
+    seeds = 20                     # or a list, or { count = 20, paired = false, root = 0 }, or "until 0.01"
 
     [fixed]
     owners = 12
@@ -24,7 +24,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from fedabm.common.confidence import ConfidenceIntervals
 from fedabm.common.errors import InputError, nearest
+from fedabm.common.until import Until
 from fedabm.specs.games import is_study
 from fedabm.specs.toml import read_toml
 from fedabm.specs.values import Reader
@@ -38,7 +40,7 @@ from fedabm.sweep.values import Parameters
 __all__ = ["read_sweep", "sweep_of"]
 
 _TARGETS = ("scenario", "function", "model")
-_KEYS = (*_TARGETS, "seeds", "steps", "device", "fixed", "design")
+_KEYS = (*_TARGETS, "seeds", "noise", "steps", "device", "fixed", "design")
 _SAMPLED: dict[str, Callable[..., Design]] = {"random": RandomDesign, "latin_hypercube": LatinHypercube, "sobol": Sobol}
 _DESIGNS = ("grid", "cells", "one_at_a_time", *_SAMPLED)
 
@@ -77,7 +79,8 @@ def sweep_of(table: Mapping[str, Any], folders: tuple[Path, ...] = ()) -> Sweep:
     fixed = read.setting(_table("fixed", table.get("fixed", {})))
     design = _design(_table("design", table.get("design", {})), read)
     device = table.get("device", "auto")
-    return Sweep(target, design, _seeds(table.get("seeds", 1)), fixed, table.get("steps"), device)
+    noise = ConfidenceIntervals(table.get("noise", "unknown")).noise
+    return Sweep(target, design, _seeds(table.get("seeds", 1)), fixed, table.get("steps"), device, noise)
 
 
 def _target(table: Mapping[str, Any], folders: tuple[Path, ...]) -> Target:
@@ -115,7 +118,9 @@ def _design(table: Mapping[str, Any], read: Parameters) -> Design:
     return _SAMPLED[kind](read.axes(rest, spans=True), count, seed)
 
 
-def _seeds(given: Any) -> Seeds:
+def _seeds(given: Any) -> Seeds | Until:
+    if isinstance(given, str):
+        return Until.read(given)
     if isinstance(given, Mapping):
         return Reader().make(Seeds, given, "seeds")
     return Seeds.of(given)

@@ -18,9 +18,9 @@ from fedabm import Frames, InputError, Scenario, population
 from fedabm.analysis import figures
 from fedabm.analysis.boxes import lying_box
 from fedabm.analysis.looks import strategy_looks
-from fedabm.analysis.outcomes import confidence
 from fedabm.analysis.over_time import FLOOR
 from fedabm.analysis.rows import how_many, last_step
+from fedabm.common.confidence import confidence
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, NoPayments, ValueShaping
 from fedabm.strategies import FreeRider, Honest
@@ -84,6 +84,9 @@ def test_welfare_against_a_parameter_has_means_and_bands(frames: Frames) -> None
     assert legend(ax) == set(expected)
     assert "n = 4 runs, 2 per point" in ax.get_xlabel()
     low, high = confidence(final[[0, 2]])
+    assert np.isnan([low, high]).all()  # two runs are too few for a band
+    assert "95% interval: from 10 runs on" in ax.get_ylabel()
+    low, high = confidence(final[[0, 2]], noise="normal")
     half = 12.706 * final[[0, 2]].std() / np.sqrt(2)
     assert (low, high) == pytest.approx((final[[0, 2]].mean() - half, final[[0, 2]].mean() + half), rel=1e-4)
     assert np.isnan(confidence(pd.Series([1.0]))).all()
@@ -100,19 +103,20 @@ def test_welfare_against_words_is_refused(frames: Frames) -> None:
 
 
 def test_bars_are_means_over_runs_with_their_spread(frames: Frames) -> None:
-    ax = figures.mechanism_bars(frames)
-    final = (
-        last_step(frames.steps).merge(frames.runs[["run", "label"]], on="run").groupby("label", sort=False)["welfare"]
-    )
+    many = Frames.join([frames] * 6)
+    noisy = many.steps.assign(welfare=np.random.default_rng(0).normal(3.0, size=len(many.steps)))
+    many = replace(many, runs=many.runs.assign(label=[*many.runs["label"].astype(str)]), steps=noisy)
+    ax = figures.mechanism_bars(many)
+    final = last_step(many.steps).merge(many.runs[["run", "label"]], on="run").groupby("label", sort=False)["welfare"]
     heights = [bar.get_height() for bar in ax.patches]
     assert heights == pytest.approx(final.mean().to_list())
     assert [text.get_text() for text in ax.get_xticklabels()] == ["none", SUBSIDY]
-    spreads = [np.ptp(part.get_segments()[0][:, 1]) / 2 for part in ax.collections if hasattr(part, "get_segments")]
-    # 95% interval of the mean of two runs: t(1) = 12.7062 times s / sqrt(2)
-    assert spreads == pytest.approx((12.7062047 * final.std() / np.sqrt(2)).to_list())
+    spreads = [np.ptp(part.get_segments()[0][:, 1]) for part in ax.collections if hasattr(part, "get_segments")]
+    assert spreads == pytest.approx([np.ptp(confidence(part)) for _, part in final])
     assert len({bar.get_hatch() for bar in ax.patches}) == 2
-    assert "n = 4 runs, 2 per bar" in ax.get_xlabel()
+    assert "n = 24 runs, 12 per bar" in ax.get_xlabel()
     assert "95% interval" in ax.get_ylabel()
+    assert "from 10 runs on" in figures.mechanism_bars(frames).get_ylabel()
 
 
 def test_bars_of_single_runs_do_not_speak_of_intervals(one: Frames) -> None:

@@ -1,4 +1,4 @@
-"""Comparisons are paired, and their intervals are Student's."""
+"""Comparisons are paired, and their intervals are Student's where noise is normal."""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ def people(rng):
 
 @pytest.fixture(scope="module")
 def found():
-    return compare(people, [NoPayments(), ShapleyShare()], seeds=4, accuracy=PowerLaw())
+    return compare(people, [NoPayments(), ShapleyShare()], seeds=4, accuracy=PowerLaw(), noise="normal")
 
 
 def test_each_run_is_the_one_that_a_federation_gives(found):
@@ -118,7 +118,7 @@ def test_runs_that_ended_too_early_are_told():
 
 def test_signs_mean_themselves_in_latex():
     named = {r"fee $5 ~ ^ {x} \n 10% a_b & #1": NoPayments()}
-    table = compare(people, named, seeds=2, accuracy=PowerLaw(), steps=1).latex(["data"])
+    table = compare(people, named, seeds=2, accuracy=PowerLaw(), steps=1, noise="normal").latex(["data"])
     wanted = r"fee \$5 \textasciitilde{} \textasciicircum{} \{x\} \textbackslash{}n 10\% a\_b \& \#1 & "
     assert wanted in table
     assert r"$\pm$" in table

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedabm.common.confidence import half_width
 from fedabm.papers.doshi2025.order import order_verdict
 from fedabm.papers.doshi2025.panels import decided
 from fedabm.papers.doshi2025.trained_rows import rising, settled, welfare
@@ -26,7 +27,7 @@ from fedabm.papers.murhekar2025.trained_rows import (
     reciprocal_at_length,
     stages_at_length,
 )
-from fedabm.papers.presets import half_width, more_seeds
+from fedabm.papers.presets import more_seeds
 from fedabm.study.library import find
 from tests.papers.rows import TINY, TRAINED
 

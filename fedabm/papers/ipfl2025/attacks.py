@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from fedabm.common.confidence import half_width
 from fedabm.papers.ipfl2025.evidence import COMPARABLE, RunEvidence
 from fedabm.papers.ledger.rows import ClaimInterval, Finding
 from fedabm.papers.ledger.training import Tables, seeds
-from fedabm.papers.presets import half_width, more_seeds
+from fedabm.papers.presets import more_seeds
 
 __all__ = ["CRITERION", "Weighed", "attacked", "intervals", "rules_under", "weigh"]
 

@@ -11,10 +11,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from fedabm.common.confidence import half_width
 from fedabm.papers.ipfl2025.evidence import COMPARABLE, SETTLED, RunEvidence, highest, trade_moved
 from fedabm.papers.ledger.rows import Finding
 from fedabm.papers.ledger.training import Tables, seeds
-from fedabm.papers.presets import half_width, more_seeds
+from fedabm.papers.presets import more_seeds
 
 __all__ = ["at_length", "best_of_all", "improved", "inclusive", "languages", "lying", "lying_anew", "rational"]
 
