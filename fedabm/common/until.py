@@ -67,8 +67,9 @@ class Until:
             check_whole("first seeds", self.first, low=2)
 
     def __str__(self) -> str:
-        parts = [f"until {self.width:g}", self.of and f"of {self.of}", self.first and f"from {self.first}"]
-        return " ".join([*filter(None, parts), f"at most {self.most}"])
+        measure = f" of {self.of}" if self.of else ""
+        begun = f" from {self.first}" if self.first else ""
+        return f"until {self.width:g}{measure}{begun} at most {self.most}"
 
     @classmethod
     def read(cls, text: str) -> Until:

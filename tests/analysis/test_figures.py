@@ -103,9 +103,11 @@ def test_welfare_against_words_is_refused(frames: Frames) -> None:
 
 
 def test_bars_are_means_over_runs_with_their_spread(frames: Frames) -> None:
-    many = Frames.join([frames] * 6)
-    noisy = many.steps.assign(welfare=np.random.default_rng(0).normal(3.0, size=len(many.steps)))
-    many = replace(many, runs=many.runs.assign(label=[*many.runs["label"].astype(str)]), steps=noisy)
+    runs, steps = (
+        pd.concat([frame.assign(run=frame["run"] + 4 * k) for k in range(6)], ignore_index=True)
+        for frame in (frames.runs, frames.steps)
+    )
+    many = replace(frames, runs=runs, steps=steps.assign(welfare=np.random.default_rng(0).normal(3.0, size=len(steps))))
     ax = figures.mechanism_bars(many)
     final = last_step(many.steps).merge(many.runs[["run", "label"]], on="run").groupby("label", sort=False)["welfare"]
     heights = [bar.get_height() for bar in ax.patches]
