@@ -236,7 +236,7 @@ class League:
         found = []
         for name in wide:
             difference = wide[name] - wide[against] if against in wide else wide[name]
-            low, high = confidence(difference)
+            low, high = confidence(difference, noise="normal")
             mean = float(wide[name].mean())
             found.append({"rule": name, "gain": mean, "difference": float(difference.mean()), "low": low, "high": high})
         return pd.DataFrame(found).sort_values("gain", kind="stable", ignore_index=True)

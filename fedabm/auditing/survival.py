@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from fedabm.analysis.outcomes import confidence
 from fedabm.auditing.league import BEST, COLUMNS, League
+from fedabm.common.confidence import confidence
 
 __all__ = ["TOLERATED", "VERDICTS", "sentences", "survival", "verdict"]
 
@@ -39,9 +39,9 @@ def verdict(gains: pd.Series, losses: pd.Series) -> str:
 
 
 def _interval(values: pd.Series) -> tuple[float, float]:
-    """The 95% interval; of a single seed nothing is known."""
+    """The 95% interval by Student's t, which takes noise for normal; of a single seed nothing is known."""
     known = values.dropna()
-    return confidence(known) if len(known) > 1 else (-np.inf, np.inf)
+    return confidence(known, noise="normal") if len(known) > 1 else (-np.inf, np.inf)
 
 
 def survival(found: League) -> pd.DataFrame:

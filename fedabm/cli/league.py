@@ -14,7 +14,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Column, Table
 
-from fedabm.auditing.definitive import WIDE, alike, definitive, printed
+from fedabm.auditing.definitive import alike, definitive, printed
 from fedabm.auditing.league import BEST, League, league
 from fedabm.auditing.pictures import league_picture
 from fedabm.auditing.recording import read_league
@@ -183,7 +183,7 @@ def _show_definitive(console: Console, found: League) -> None:
         mine = table[table["scheme"] == scheme]
         shared = mine[~mine["measure"].str.contains(": ")]
         text, columns = printed(shared, scheme), shared["measure"].unique()
-        marks = f"± as far as the 95% interval reaches, ~ fewer than {WIDE} seeds have none; · means nothing there"
+        marks = "± half of the 95% interval, ~ wide: few seeds; · means nothing there"
         named = Column("mechanism", no_wrap=True)
         shown = Table(named, *columns, title=f"\nWhat rules achieve, {scheme} ({marks})", title_justify="left")
         for rule, row in text.iterrows():

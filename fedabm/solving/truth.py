@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import t
 
+from fedabm.common.confidence import half_width
 from fedabm.common.errors import InputError, check_kind, check_positive, check_whole, finite_vector
 from fedabm.games.accuracy.base import Accuracy
 from fedabm.games.best import best_response
@@ -234,7 +234,7 @@ def _measured(gains: Array, lies: Sequence[float]) -> tuple[float, float, float]
     chosen = gains[::2].mean(axis=0)
     best = int(np.argmax(chosen))
     seen = gains[1::2, best]
-    error = t.ppf(0.975, len(seen) - 1) * seen.std(ddof=1) / np.sqrt(len(seen))
+    error = half_width(seen.std(ddof=1), len(seen))
     if chosen[best] <= 0:
         return 0.0, 1.0, float(error)
     return float(seen.mean()), float(lies[best]), float(error)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
 
+from fedabm.common.confidence import student
 from fedabm.games.curves import Array
 from fedabm.papers.ledger.rows import Budget, Finding, holds, row
 from fedabm.shapley import coalitions_of, shapley_of_values
@@ -46,7 +46,7 @@ def _correlations(owners: int) -> Array:
 def _width(found: Array, printed: float) -> float:
     """Half of the 95% interval of the difference of two means, by Student's t with the fewer games' degrees."""
     spread = np.sqrt(found.var(ddof=1) / len(found) + printed**2 / _PRINTED_GAMES)
-    return float(spread * stats.t.ppf(0.975, _PRINTED_GAMES - 1))
+    return float(spread * student(_PRINTED_GAMES - 1))
 
 
 def _one(vectors: Array, members: Array) -> float:
