@@ -15,13 +15,15 @@ import pkgutil
 import re
 import shutil
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
 import fedabm
 from fedabm.common.docstrings import sections_of
+from fedabm.common.errors import FedabmError
 from fedabm.common.glossary import GLOSSARY
-from fedabm.study.library import find, names
+from fedabm.study.library import Script, find, names
 
 HERE = Path(__file__).parent
 MADE = HERE / "_made"
@@ -192,7 +194,27 @@ def _gallery() -> None:
         picture = HERE / "gallery" / f"{name}.png"
         if picture.exists():
             lines += [f"![{script.question}](../gallery/{name}.png)", ""]
-    _write("gallery.md", "\n".join(lines))
+        if _described(script):
+            lines += [f"The model in full: [ODD protocol](odd/{name}.md)", ""]
+    _write("gallery.md", "\n".join([*lines, "```{toctree}", ":hidden:", ":glob:", "", "odd/*", "```", ""]))
+
+
+def _described(script: Script) -> bool:
+    """Write the ODD protocol of a scenario, if it simulates federations, and its data are here."""
+    from fedabm.cli.describe import described
+    from fedabm.report.odd.protocol import elements
+    from fedabm.report.odd.text import markdown
+
+    if ".simulate(" not in inspect.getsource(script.module):
+        return False  # it solves or sweeps, which would have to be done to hear what it asks for
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            model = described(script, [])
+    except FedabmError:
+        return False
+    (MADE / "odd").mkdir(exist_ok=True)
+    _write(f"odd/{script.name}.md", markdown(f"{script.name}: ODD protocol", elements(model)))
+    return True
 
 
 def _write(name: str, text: str) -> None:

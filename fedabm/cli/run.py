@@ -10,16 +10,21 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from fedabm.cli.describe import of_runs
 from fedabm.common.device import in_precision, on_device, repeatable
 from fedabm.common.errors import FedabmError, InputError, Interrupted
-from fedabm.common.files import Unwritable, new_folder
+from fedabm.common.files import Unwritable, new_folder, write
 from fedabm.common.texts import visible
 from fedabm.common.timing import profiled
+from fedabm.report.folder import DESCRIPTION
+from fedabm.report.odd.protocol import elements
+from fedabm.report.odd.text import markdown
 from fedabm.results.frames import Frames
 from fedabm.results.keep import Recording
 from fedabm.results.store import WATCHED, claim
@@ -92,6 +97,7 @@ def run_scenario(options: argparse.Namespace) -> None:
             print(visible(f"fedabm: interrupted; {_seen(folder)}{more}"), file=sys.stderr)
             raise Interrupted from None
         paths = study.save(folder, command)
+    paths += _description(study, script, parameters, folder)
     if options.json:
         print(json.dumps({"folder": str(folder), "files": [path.name for path in paths], "tables": study.as_dict()}))
     if options.profile:
@@ -107,6 +113,14 @@ def run_scenario(options: argparse.Namespace) -> None:
         study.note(f"Picture: {path}")
     if options.device == "meta":
         study.note(_SHAPES)
+
+
+def _description(study: Study, script: Script, parameters: dict[str, Any], folder: Path) -> list[Path]:
+    """Write the ODD protocol of what was simulated beside the frames; nothing where nothing was."""
+    if not study.scenarios:
+        return []
+    model = replace(of_runs(script, parameters, study.seed, study.scenarios), more=study.more_scenarios)
+    return [write(folder / DESCRIPTION, markdown(f"{script.name}: ODD protocol", elements(model)))]
 
 
 def _ends(frames: Frames) -> pd.DataFrame:

@@ -16,7 +16,10 @@ from fedabm.results.frames import Frames
 from fedabm.results.store import check_others, load
 from fedabm.results.tables import read_table
 
-__all__ = ["ResultFolder", "read"]
+__all__ = ["DESCRIPTION", "ResultFolder", "read"]
+
+#: the ODD protocol of what was run, as a run leaves it beside its frames
+DESCRIPTION = "odd.md"
 
 #: columns that a report cannot do without
 _NEEDED = {
@@ -39,6 +42,7 @@ class ResultFolder:
     pictures: dict[str, bytes] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
     federated: bool = True
+    description: str = ""
 
     @property
     def done(self) -> pd.DataFrame:
@@ -104,7 +108,14 @@ def read(folder: Path) -> ResultFolder:
         return ResultFolder(folder, "sweep", manifest, frames, dict(getattr(frames, "tables", {})), federated=federated)
     tables, unread = _tables(folder)
     pictures = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.png"))}
-    return ResultFolder(folder, "run", manifest, frames, tables, pictures, unread)
+    told = _description(folder)
+    return ResultFolder(folder, "run", manifest, frames, tables, pictures, unread, description=told)
+
+
+def _description(folder: Path) -> str:
+    """The description of the model, if a text lies there."""
+    file = folder / DESCRIPTION
+    return file.read_text("utf-8", errors="replace") if os.path.isfile(file) else ""
 
 
 def _tables(folder: Path) -> tuple[dict[str, pd.DataFrame], tuple[str, ...]]:

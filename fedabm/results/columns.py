@@ -137,7 +137,13 @@ TABLE: tuple[Column, ...] = (
     # the steps
     Column("steps", "run", None, "number of the run", int),
     Column("steps", "step", lambda round: round.same(round.step), "number of the step, from 1", int),
-    Column("steps", "contribution", lambda round: round.total("contribution"), "data contributed by all owners"),
+    Column(
+        "steps",
+        "contribution",
+        lambda round: round.total("contribution"),
+        "data contributed by all owners",
+        unit="data",
+    ),
     Column("steps", "accuracy", lambda round: round.mean("accuracy"), "mean accuracy received by the owners present"),
     Column("steps", "cost", lambda round: round.total("cost"), "true cost of all contributions", unit="utility"),
     Column(
@@ -185,6 +191,7 @@ TABLE: tuple[Column, ...] = (
         "moved",
         attrgetter("moved"),
         "largest change of what an owner does or says, as a share of its capacity or cost (leaving is 1)",
+        unit="share",
     ),
     Column(
         "steps",
@@ -220,16 +227,17 @@ TABLE: tuple[Column, ...] = (
     Column("owners", "strategy", None, "what the owner does", str),
     Column("owners", "role", None, "what its kind is called by its profile", str),
     Column("owners", "name", None, "what the owner is called (empty: it goes by its number)", str),
-    Column("owners", "capacity", attrgetter("capacity"), "all the data it has"),
-    Column("owners", "contribution", attrgetter("contribution"), "data it really used"),
-    Column("owners", "reported_contribution", attrgetter("reported_contribution"), "data it said it used"),
-    Column("owners", "reported_size", attrgetter("reported_size"), "data it said it has"),
+    Column("owners", "capacity", attrgetter("capacity"), "all the data it has", unit="data"),
+    Column("owners", "contribution", attrgetter("contribution"), "data it really used", unit="data"),
+    Column("owners", "reported_contribution", attrgetter("reported_contribution"), "data it said it used", unit="data"),
+    Column("owners", "reported_size", attrgetter("reported_size"), "data it said it has", unit="data"),
     Column(
         "owners",
         "reported_unit_cost",
         _unit_cost,
         "cost per unit it stated: the rate, or the marginal cost where its cost has none "
         "(empty where the mechanism does not ask)",
+        unit="utility per unit of data",
     ),
     Column("owners", "accuracy", attrgetter("accuracy"), "worth of the model it received"),
     Column(
@@ -266,7 +274,9 @@ TABLE: tuple[Column, ...] = (
     Column("owners", "utility", attrgetter("utility"), "gain - cost + payment", unit="utility"),
     Column("owners", "stayed", attrgetter("stayed"), "whether it is in the federation", bool),
     Column("owners", "took_part", attrgetter("took_part"), "whether it was there in this step, and not too late", bool),
-    Column("owners", "discount", attrgetter("discount"), "what was taken off its late update, as a share"),
+    Column(
+        "owners", "discount", attrgetter("discount"), "what was taken off its late update, as a share", unit="share"
+    ),
     Column(
         "owners",
         "rejected",
@@ -322,8 +332,14 @@ TABLE: tuple[Column, ...] = (
         "owners of this strategy that have not left",
         int,
     ),
-    Column("strategies", "contribution", _summed("contribution"), "data that they really used"),
-    Column("strategies", "reported_contribution", _summed("reported_contribution"), "data that they said they used"),
+    Column("strategies", "contribution", _summed("contribution"), "data that they really used", unit="data"),
+    Column(
+        "strategies",
+        "reported_contribution",
+        _summed("reported_contribution"),
+        "data that they said they used",
+        unit="data",
+    ),
     Column(
         "strategies",
         "accuracy",

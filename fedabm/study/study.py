@@ -37,6 +37,8 @@ from fedabm.study.tables import shown_table
 
 __all__ = ["ROWS", "Study"]
 
+#: of as many runs, and runs of as many owners, the scenarios are kept for a description of the model
+_TOLD, _TOLD_OWNERS = 50, 1_000_000
 #: how the names of the folders end in which runs stream their rows; they begin with the names of their checkpoints
 ROWS = ".rows"
 
@@ -93,6 +95,9 @@ class Study:
         self.facts: dict[str, Any] = {}
         #: who is told of every step of every run
         self.watchers: list[Watcher] = []
+        #: the first scenarios that were simulated, by label, and whether there were more
+        self.scenarios: list[tuple[str, Scenario]] = []
+        self.more_scenarios = False
         self._begun = 0
         self._frames: list[Frames] = []
         self._tables: dict[str, pd.DataFrame] = {}
@@ -114,6 +119,7 @@ class Study:
         seed = self.seed if seed is None else seed
         model = keeper.begun(scenario, seed) if keeper else Federation(scenario, seed)
         label = label or type(scenario.mechanism).__name__
+        self._remember(label, scenario)
         begun = self._run_begun(model, label)
         try:
             with self._following(label, steps, model.steps) as advance, watched(self.watchers, begun) as tell:
@@ -136,6 +142,16 @@ class Study:
             self._models |= model_files(model, run, label, self.note)
         self.add(model.frames(label, self.parameters))
         return model
+
+    def _remember(self, label: str, scenario: Scenario) -> None:
+        """Keep a scenario, unless the same was run with another seed, or so many are kept that no more should be."""
+        owners = sum(len(one.owners) for _, one in self.scenarios) + len(scenario.owners)
+        if label in dict(self.scenarios):
+            return
+        if len(self.scenarios) < _TOLD and owners <= _TOLD_OWNERS:
+            self.scenarios.append((label, scenario))
+        else:
+            self.more_scenarios = True
 
     def _keeper(self) -> Keeper | None:
         """Where the next run and its rows are kept while it goes on: beside `saved`, with a number of its own.

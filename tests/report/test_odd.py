@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -10,16 +11,20 @@ import pytest
 
 from fedabm import Scenario, population
 from fedabm.accuracy import PowerLaw
+from fedabm.cli import main
 from fedabm.cli.describe import described, run
 from fedabm.cli.parsers import command_line
 from fedabm.common.errors import InputError
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.report.odd.blocks import Element, Equation, Listing, Rows
 from fedabm.report.odd.protocol import Described, elements
+from fedabm.report.odd.senses import entries_read
 from fedabm.report.odd.text import latex, markdown
+from fedabm.report.page import page
 from fedabm.results.columns import Column
+from fedabm.results.keep import Recording
 from fedabm.simulation import Sequential
-from fedabm.strategies import BestResponse, FreeRider
+from fedabm.strategies import BestResponse, FreeRider, Liar
 from fedabm.study.library import find
 
 SEVEN = (
@@ -70,6 +75,69 @@ def test_numbers_of_owners_are_those_of_the_scenario() -> None:
     assert "| cost: rate | 0.01 to 0.02, mean 0.015 |" in told
     assert "at most 200 steps" in told
     assert "at most 7 steps" in text(replace(BASE, steps=7))
+
+
+def test_every_number_of_the_tables_is_that_of_the_scenario() -> None:
+    """Parameters are read back from the text, also those of parts within parts, and changed one by one."""
+    base = replace(BASE, owners=population([0.01, 0.02], [30.0, 40.0], Liar(BestResponse(0.5), cost_factor=3.0)))
+    told = text(base)
+    for part, wanted in (
+        ("mechanism: ContributionSubsidy", {"rate": 0.013}),
+        ("accuracy: PowerLaw", {"scale": 1.0, "exponent": 0.5, "offset": 1.0, "ceiling": 1.0}),
+        ("strategy: Liar", {"truth.rationality": 0.5, "cost_factor": 3.0, "size_factor": 1.0}),
+        ("strategy: BestResponse", {"rationality": 0.5}),
+    ):
+        section = re.search(rf"^### 7\.\d+ {part}\n(.*?)(?=^### |\Z)", told, re.MULTILINE | re.DOTALL)
+        rows = dict(re.findall(r"^\| ([\w.]+) \| ([\d.]+) \| \S", section[1], re.MULTILINE))
+        assert {name: float(rows[name]) for name in wanted} == wanted
+    assert "| rate | 0.01, 0.02 | Cost of the first unit, per owner. |" in told
+    lower = text(replace(base, accuracy=PowerLaw(exponent=0.25), mechanism=ContributionSubsidy(0.5)))
+    assert "| exponent | 0.25 |" in lower
+    assert "| rate | 0.5 |" in lower
+    assert "| exponent | 0.5 |" not in lower
+
+
+def test_what_strategies_look_at_is_read_off_their_code() -> None:
+    assert entries_read(FreeRider()) == ("capacity",)
+    assert entries_read(BestResponse()) == ("last", "payoff", "curve_known")  # the last in a function beside it
+    assert "BestResponse: takes the others' last reports to stand" in text()
+    riders = text(replace(BASE, owners=population([0.01, 0.02], 30.0, FreeRider())))
+    assert "No strategy of these runs looks ahead." in riders
+    assert "- Liar reads cost, eagerness, and what FreeRider does" in text(
+        replace(BASE, owners=population([0.01, 0.02], 30.0, Liar(FreeRider())))
+    )
+
+
+def test_private_facts_and_units_stand_there_and_what_is_kept() -> None:
+    told = text()
+    assert "| budget | The money it has; it cannot pay more than that. |" in told
+    assert "| contribution | data | float |" in told
+    assert "Of these every step and all owners are kept." in told
+    sparse = text(replace(BASE, record=Recording(every=10, owners=1)))
+    assert "Of these every 10th step and a random sample of 1 owners are kept." in sparse
+
+
+def test_a_run_leaves_its_description_and_the_report_shows_it(tmp_path: Path, free_riding) -> None:
+    out = tmp_path / "out"
+    assert main(["run", "free_riding", "--set", "owners=7", "--quiet", "--out", str(out)]) == 0
+    told = (out / "odd.md").read_text("utf-8")
+    assert "- owners (7, agents of Owner)" in told
+    same = markdown("free_riding: ODD protocol", elements(described(find("free_riding"), ["owners=7"])))
+    assert told.partition("## 2 ")[2] == same.partition("## 2 ")[2]
+    assert html.escape(told.partition("## 5 ")[2], quote=True).replace("&#x27;", "&#39;") in page(out)
+
+
+def test_networks_and_recipes_are_told_with_all_their_numbers() -> None:
+    told = markdown("x", elements(described(find("first_training"), [])))
+    for row in (
+        "engine.network | 'logistic'",
+        "recipe.batch | 10",
+        "recipe.optimiser.rate | 0.1",
+        "engine.weights | 650",
+    ):
+        assert f"| {row} |" in told
+    assert " at 0x" not in told
+    assert "object>" not in told
 
 
 def test_another_column_strategy_and_activation_change_the_text() -> None:

@@ -164,6 +164,13 @@ class Engine:
         return self.layout.size
 
     @property
+    def described(self) -> dict[str, Any]:
+        """What a description of a study says of it: the network, its size, and the numbers that it reckons in."""
+        return {"network": self._network if self._name is None else self._name, "weights": self.size} | {
+            "precision": self.precision
+        }
+
+    @property
     def model_bytes(self) -> int:
         """What a model amounts to: four bytes per number."""
         return 4 * self.size

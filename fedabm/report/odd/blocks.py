@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from fedabm.common.docstrings import head_of
+
 __all__ = ["Block", "Element", "Equation", "Listing", "Rows", "described"]
 
 
@@ -46,8 +48,8 @@ class Element:
 
 
 def described(thing: Any) -> tuple[Block, ...]:
-    """What a class or function says of itself: paragraphs and equations, without its examples."""
-    return tuple(_blocks(inspect.getdoc(thing) or ""))
+    """What a class or function says of itself: paragraphs and equations, without its examples and parameters."""
+    return tuple(_blocks(head_of(inspect.getdoc(thing) or "")))
 
 
 def _blocks(text: str) -> Iterator[Block]:
@@ -56,7 +58,7 @@ def _blocks(text: str) -> Iterator[Block]:
             continue
         if all(line.startswith("  ") for line in part.splitlines()):
             yield Equation(inspect.cleandoc(part))
-        elif re.search(r"^\S+ {2,}\S", part, re.MULTILINE) or re.search(r"^-{3,}$", part, re.MULTILINE):
-            yield Equation(part)  # a table of parameters, as it is aligned
+        elif re.search(r"^\S+ {2,}\S", part, re.MULTILINE):
+            yield Equation(part)  # columns of names and meanings, as they are aligned
         else:
             yield " ".join(part.split())

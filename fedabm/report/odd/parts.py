@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fedabm.common.docstrings import meanings_of
 from fedabm.common.names import brief
 from fedabm.report.odd.blocks import Block, Rows
 from fedabm.simulation.scenario import Owners, Scenario
@@ -20,6 +22,10 @@ __all__ = ["datasets", "distinct", "named", "over_owners", "parameters", "parts_
 _PARTS = ("participation", "activation", "accuracy", "knowledge", "mechanism", "valuation", "stopping")
 #: how far data may lie within an oracle
 _DEEP = 6
+#: how far parameters of parts within parts are told
+_NESTED = 2
+#: numbers of a row up to this many are listed, more of them as a range; texts are cut after so many characters
+_LISTED, _LONG = 20, 600
 #: how the samples and labels of a set of data are called: x and y, or those of its halves
 _HALVES = ("", "_train", "_test")
 
@@ -56,17 +62,44 @@ def named(part: Any) -> str:
 
 
 def parameters(part: Any) -> tuple[Block, ...]:
-    """The parameters of a part with their values; nothing where it has none."""
-    if not is_dataclass(part):
-        return ()
-    shown = [(one.name, _written(getattr(part, one.name))) for one in fields(part) if one.repr]
-    return (Rows(("parameter", "value"), tuple(shown)),) if shown else ()
+    """The parameters of a part with values and meanings, also of the parts within it; nothing where it has none."""
+    shown = tuple(_rows(part, "", 0))
+    return (Rows(("parameter", "value", "meaning"), shown),) if shown else ()
+
+
+def _rows(part: Any, within: str, deep: int) -> Iterator[tuple[str, str, str]]:
+    meanings = meanings_of(inspect.getdoc(type(part)) or "")
+    for name, value in _stated(part).items():
+        meaning = meanings.get(name, "")
+        if deep < _NESTED and _stated(value):
+            yield f"{within}{name}", named(value), meaning
+            yield from _rows(value, f"{within}{name}.", deep + 1)
+        else:
+            yield f"{within}{name}", _written(value), meaning
+
+
+def _stated(part: Any) -> dict[str, Any]:
+    """The parameters of a part by name: its fields, or what it says of itself as `described`."""
+    if not type(part).__module__.startswith("builtins") and isinstance(given := getattr(part, "described", None), dict):
+        return given
+    if not is_dataclass(part) or isinstance(part, type):
+        return {}
+    return {one.name: getattr(part, one.name) for one in fields(part) if one.repr}
 
 
 def _written(value: Any) -> str:
-    if isinstance(value, np.ndarray) and value.ndim == 1 and np.issubdtype(value.dtype, np.number):
-        return ranged(value)
-    return re.sub(r"\s+", " ", brief(value))
+    value = getattr(value, "array", value)  # of a table that is compared by its numbers
+    if _is_numbers(value):
+        several = 1 < len(value) <= _LISTED and value.min() < value.max()
+        return ", ".join(f"{one:.6g}" for one in value) if several else ranged(value)
+    words = re.sub(r"\s+", " ", brief(value))
+    return words if len(words) <= _LONG else f"{words[:_LONG]} ... ({len(words) - _LONG:,} more characters)"
+
+
+def _is_numbers(value: Any) -> bool:
+    return (
+        isinstance(value, np.ndarray) and value.ndim == 1 and len(value) > 0 and np.issubdtype(value.dtype, np.number)
+    )
 
 
 def ranged(values: np.ndarray) -> str:
@@ -84,7 +117,8 @@ def over_owners(scenario: Scenario) -> Iterator[tuple[str, str]]:
     people = Owners.of(scenario.owners)
     if is_dataclass(people.cost):
         for one in fields(people.cost):
-            yield f"cost: {one.name}", _written(getattr(people.cost, one.name))
+            value = getattr(people.cost, one.name)
+            yield f"cost: {one.name}", ranged(value) if _is_numbers(value) else _written(value)
     for name in ("capacity", "start", "eagerness", "joins", "budget"):
         yield name, ranged(np.asarray(getattr(people, name)))
     for name in ("strategy", "role"):

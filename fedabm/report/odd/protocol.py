@@ -12,14 +12,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from fedabm.common.docstrings import meanings_of
 from fedabm.common.names import brief
 from fedabm.report.odd.blocks import Block, Element, Listing, Rows, described
 from fedabm.report.odd.parts import datasets, distinct, named, over_owners, parameters, parts_of
+from fedabm.report.odd.senses import entries_read
 from fedabm.results.columns import TABLE
+from fedabm.results.keep import Recording
 from fedabm.simulation.model import Federation
 from fedabm.simulation.network import Sight
 from fedabm.simulation.population import Population
-from fedabm.simulation.scenario import Owners, Scenario
+from fedabm.simulation.scenario import OwnerProfile, Owners, Scenario
 from fedabm.strategies import Strategy
 from fedabm.views import INFORMATION, OwnerView
 
@@ -27,6 +30,10 @@ __all__ = ["Described", "elements"]
 
 #: whose methods a round calls
 _PARTS: dict[str, Any] = {"": Federation, "population": Population, "sight": Sight}
+_PRIVATE = ("cost", "capacity", "strategy", "start", "eagerness", "joins", "person", "budget")
+_FACT = ("fact", "meaning")
+_FACTS = "They do not change in a run; nobody else is told them, and what an owner reports instead is its own decision."
+_UNITS = "Data are counted in the unit of the capacities, such as a sample; a dash: a count, a name or a mark."
 _TITLES = (
     "Purpose and patterns",
     "Entities, state variables and scales",
@@ -42,14 +49,16 @@ _TITLES = (
 class Described:
     """What is described: a study's text, its parameters with their meanings, its seed, and the runs that it asks for.
 
-    `patterns` are the claims by which the model is judged, each with where it comes from.
+    `patterns` are the claims by which the model is judged, each with where it comes from (None: nobody has looked), and
+    `more` says that there are further runs, which are like these.
     """
 
     text: str
     parameters: tuple[tuple[str, str, str], ...]
     seed: int
     runs: tuple[tuple[str, Scenario], ...]
-    patterns: tuple[str, ...] = ()
+    patterns: tuple[str, ...] | None = None
+    more: bool = False
 
     @property
     def scenarios(self) -> list[Scenario]:
@@ -82,8 +91,12 @@ Content = tuple[Sequence[Block], Sequence[Element]]
 
 def _purpose(model: Described) -> Content:
     paragraphs = [" ".join(part.split()) for part in model.text.strip().split("\n\n")]
-    none = "No published pattern is tied to this scenario; its tables and figures answer the question."
-    patterns = Listing(model.patterns) if model.patterns else none
+    if model.patterns is None:
+        patterns: Block = "`fedabm describe SCENARIO --odd` lists the claims of papers that it reproduces, if any."
+    elif model.patterns:
+        patterns = Listing(model.patterns)
+    else:
+        patterns = "No published pattern is tied to this scenario; its tables and figures answer the question."
     return (), (Element("Purpose", tuple(paragraphs)), Element("Patterns", (patterns,)))
 
 
@@ -98,13 +111,15 @@ def _entities(model: Described) -> Content:
             f"network: {_network(first)}",
         )
     )
+    facts = meanings_of(inspect.getdoc(OwnerProfile) or "")
+    private = tuple((name, facts.get(name, "")) for name in _PRIVATE)
+    within = [Element("Entities", (kinds,)), Element("Private facts of an owner", (_FACTS, Rows(_FACT, private)))]
     columns = distinct([column for scenario in model.scenarios for column in (*TABLE, *scenario.columns)])
-    within = [Element("Entities", (kinds,))]
     for frame, title in (("owners", "State variables of an owner"), ("steps", "State variables of the federation")):
         rows = tuple(
             (one.name, one.unit or "-", one.kind.__name__, one.meaning) for one in columns if one.frame == frame
         )
-        within.append(Element(title, (Rows(("variable", "unit", "type", "meaning"), rows),)))
+        within.append(Element(title, (_UNITS, Rows(("variable", "unit", "type", "meaning"), rows))))
     return (), (*within, Element("Scales", (Listing(tuple(_scales(model))),)))
 
 
@@ -118,6 +133,8 @@ def _scales(model: Described) -> Iterator[str]:
     for label, one in model.runs:
         payments = f"settled every {one.pay_every} steps" if one.pay_every > 1 else "settled in every step"
         yield f"{label}: {len(one.owners):,} owners, at most {one.steps:,} steps (a step is a round), {payments}"
+    if model.more:
+        yield "further runs, which are not listed"
 
 
 def _processes(model: Described) -> Content:
@@ -157,24 +174,24 @@ def _concepts(model: Described) -> Content:
     adapts = [f"{named(one)}: {_first(type(one))}" for one in strategies]
     learns = [f"{named(one)}: {_first(type(one))}" for one in strategies if _learns(one)]
     rules = distinct([f"{named(one.mechanism)}: {_first(type(one.mechanism))}" for one in scenarios])
-    view = [f"{one.name}" for one in fields(OwnerView)]
     concepts: dict[str, tuple[Block, ...]] = {
         "Basic principles": (Listing((*rules, f"{named(first.accuracy)}: {_first(type(first.accuracy))}")),),
         "Emergence": (
             "Contributions, models received, payments and who stays follow from the owners' decisions under the "
             "mechanism; none of them is prescribed.",
         ),
-        "Adaptation": (Listing(tuple(adapts)),),
+        "Adaptation": (Listing(tuple(distinct(adapts))),),
         "Objectives": (
             Listing(tuple(distinct([f"{named(s.valuation)}: {_first(type(s.valuation))}" for s in scenarios]))),
         ),
-        "Learning": (Listing(tuple(learns)) if learns else "No strategy remembers more than its last steps.",),
-        "Prediction": (
-            "An owner that looks ahead takes the others' last reports to stand, and asks its own offer what it would "
-            "get for each contribution.",
+        "Learning": (
+            Listing(tuple(distinct(learns))) if learns else "No strategy remembers more than its last steps.",
         ),
+        "Prediction": (_prediction(strategies),),
         "Sensing": (
-            f"A decision rests on the owner's own view: {', '.join(view)}. What it used is written down as one of:",
+            f"A decision rests on the owner's own view, which has: {', '.join(_view())}. Of it",
+            Listing(tuple(distinct(list(_sensed(strategies))))),
+            "What a decision rests on is written down in every step as one of:",
             Listing(tuple(f"{name}: {words}" for name, words in INFORMATION.items())),
         ),
         "Interaction": (f"Through the mechanism, and by the network: {_network(first)}.",),
@@ -184,12 +201,41 @@ def _concepts(model: Described) -> Content:
         ),
         "Collectives": (f"Roles: {', '.join(map(str, Owners.of(first.owners).role.values))}.",),
         "Observation": (
-            "Frames with the state variables above, transfers (payer, payee, reason) and imports of models; kept: "
-            + "; ".join(distinct([brief(one.keep) for one in scenarios]))
+            "Frames with the state variables above, transfers (payer, payee, reason) and imports of models. Of these "
+            + "; ".join(distinct([_kept(one.keep) for one in scenarios]))
             + ".",
         ),
     }
     return (), [Element(title, blocks) for title, blocks in concepts.items()]
+
+
+def _view() -> list[str]:
+    return [one.name for one in fields(OwnerView)]
+
+
+def _prediction(strategies: Sequence[Any]) -> str:
+    """Who asks its payoff what contributions would bring, by the code of the strategies."""
+    ahead = [named(one) for one in strategies if "payoff" in entries_read(one)]
+    if not ahead:
+        return "No strategy of these runs looks ahead."
+    return (
+        f"{', '.join(distinct(ahead))}: takes the others' last reports to stand, and asks its own offer what it would "
+        "get for each contribution. Nobody foresees what others will do."
+    )
+
+
+def _sensed(strategies: Sequence[Any]) -> Iterator[str]:
+    """What each strategy reads of its view."""
+    for one in strategies:
+        wraps = f", and what {named(one.truth)} does" if hasattr(one, "truth") else ""
+        yield f"{named(one)} reads {', '.join(entries_read(one)) or 'nothing'}{wraps}"
+
+
+def _kept(keep: Recording) -> str:
+    """What is kept of a run, in words."""
+    steps = "the last step" if keep.every is None else "every step" if keep.every == 1 else f"every {keep.every}th step"
+    owners = "all owners" if keep.owners is None else f"a random sample of {keep.owners:,} owners"
+    return f"{steps} and {owners} are kept" + (", with sums by strategy" if keep.strategies else "")
 
 
 def _learns(strategy: Any) -> bool:
