@@ -1,6 +1,8 @@
 from fedabm.auditing.answers import after_answers as after_answers
 from fedabm.auditing.answers import after_learning as after_learning
 from fedabm.auditing.deviations import LieLimits as LieLimits
+from fedabm.auditing.ranges import UncertainOwners as UncertainOwners
+from fedabm.auditing.ranges import lies_in_ranges as lies_in_ranges
 from fedabm.auditing.search import BestDeviation as BestDeviation
 from fedabm.auditing.search import SearchEffort as SearchEffort
 from fedabm.auditing.search import best_lie as best_lie

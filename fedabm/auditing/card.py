@@ -22,6 +22,7 @@ from fedabm.auditing.efficiency import (
 from fedabm.auditing.fairness import about_budget, about_equals, about_rationality, about_reward
 from fedabm.auditing.kinds import Tried, skipped, try_kinds
 from fedabm.auditing.plans import Plans
+from fedabm.auditing.ranges import UncertainOwners, about_ranges
 from fedabm.auditing.runs import Runs
 from fedabm.auditing.search import SearchEffort, best_lies
 from fedabm.auditing.secession import about_secession
@@ -67,6 +68,8 @@ class Thoroughness:
         The most rounds of a run in which models train.
     seeds : int, optional
         With how many fresh seeds a deviation that was chosen is measured.
+    draws : int, optional
+        In how many draws of what is not known lies are looked for, where nothing is proven of all of it.
     """
 
     effort: SearchEffort = field(default_factory=SearchEffort)
@@ -78,12 +81,14 @@ class Thoroughness:
     fewer: bool = True
     rounds: int = 50
     seeds: int = 8
+    draws: int = 20
 
     @classmethod
     def quick(cls, seed: int = 0) -> Thoroughness:
         """Seconds for each rule, as in a league."""
         effort = SearchEffort(questions=60, owners=4, seed=seed)
-        return cls(effort, (2,), groups=2, profiles=8, starts=None, others_move=False, fewer=False, rounds=10, seeds=5)
+        few = {"groups": 2, "profiles": 8, "starts": None, "rounds": 10, "seeds": 5, "draws": 5}
+        return cls(effort, (2,), others_move=False, fewer=False, **few)
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,6 +188,7 @@ def audit(
     mechanism: Mechanism | None = None,
     limits: LieLimits | None = None,
     thoroughness: Thoroughness | None = None,
+    unknown: UncertainOwners | None = None,
 ) -> Card:
     """Audit a rule, by default the scenario's own, on the owners and accuracies of a scenario or game.
 
@@ -202,6 +208,8 @@ def audit(
         How far lies may go, as multiples of the truth.
     thoroughness : Thoroughness | None, optional
         How much is searched.
+    unknown : UncertainOwners | None, optional
+        What is not known of the owners, such as ranges of costs: the card says what holds wherever they lie.
 
     Returns
     -------
@@ -211,7 +219,7 @@ def audit(
     limits, how = limits or LieLimits(), thoroughness or Thoroughness()
     if isinstance(what, Scenario) and what.accuracy.takes_updates:
         return trained_card(what if mechanism is None else replace(what, mechanism=mechanism), limits, how)
-    return card_of(Stage.of(what, mechanism), limits, how)
+    return card_of(Stage.of(what, mechanism), limits, how, unknown)
 
 
 def trained_card(scenario: Scenario, limits: LieLimits, how: Thoroughness) -> Card:
@@ -227,7 +235,7 @@ def trained_card(scenario: Scenario, limits: LieLimits, how: Thoroughness) -> Ca
     return Card(*facts, tuple(made.claims(tried)), made.rows(tried), made.skipped(tried), limits)
 
 
-def card_of(stage: Stage, limits: LieLimits, how: Thoroughness) -> Card:
+def card_of(stage: Stage, limits: LieLimits, how: Thoroughness, unknown: UncertainOwners | None = None) -> Card:
     """The card of a stage."""
     seed = how.effort.seed
     found = best_lies(stage, limits, how.effort)
@@ -239,6 +247,8 @@ def card_of(stage: Stage, limits: LieLimits, how: Thoroughness) -> Card:
     claims += [about_rationality(stage, how.profiles, seed), about_budget(stage, how.profiles, seed)]
     claims += [about_secession(stage, 5 * how.groups, seed)]
     claims += [about_equals(stage, how.profiles, seed), about_reward(stage), existence]
+    if unknown is not None and stage.plays_a_game:
+        claims += about_ranges(stage, unknown, limits, how.draws, seed)
     claims += [*about_sampling(stage), *about_outcome(stage, known), about_harm(stage, tried, limits)]
     claims += [about_information(stage, tried, limits, how.effort)]
     claims += [about_number(stage, limits, how.effort)] if how.fewer and stage.owners > 2 else []

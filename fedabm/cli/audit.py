@@ -11,7 +11,7 @@ from rich.text import Text
 
 from fedabm.auditing.card import Card, Thoroughness, audit
 from fedabm.auditing.claims import STATUSES
-from fedabm.auditing.from_text import read_audit
+from fedabm.auditing.from_text import read_audit, read_unknown
 from fedabm.auditing.page import write_card
 from fedabm.auditing.search import SearchEffort
 from fedabm.common.console import wide_console
@@ -30,7 +30,8 @@ def run(options: argparse.Namespace) -> None:
         what, rule = read_audit(options.source, options.mechanism, options.set, options.seed)
         if options.out is not None:  # before any work is done
             how.enter_context(new_folder(options.out, "give another --out DIR"))
-        card = audit(what, rule, thoroughness=Thoroughness.quick(options.seed) if options.quick else full)
+        unknown = read_unknown(options.source, rule, options.seed)
+        card = audit(what, rule, None, Thoroughness.quick(options.seed) if options.quick else full, unknown)
         if options.json:
             print(json.dumps(card.as_dict(), indent=2))
         else:

@@ -46,6 +46,7 @@ class Mechanism(Joinable, Declaring, ABC):
     promises: ClassVar[bool] = True
     stacks: ClassVar[bool] = False
     separable: ClassVar[bool] = False
+    affine_in_cost: ClassVar[bool] = False
     potential: ClassVar[bool] = False
     #: what the server must know of the worth of data; with less the rule pays nothing and rations nobody
     needs: ClassVar[Need] = "curve"

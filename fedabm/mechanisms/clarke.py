@@ -34,6 +34,7 @@ class Clarke(Mechanism):
 
     budget_balanced = False
     asks_cost = True
+    affine_in_cost = True
 
     def terms(self, accuracy: Accuracy, types: Reports) -> Array:
         """The pivots W_-i, by reported costs and sizes: the best for all pairs of one who is out and one who gives."""

@@ -88,6 +88,11 @@ class CostSharing(Mechanism):
             return
         check_range("cost-sharing rate", self.rate, 0.0, 1.0)
 
+    @property
+    def affine_in_cost(self) -> bool:  # type: ignore[override]
+        """At a fixed rate; beta* bends with the costs."""
+        return not isinstance(self.rate, str)
+
     def share(self, reports: Reports) -> Any:
         """The rate for these reports: fixed, or beta* of the reported unit costs; of many runs one each, (runs, 1)."""
         cost = _reported(reports)

@@ -23,6 +23,8 @@ class RuleTraits(Traits):
     promises         offers tell what the own contribution brings; without that no game under the rule can be solved
     stacks           batched along the last axis: offers, Jacobian and settling serve many runs at once, (runs, owners)
     separable        p_i is a multiple (at most 1) of the own contribution or cost, and something of the others' reports
+    affine_in_cost   what the own contribution changes in benefit is affine in the rate of the own reported cost and
+                     free of the others' costs (rules that do not ask for costs need not say so)
     potential        everyone has its exact Shapley share: an exact potential game (`fedabm.solving.potential`)
     """
 
@@ -36,4 +38,5 @@ class RuleTraits(Traits):
     promises: bool = trait(default=True)
     stacks: bool = trait(ANY_METHOD)
     separable: bool = trait(ANY_METHOD)
+    affine_in_cost: bool = trait(ANY_METHOD)
     potential: bool = trait(ANY_METHOD)

@@ -44,6 +44,8 @@ from fedabm.solving.metrics import (
 from fedabm.solving.metrics import (
     reciprocity as reciprocity,
 )
+from fedabm.solving.ranges import CostRanges as CostRanges
+from fedabm.solving.ranges import gains_in_ranges as gains_in_ranges
 from fedabm.solving.rates import (
     DerivativeBounds as DerivativeBounds,
 )

@@ -127,12 +127,38 @@ def gains_are_those_of_the_potential_where_promised(mechanism: Mechanism, seed: 
             expect(np.isclose(gained, rise, rtol=1e-7, atol=1e-9), broken)
 
 
+def benefits_are_affine_in_the_own_cost_where_promised(mechanism: Mechanism, seed: int) -> None:
+    """What a contribution changes in benefit, at three rates of the own cost; the others' costs change as well."""
+    if not (mechanism.traits.affine_in_cost and mechanism.promises):
+        return
+    rng = np.random.default_rng(seed)
+    for exponent in (1.0, 2.0):
+        reports = reports_of(seed, mechanism)
+        rates = everything(seed).cost.columns[0]  # type: ignore[union-attr]
+        power = np.full(len(rates), exponent)
+        x = np.column_stack([reports.contribution, reports.size[:, None] * np.linspace(0.0, 1.0, 9)])
+        for name, accuracy in ACCURACIES.items():
+            for owner in range(len(rates)):
+                changes = []
+                for part in (0.4, 1.0, 1.6):
+                    drawn = rates * rng.uniform(0.3, 2.0, len(rates))
+                    drawn[owner] = rates[owner] * part
+                    told = replace(reports, cost=PowerCost(drawn, power), cache=TermsCache())
+                    worth = mechanism.offers(accuracy, told).benefit.value(x)[owner]
+                    changes.append(worth - worth[0])
+                low, middle, high = changes
+                straight = np.allclose(low + high, 2.0 * middle, rtol=1e-8, atol=1e-9 * (1.0 + np.abs(x).max()))
+                bends = f"what a contribution changes bends with the own cost, or moves with the others', under {name}"
+                expect(straight, f"{bends}; set affine_in_cost = False")
+
+
 TRAIT_CHECKS: tuple[Check, ...] = (
     sizes_change_nothing_where_ignored,
     eagerness_is_needed_only_where_asked_for,
     losses_are_needed_only_where_asked_for,
     many_runs_are_the_same_as_one_by_one,
     payments_are_separable_where_promised,
+    benefits_are_affine_in_the_own_cost_where_promised,
     gains_are_those_of_the_potential_where_promised,
 )
 
