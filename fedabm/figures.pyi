@@ -1,5 +1,6 @@
 from fedabm.analysis.bars import owner_bars as owner_bars
 from fedabm.analysis.boxes import lying_box as lying_box
+from fedabm.analysis.breaking import breaking_box as breaking_box
 from fedabm.analysis.curves import (
     COLOURS as COLOURS,
 )

@@ -39,6 +39,7 @@ def command_line() -> argparse.ArgumentParser:
         _compare,
         _audit,
         _league,
+        _boxes,
         _tournament,
         _live,
         _completion,
@@ -406,6 +407,18 @@ def _league(commands: Any) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="also write tables, heat map as PNG and PDF, and JSON")
     _json(parser, "the rows")
     parser.set_defaults(command="fedabm.cli.league:run")
+
+
+def _boxes(commands: Any) -> None:
+    parser = commands.add_parser("boxes", help="in which boxes of a sweep's parameters a condition holds, and a tree")
+    parser.add_argument("folder", type=Path, metavar="SWEEP", help="the folder of a sweep")
+    parser.add_argument(
+        "--where", required=True, metavar="CONDITION", help="on columns of runs, and of steps at the end: 'gap > 0.1'"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="which cells are held out (default 0)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="also write table, tree and figure")
+    _json(parser, "boxes, tree and how good they are")
+    parser.set_defaults(command="fedabm.cli.boxes:run")
 
 
 def _live(commands: Any) -> None:

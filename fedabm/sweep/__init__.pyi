@@ -1,5 +1,7 @@
 from fedabm.results.frames import split as split
 from fedabm.results.sweeps import Results as Results
+from fedabm.sweep.breaking.found import Breaks as Breaks
+from fedabm.sweep.breaking.found import where_it_breaks as where_it_breaks
 from fedabm.sweep.cluster import RayExecutor as RayExecutor
 from fedabm.sweep.designs import Cell as Cell
 from fedabm.sweep.designs import Cells as Cells

@@ -1,0 +1,1 @@
+"""Where in the space of parameters a condition fails: boxes, and a tree that can be read."""
