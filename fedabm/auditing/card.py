@@ -87,8 +87,18 @@ class Thoroughness:
     def quick(cls, seed: int = 0) -> Thoroughness:
         """Seconds for each rule, as in a league."""
         effort = SearchEffort(questions=60, owners=4, seed=seed)
-        few = {"groups": 2, "profiles": 8, "starts": None, "rounds": 10, "seeds": 5, "draws": 5}
-        return cls(effort, (2,), others_move=False, fewer=False, **few)
+        return cls(
+            effort,
+            (2,),
+            groups=2,
+            profiles=8,
+            starts=None,
+            others_move=False,
+            fewer=False,
+            rounds=10,
+            seeds=5,
+            draws=5,
+        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -51,6 +51,10 @@ class Limit:
         numbers = column.to_numpy(dtype=float)
         return (numbers >= self.low) & (numbers <= self.high)
 
+    def ending(self, end: str, number: float) -> Limit:
+        """The limit with another `low` or `high`."""
+        return replace(self, low=number) if end == "low" else replace(self, high=number)
+
     def __str__(self) -> str:
         if self.values is not None:
             return f"{self.name} is {' or '.join(sorted(self.values))}"
@@ -187,10 +191,10 @@ def _best_end(limit: Limit, end: str, numbers: np.ndarray, rest: Flags, hits: Fl
     if scores[place] <= now + 1e-12:
         return limit
     if place == 0:
-        return replace(limit, **{end: -sign * np.inf})
+        return limit.ending(end, -sign * np.inf)
     stepped = len(np.unique(numbers)) <= _FEW or bool(np.all(numbers == np.rint(numbers)))
     here = values[place] if stepped else 0.5 * (values[place] + values[place - 1])
-    return replace(limit, **{end: float(sign * here)})
+    return limit.ending(end, float(sign * here))
 
 
 def _best_values(limit: Limit, column: pd.Series, rest: Flags, hits: Flags) -> Limit:
@@ -214,7 +218,7 @@ def _pruned(box: Box, table: pd.DataFrame, hits: Flags) -> Box:
         box = box.without(name)
     for name, limit in list(box.limits.items()):
         for end, nothing in (("low", -np.inf), ("high", np.inf)):
-            wider = box.having(replace(box.limits[name], **{end: nothing}))
+            wider = box.having(box.limits[name].ending(end, nothing))
             if (
                 limit.values is None
                 and f_score(box.holds(table), hits) - f_score(wider.holds(table), hits) <= _IDLE / 2
