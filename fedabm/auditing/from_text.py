@@ -87,7 +87,9 @@ def _cost_ranges(study: Written) -> CostRanges:
         raise InputError("the curve of accuracy is not known")
     low: list[Any] = []
     high: list[Any] = []
-    for one, count in [*((owner, 1) for owner in study.owners), *((group, group.count) for group in study.groups)]:
+    everybody: list[tuple[Any, int]] = [(one, 1) for one in study.owners]
+    everybody += [(one, one.count) for one in study.groups]
+    for one, count in everybody:
         for name in ("data", "value"):
             if is_uncertain(getattr(one, name)):
                 raise InputError(f"{name} of {one.name} is not known")

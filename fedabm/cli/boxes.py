@@ -58,5 +58,5 @@ def _write(found: Breaks, options: argparse.Namespace) -> None:
     write_table(found.table, options.out / "boxes.csv")
     write(options.out / "tree.txt", found.tree + "\n")
     figure = breaking_box(found).figure
-    figure.savefig(options.out / "boxes.png", dpi=150, bbox_inches="tight")  # type: ignore[union-attr]
+    figure.savefig(options.out / "boxes.png", dpi=150, bbox_inches="tight")
     print(f"Written to {visible(str(options.out))}: boxes.csv, tree.txt, boxes.png")
