@@ -149,7 +149,7 @@ def _compare(commands: Any) -> None:
     parser.add_argument(
         "mechanisms", nargs="*", metavar="MECHANISM", help="by name or as { kind = ..., ... } (default: the study's)"
     )
-    many = 'runs of each mechanism (default 10), or "until 0.01": until 95% intervals reach at most that far'
+    many = 'runs of each mechanism (default 10), or "until 0.01": until 95%% intervals reach at most that far'
     parser.add_argument("--seeds", default="10", metavar="N", help=many)
     known = "what is known of the noise between seeds; few seeds have intervals only where it is normal"
     parser.add_argument("--noise", choices=("normal", "unknown"), help=known)
