@@ -214,7 +214,9 @@ def _from_elsewhere(visitor: HTTPConnection) -> bool:
 
 
 def _server(app: FastAPI) -> uvicorn.Server:
-    return uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
+    # Without pings of its own, which would take visitors of a busy machine for gone after 20 s: those of Socket.IO,
+    # which waits as long as a visitor may come back, are enough.
+    return uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, ws_ping_interval=None))
 
 
 def _listen(host: str, port: int) -> socket.socket:

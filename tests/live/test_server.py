@@ -133,6 +133,11 @@ def test_memory_is_given_back_when_visitors_have_gone():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_one_clock_alone_says_when_a_visitor_is_gone():
+    """That of Socket.IO, with as much patience as there is for coming back; the web server's own would take 20 s."""
+    assert server._server(FastAPI()).config.ws_ping_interval is None
+
+
 def test_memory_is_asked_for_again_while_something_still_knows_the_page(monkeypatch):
     """As on a busy machine, where what was at work on it ends late."""
 
