@@ -168,7 +168,7 @@ def test_two_parameters_have_a_heat_map_with_one_scale() -> None:
 def test_a_parameter_is_drawn_apart_for_each_setting_of_the_others() -> None:
     few, many = ({one.title: one for one in _parameters(sweep(sizes))} for sizes in ([3, 4], [3, 4, 5, 6, 7]))
     assert list(few) == list(many) == ["Welfare against rate", "Welfare against size"]
-    assert few["Welfare against rate"].caption.endswith("bands their 95% confidence intervals.")
+    assert few["Welfare against rate"].caption.endswith("bands 95% intervals of 10 runs or more.")
     assert "one panel per setting" in few["Welfare against rate"].alt
     assert "whatever else varied" in many["Welfare against rate"].caption
     assert "whatever else varied" not in many["Welfare against size"].caption
