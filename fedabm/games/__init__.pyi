@@ -19,3 +19,5 @@ from fedabm.games.offers import Offers as Offers
 from fedabm.games.offers import full_access as full_access
 from fedabm.games.rivals import Rivalry as Rivalry
 from fedabm.games.spillovers import CostSpillover as CostSpillover
+from fedabm.games.valuation import ReceivedAccuracy as ReceivedAccuracy
+from fedabm.games.valuation import Valuation as Valuation

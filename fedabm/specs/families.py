@@ -24,6 +24,7 @@ FAMILIES = {
     "strategies": "fedabm.strategies:Strategy",
     "accuracies": "fedabm.accuracy:Oracle",
     "costs": "fedabm.costs:Cost",
+    "valuations": "fedabm.games:Valuation",
     "knowledge": "fedabm.knowledge:Knowledge",
     "rules": "fedabm.learning:Rule",
     "partitions": "fedabm.data:Partition",
