@@ -100,7 +100,7 @@ def _lies_at(stage: Stage, limits: LieLimits) -> Array:
 
 
 def about_ranges(stage: Stage, unknown: UncertainOwners, limits: LieLimits, draws: int, seed: int = 0) -> list[Claim]:
-    """Claims about contributions and lies wherever the costs lie, or in so many draws."""
+    """Claims about contributions and lies wherever the costs lie, or in a number of draws."""
     reason = unknown.reason or why_not(stage.mechanism)
     gap = lie = np.inf
     if unknown.ranges is not None and not reason:

@@ -20,8 +20,8 @@ __all__ = ["PointDesign"]
 class PointDesign(Design):
     """Points of the unit cube, stretched to factors; with `seeds`, one per point, each is run with its own."""
 
-    def __init__(self, factors: Sequence[Factor], points: Array, seeds: Sequence[int], told: dict[str, Any]) -> None:
-        self.factors, self.seeds, self.told = list(factors), list(seeds), told
+    def __init__(self, factors: Sequence[Factor], points: Array, seeds: Sequence[int], plan: dict[str, Any]) -> None:
+        self.factors, self.seeds, self.plan = list(factors), list(seeds), plan
         self.places = [
             tuple(one.place(share) for one, share in zip(self.factors, point, strict=True)) for point in points.tolist()
         ]
@@ -51,4 +51,4 @@ class PointDesign(Design):
 
     def describe(self) -> dict[str, Any]:
         ranges = {one.name: one.words or written(one.range) for one in self.factors}
-        return {"kind": "sensitivity", **self.told, "parameters": ranges, SEED: len(set(self.seeds)) > 1}
+        return {"kind": "sensitivity", **self.plan, "parameters": ranges, SEED: len(set(self.seeds)) > 1}

@@ -53,7 +53,7 @@ class Method(ABC):
 
     #: the index that ranks inputs, and the one beside it
     main: ClassVar[str]
-    beside: ClassVar[str]
+    second: ClassVar[str]
     usual: ClassVar[int]
     least: ClassVar[int]
 
@@ -90,7 +90,7 @@ class Method(ABC):
 
     def wide(self, found: Sequence[Index]) -> float:
         """The widest half-width of what ranks inputs, as a multiple of what is narrow enough."""
-        return max((one.half for one in found if one.kind in (self.main, self.beside)), default=np.nan) / ENOUGH
+        return max((one.half for one in found if one.kind in (self.main, self.second)), default=np.nan) / ENOUGH
 
     def needed(self, found: Sequence[Index], count: int) -> int | None:
         """How many blocks would be enough; None: these are."""
@@ -103,7 +103,7 @@ class SobolIndices(Method):
     """First and total order, and with `pairs` second order (Saltelli et al. 2010)."""
 
     pairs: bool = True
-    main, beside, usual, least = "total", "first", 512, 64
+    main, second, usual, least = "total", "first", 512, 64
     scrambled: ClassVar[int] = 16
 
     def count(self, wanted: int | None) -> int:
@@ -164,7 +164,7 @@ class MorrisEffects(Method):
     Every trajectory has seeds of its own, so that the effect of the seed is that of any two.
     """
 
-    main, beside, usual, least = "mean effect", "spread", 100, 8
+    main, second, usual, least = "mean effect", "spread", 100, 8
     levels: ClassVar[int] = 4
 
     def size(self, dimensions: int) -> int:
@@ -205,7 +205,7 @@ class PawnDistances(Method):
     A further input without any effect, called (none), shows how large a distance chance alone gives.
     """
 
-    main, beside, usual, least = "distance", "distance", 1024, 100
+    main, second, usual, least = "distance", "distance", 1024, 100
     slices: ClassVar[int] = 10
     resamples: ClassVar[int] = 40
 

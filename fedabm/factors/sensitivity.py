@@ -172,9 +172,9 @@ def _planned(
     count = _count(method, dimensions, n, runs)
     points = method.points(dimensions, count, seed)
     seeds = np.full(points.shape[:2], seed) if one_seed else method.seeds(points[:, :, -1], seed)
-    told = {"method": name, "n": count, "seed": seed}
+    chosen = {"method": name, "n": count, "seed": seed}
     flat = points.reshape(-1, dimensions)[:, : len(factors)]
-    design = PointDesign(factors, flat, seeds.ravel().tolist(), told)
+    design = PointDesign(factors, flat, seeds.ravel().tolist(), chosen)
     notes = _rounded(method, n, count) + _without_effect(inputs, factors, given)
     return _Plan(inputs, factors, always | given, method, name, count, points, design, seed, not one_seed, notes)
 
@@ -285,7 +285,7 @@ def _found(
         curves_of(plan.factors, places[apart], {name: column[apart] for name, column in kept.items()}),
         points,
         plan.name,
-        (plan.method.main, plan.method.beside),
+        (plan.method.main, plan.method.second),
         plan.count,
         runs,
         tuple(notes),

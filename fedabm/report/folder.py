@@ -108,8 +108,8 @@ def read(folder: Path) -> ResultFolder:
         return ResultFolder(folder, "sweep", manifest, frames, dict(getattr(frames, "tables", {})), federated=federated)
     tables, unread = _tables(folder)
     pictures = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.png"))}
-    told = _description(folder)
-    return ResultFolder(folder, "run", manifest, frames, tables, pictures, unread, description=told)
+    described = _description(folder)
+    return ResultFolder(folder, "run", manifest, frames, tables, pictures, unread, description=described)
 
 
 def _description(folder: Path) -> str:

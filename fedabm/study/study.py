@@ -38,7 +38,7 @@ from fedabm.study.tables import shown_table
 __all__ = ["ROWS", "Study"]
 
 #: of as many runs, and runs of as many owners, the scenarios are kept for a description of the model
-_TOLD, _TOLD_OWNERS = 50, 1_000_000
+_KEPT, _KEPT_OWNERS = 50, 1_000_000
 #: how the names of the folders end in which runs stream their rows; they begin with the names of their checkpoints
 ROWS = ".rows"
 
@@ -144,11 +144,11 @@ class Study:
         return model
 
     def _remember(self, label: str, scenario: Scenario) -> None:
-        """Keep a scenario, unless the same was run with another seed, or so many are kept that no more should be."""
+        """Keep a scenario, unless the same was run with another seed, or enough are kept already."""
         owners = sum(len(one.owners) for _, one in self.scenarios) + len(scenario.owners)
         if label in dict(self.scenarios):
             return
-        if len(self.scenarios) < _TOLD and owners <= _TOLD_OWNERS:
+        if len(self.scenarios) < _KEPT and owners <= _KEPT_OWNERS:
             self.scenarios.append((label, scenario))
         else:
             self.more_scenarios = True

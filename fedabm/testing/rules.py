@@ -143,8 +143,8 @@ def benefits_are_affine_in_the_own_cost_where_promised(mechanism: Mechanism, see
                 for part in (0.4, 1.0, 1.6):
                     drawn = rates * rng.uniform(0.3, 2.0, len(rates))
                     drawn[owner] = rates[owner] * part
-                    told = replace(reports, cost=PowerCost(drawn, power), cache=TermsCache())
-                    worth = mechanism.offers(accuracy, told).benefit.value(x)[owner]
+                    stated = replace(reports, cost=PowerCost(drawn, power), cache=TermsCache())
+                    worth = mechanism.offers(accuracy, stated).benefit.value(x)[owner]
                     changes.append(worth - worth[0])
                 low, middle, high = changes
                 straight = np.allclose(low + high, 2.0 * middle, rtol=1e-8, atol=1e-9 * (1.0 + np.abs(x).max()))

@@ -165,7 +165,7 @@ class Engine:
 
     @property
     def described(self) -> dict[str, Any]:
-        """What a description of a study says of it: the network, its size, and the numbers that it reckons in."""
+        """What a description of a study says of it: the network, its size, and the numbers that it computes in."""
         return {"network": self._network if self._name is None else self._name, "weights": self.size} | {
             "precision": self.precision
         }

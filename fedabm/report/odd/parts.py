@@ -24,7 +24,7 @@ _PARTS = ("participation", "activation", "accuracy", "knowledge", "mechanism", "
 _DEEP = 6
 #: how far parameters of parts within parts are told
 _NESTED = 2
-#: numbers of a row up to this many are listed, more of them as a range; texts are cut after so many characters
+#: numbers of a row up to this many are listed, more of them as a range; texts are cut after this many characters
 _LISTED, _LONG = 20, 600
 #: how the samples and labels of a set of data are called: x and y, or those of its halves
 _HALVES = ("", "_train", "_test")

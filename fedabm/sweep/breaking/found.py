@@ -19,7 +19,7 @@ __all__ = ["Breaks", "where_it_breaks"]
 
 #: which share of the runs is held out, and the fewest that must meet the condition, and not, among the others
 _HELD_OUT, _FEWEST = 1 / 3, 10
-#: at most so many boxes, each of which must raise the score of all together by so much
+#: at most this many boxes, each of which must raise the score of all together by so much
 _MOST, _RAISES = 4, 0.02
 #: how often boxes are looked for again beside each other
 _ROUNDS = 3
