@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fedabm.common.deadline import TimeUp
+from fedabm.common.deadline import TimeUp, check_time
 from fedabm.games.costs import Cost
 from fedabm.games.curves import Array, Cap, Curve
 
@@ -26,6 +26,8 @@ __all__ = ["ProofLimits", "prove"]
 _PARTS = (2, 32)
 #: a chord beside an interval spans this share of the piece
 _INSIDE = 1e-6
+#: how many cuts are asked for between two looks at the clock
+_BLOCK = 2048
 
 Members = NDArray[np.intp]
 _Most = Callable[[Curve, "Intervals"], Array]
@@ -183,13 +185,23 @@ def _split(benefit: Curve, cost: Cost, open_: Intervals, parts: NDArray[np.intp]
     inner, rows = np.minimum(cut[~last], open_.b[whole[~last]]), open_.rows[whole[~last]]
     a, b = _ends(last, open_.a, open_.b, whole, inner)
     try:
-        gained = benefit.take(rows).value(inner)
+        gained = _gained(benefit, rows, inner)
     except TimeUp:
         return None
     gain_a, gain_b = _ends(last, open_.gain_a, open_.gain_b, whole, gained)
     spent_a, spent_b = _ends(last, open_.spent_a, open_.spent_b, whole, cost.take(rows).value(inner))
     places = open_.low[whole], open_.high[whole]
     return Intervals(open_.rows[whole], a, b, gain_a, gain_b, spent_a, spent_b, *places)
+
+
+def _gained(benefit: Curve, rows: Members, x: Array) -> Array:
+    """The benefit of each of the rows at one point, block by block: curves of coalitions are copied for every row."""
+    values = np.empty(len(x))
+    for first in range(0, len(x), _BLOCK):
+        check_time()
+        block = slice(first, first + _BLOCK)
+        values[block] = benefit.take(rows[block]).value(x[block])
+    return values
 
 
 def _ends(last: NDArray[np.bool_], first: Array, final: Array, whole: Members, inner: Array) -> tuple[Array, Array]:

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from fedabm.common.deadline import TimeUp, check_time, deadline
+from fedabm.games import intervals
 from fedabm.games.accuracy import Custom, GroupWeighted, PacBound, PowerLaw
 from fedabm.games.best import best_response
 from fedabm.games.intervals import ProofLimits
 from fedabm.mechanisms import BanzhafShare, NoPayments, ProportionalShapley, ShapleyShare
 from fedabm.shapley import shapley, shapley_jacobian
+from fedabm.shapley.curves import ExposureCurve
 from fedabm.solving import clock, equilibrium, several
 from fedabm.solving.equilibrium import METHODS, solve
 from fedabm.solving.game import Game
@@ -126,3 +128,22 @@ def test_grace_is_a_twentieth_of_the_limit():
     assert before + 104.999 < game.at_last < time.perf_counter() + 105.001
     inner = clock.timed(game, 1000.0)
     assert inner.at_last == game.at_last
+
+
+def test_a_proof_copies_curves_of_coalitions_for_some_cuts_at_a_time(monkeypatch):
+    """For all at once it took longer than the limit, and gigabytes; what is proven does not depend on it."""
+    groups = GroupWeighted(((1.0, 0.4), (0.2, 1.0)), (0, 1, 0, 1), scale=30.0)
+    game = Game(groups, [2e-4, 5e-4, 1e-3, 2e-3], 300.0, ShapleyShare())
+    profile, asked, taken = np.array([200.0, 100.0, 50.0, 0.0]), [], ExposureCurve.take
+    at_once = game.gains(profile)
+
+    def take(curve, rows):
+        asked.append(np.size(rows))
+        return taken(curve, rows)
+
+    monkeypatch.setattr(ExposureCurve, "take", take)
+    game.gains(profile)
+    most, asked[:] = max(asked), []
+    monkeypatch.setattr(intervals, "_BLOCK", 7)
+    np.testing.assert_array_equal(game.gains(profile), at_once)
+    assert most > 7 >= max(asked)
