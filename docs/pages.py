@@ -54,7 +54,7 @@ TOPICS = {
     "The game": ("games", "mechanisms", "strategies", "knowledge", "views", "shapley"),
     "Running and solving": ("simulation", "solving", "kernel", "study", "sweep", "specs"),
     "Learning": ("learning", "data"),
-    "Judging rules": ("auditing", "comparison", "tournament", "environment", "testing"),
+    "Judging rules": ("auditing", "comparison", "tournament", "behaviour", "environment", "testing"),
     "Results": ("results", "report", "live", "bridges"),
     "Papers": ("papers",),
 }

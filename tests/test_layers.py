@@ -36,6 +36,7 @@ LAYERS = (
     ("kernel",),
     ("simulation", "solving"),
     ("testing", "tournament"),
+    ("behaviour",),
     ("environment", "bridges"),
     ("data",),
     ("learning",),
