@@ -8,6 +8,9 @@ from fedabm import (
     auditing as auditing,
 )
 from fedabm import (
+    behaviour as behaviour,
+)
+from fedabm import (
     bridges as bridges,
 )
 from fedabm import (
