@@ -329,10 +329,10 @@ def _sentences(plan: _Plan, outcome: Explained, found: Sequence[Index], half: Ma
     if needed:
         size = plan.method.size(plan.points.shape[-1])
         wide = max(one.half for one in found if np.isfinite(one.half) and len(one.inputs) == 1)
-        goal = "a tenth of the largest effect" if plan.name == "morris" else "0.1"
+        goal = "a tenth of the largest effect" if plan.name == "morris" else "± 0.1"
         lines.append(
             f"{outcome}: too few runs, as the widest interval is ± {wide:.2g}; about n = {needed:,} "
-            f"({needed * size:,} runs) would bring it to ± {goal}."
+            f"({needed * size:,} runs) would bring it to {goal}."
         )
     return lines
 
@@ -341,9 +341,10 @@ def _noise(plan: _Plan, outcome: Explained, found: Sequence[Index]) -> str:
     """What the seed alone does."""
     seed = len(plan.factors)
     (main,) = (one for one in found if one.kind == plan.method.main and one.inputs == (seed,))
-    if plan.name == "sobol" and main.value == 0.0:
+    if main.value == 0.0:
         size = plan.method.size(seed + 1) - plan.method.size(seed)
-        return f"{outcome}: the seed changes nothing; with --one-seed you save {size * plan.count:,} runs."
+        saved = f"you save {size * plan.count:,} runs" if size else "it is no input"
+        return f"{outcome}: the seed changes nothing; with --one-seed {saved}."
     if plan.name == "sobol":
         share, wide = 100 * main.value, 100 * main.half
         return f"{outcome}: seeds make {share:.2g}% (± {wide:.2g}) of the variance: that is noise."
