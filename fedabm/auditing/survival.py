@@ -64,11 +64,12 @@ def sentences(leagues: Mapping[str, League]) -> list[str]:
 
     The questions were fixed before anything was recorded; a sentence whose data are missing says so.
     """
-    closed, trained = leagues.get("closed"), leagues.get("mnist")
+    enough = {name: one for name, one in leagues.items() if one.rows["seed"].nunique() > 1}  # else no interval
+    closed, trained = enough.get("closed"), enough.get("mnist")
     return [
-        _truth(closed) if closed is not None else "What lies gain is not recorded yet.",
-        _attacks(trained) if trained is not None else "What attacks cost is not recorded yet.",
-        _survivor(trained) if trained is not None else "What survival costs is not recorded yet.",
+        _truth(closed) if closed is not None else "What lies gain is not recorded on two seeds yet.",
+        _attacks(trained) if trained is not None else "What attacks cost is not recorded on two seeds yet.",
+        _survivor(trained) if trained is not None else "What survival costs is not recorded on two seeds yet.",
     ]
 
 
@@ -91,7 +92,7 @@ def _attacks(found: League) -> str:
     losses = _wide(found, "sign flip", "loss")
     own = [rule for rule in ("LocalOnly", "FedAMP", "FedFomo", "Ditto", "ModelMarket") if rule in losses]
     if "NoPayments" not in losses or not own:
-        return "What attacks cost is not recorded yet."
+        return "What attacks cost is not recorded on two seeds yet."
     shared, apart = losses["NoPayments"], losses[own].mean(axis=1)
     return (
         f"On MNIST one of six owners that flips its update costs each of the others {_said(shared)} of what it has "
@@ -109,7 +110,7 @@ def _survivor(found: League) -> str:
     mine = reached[(reached["scheme"] == "trained") & (reached["measure"] == "welfare")]
     welfare = mine.pivot(index="seed", columns="rule", values="value")
     if "NoPayments" not in welfare or best not in welfare:
-        return "What survival costs is not recorded yet."
+        return "What survival costs is not recorded on two seeds yet."
     return (
         f"On MNIST {best} survives the most behaviours, {count} of {verdicts.shape[1]}, and its welfare per owner less "
         f"that without payments is {_said(welfare[best] - welfare['NoPayments'])} in units of accuracy "

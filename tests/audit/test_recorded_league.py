@@ -21,7 +21,7 @@ from fedabm.cli import main
 PLAN = Path(__file__).parents[2] / "analysis" / "recorded" / "PLAN.md"
 MADE_BY = {"commit": "0" * 40, "machine": {}, "versions": {}}
 CLOSED = Part("closed-0", "closed", ("A", "NoPayments"), (0, 1, 2))
-MNIST = Part("mnist-0", "mnist", ("FedAMP", "NoPayments"), (0,))
+MNIST = Part("mnist-0", "mnist", ("FedAMP", "NoPayments"), (0, 1))
 
 
 def played(part, rule, seeds):
@@ -111,7 +111,7 @@ def test_damage_is_noticed_and_what_is_missing_is_said(tmp_path, planned):
     assert [part.name for part in found.missing] == ["mnist-0"]
     page = league_page(found)
     assert "fedabm record league --part mnist-0" in page
-    assert "What attacks cost is not recorded yet." in page
+    assert "What attacks cost is not recorded on two seeds yet." in page
     table = (place / "rows.csv").read_text()
     (place / "rows.csv").write_text(table.replace("0.2", "0.3", 1))
     with pytest.raises(InputError, match=r"not as recorded; .* run fedabm record league --part closed-0"):
@@ -125,7 +125,7 @@ def test_page_figures_and_sentences_of_what_is_there(tmp_path, planned):
     assert not found.missing
     truth, attacks, survivor = sentences(found.worlds)
     assert "under 2 of 2 rules, most under A, 0.201 [0.199, 0.203]" in truth
-    assert "the paired difference is 0.100 no interval: one seed" in attacks
+    assert "the paired difference is 0.100 [0.100, 0.100]" in attacks
     assert "less that without payments" in survivor
     files = {path.name for path in write_league(found, tmp_path / "page")}
     assert {"league.html", "survival.pdf", "survival.png", "heat-mnist.pdf", "definitive.csv"} <= files
