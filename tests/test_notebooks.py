@@ -21,6 +21,7 @@ NAMES = [
     "07_your_network_your_data",
     "08_language_models",
     "09_consortium",
+    "10_sensitivity",
 ]
 STORED = {name: nbformat.read(path, as_version=4) for name, path in notebooks().items()}
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")

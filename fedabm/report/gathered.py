@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +21,8 @@ _ROWS = 60
 
 def has_tables_only(folder: Path) -> bool:
     """Whether there are tables to show, and nothing of a run or a sweep, not even of a damaged one."""
+    if not os.path.isdir(folder):
+        return False
     runs = any((folder / name).exists() for name in (MANIFEST, SWEEP)) or any(folder.glob("*.parquet"))
     return not runs and any(folder.glob("*.csv"))
 

@@ -191,7 +191,7 @@ def test_no_message_holds_what_a_terminal_would_obey(name, capsys):
 
 
 def test_a_record_that_is_refused_leaves_no_folder(here, monkeypatch, capsys):
-    monkeypatch.setattr(recording, "_commit", lambda: "0" * 40)
+    monkeypatch.setattr(recording, "clean_commit", lambda: "0" * 40)
     assert refused(["record", "free_riding", "--set", "owners=0", "--out", "records"], capsys)
     assert names(here) == []
 

@@ -71,7 +71,7 @@ def test_every_record_decides_a_row(record: RecordedRun) -> None:
 @pytest.fixture
 def small(tmp_path, monkeypatch) -> RecordedRun:
     """A record of a small scenario, as if nothing were uncommitted."""
-    monkeypatch.setattr(recording, "_commit", lambda: "0" * 40)
+    monkeypatch.setattr(recording, "clean_commit", lambda: "0" * 40)
     settings = ["data=digits", "seeds=2", "subsidies=0,2"]
     return recording.make_record("welfare_by_subsidy", settings, 3, ["seeds=1"], folder=tmp_path, quiet=True)
 
@@ -114,10 +114,10 @@ def test_a_recording_that_was_broken_off_goes_on_to_the_same_record(small, tmp_p
     with pytest.raises(KeyboardInterrupt):
         recording.make_record("welfare_by_subsidy", settings, 3, ["seeds=1"], folder=place, quiet=True)
     assert sum(path.name.endswith(".checkpoint") for path in place.glob("*/.running/*")) == 2
-    monkeypatch.setattr(recording, "_commit", lambda: "1" * 40)
+    monkeypatch.setattr(recording, "clean_commit", lambda: "1" * 40)
     with pytest.raises(InputError, match=r"holds an unfinished run of .*\(commit 0000000\)"):
         recording.make_record("welfare_by_subsidy", settings, 3, ["seeds=1"], folder=place, quiet=True)
-    monkeypatch.setattr(recording, "_commit", lambda: "0" * 40)
+    monkeypatch.setattr(recording, "clean_commit", lambda: "0" * 40)
     found = recording.make_record("welfare_by_subsidy", settings, 3, ["seeds=1"], folder=place, quiet=True)
     assert "went_on" in found.manifest
     assert "went_on" not in small.manifest
