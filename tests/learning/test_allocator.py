@@ -37,7 +37,7 @@ def test_a_round_takes_its_memory_from_the_round_before() -> None:
 def test_what_the_user_says_of_memory_stands(name: str, kept: bool) -> None:
     if not keep_memory():
         pytest.skip("another C library, or the user has said how memory is kept")
-    code = "from fedabm.learning.engine.allocator import keep_freed_memory; print(keep_freed_memory())"
+    code = "from fedabm.learning.engine.allocator import keep_memory; print(keep_memory())"
     known = {**os.environ, name: "1000000"}
     done = subprocess.run([sys.executable, "-c", code], env=known, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(kept)
