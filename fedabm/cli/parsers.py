@@ -81,6 +81,7 @@ def _run(commands: Any) -> None:
     parser.add_argument(
         "--device", default="auto", help="where models train: auto, cpu, cuda, cuda:1, mps, meta (shapes)"
     )
+    _cluster(parser)
     parser.add_argument("--deterministic", action="store_true", help="the same bits in every run also on a GPU; slower")
     parser.add_argument(
         "--precision", default="float32", choices=PRECISIONS, help="in which gradients are found (default float32)"
@@ -102,6 +103,16 @@ def _run(commands: Any) -> None:
 
 def _json(parser: argparse.ArgumentParser, what: str = "the tables, and where all is,") -> None:
     parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
+
+
+def _cluster(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cluster", metavar="ADDRESS", help="spread owners over workers: local, auto or HOST:PORT of a Ray cluster"
+    )
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="how many workers (default: one per core; see --cluster)"
+    )
+    parser.add_argument("--gpus-per-worker", type=float, default=0.0, metavar="X", help="part of a GPU for each worker")
 
 
 def _device(parser: argparse.ArgumentParser) -> None:

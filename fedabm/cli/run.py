@@ -17,6 +17,8 @@ from typing import Any
 import pandas as pd
 
 from fedabm.cli.describe import of_runs
+from fedabm.common.cluster import Cluster, on_cluster
+from fedabm.common.cores import cores
 from fedabm.common.device import in_precision, on_device, repeatable
 from fedabm.common.errors import FedabmError, InputError, Interrupted
 from fedabm.common.files import Unwritable, new_folder, write
@@ -40,6 +42,9 @@ __all__ = ["USUAL", "run_scenario"]
 USUAL = {
     "checkpoint": 60.0,
     "device": "auto",
+    "cluster": None,
+    "workers": None,
+    "gpus_per_worker": 0.0,
     "deterministic": False,
     "precision": "float32",
     "profile": False,
@@ -64,6 +69,7 @@ def run_scenario(options: argparse.Namespace) -> None:
     study.save_models = options.save_models
     study.formats = tuple(dict.fromkeys(["png", *options.format]))
     command = _command(script, options)
+    cluster = _cluster(options)
     folder = options.out or _fresh(Path("results") / f"{script.name}-{options.seed}", command)
     if resume.finished(folder, command, script.where):
         study.note(f"{folder} holds this run already, complete; to make it anew choose another --out")
@@ -73,6 +79,7 @@ def run_scenario(options: argparse.Namespace) -> None:
     with contextlib.ExitStack() as how:
         for part in (_claimed(folder), unfinished, on_device(options.device), in_precision(options.precision)):
             how.enter_context(part)
+        how.enter_context(on_cluster(cluster))
         how.enter_context(repeatable(active=options.deterministic))
         profile = how.enter_context(profiled(active=options.profile))
         if options.device == "meta":
@@ -121,6 +128,15 @@ def _description(study: Study, script: Script, parameters: dict[str, Any], folde
         return []
     model = replace(of_runs(script, parameters, study.seed, study.scenarios), more=study.more_scenarios)
     return [write(folder / DESCRIPTION, markdown(f"{script.name}: ODD protocol", elements(model)))]
+
+
+def _cluster(options: argparse.Namespace) -> Cluster | None:
+    """The workers that owners are spread over, if that was asked for; results do not depend on them."""
+    if options.cluster is None:
+        if options.workers is not None or options.gpus_per_worker:
+            raise InputError("workers share the owners on a cluster only; add --cluster local")
+        return None
+    return Cluster(options.workers or cores(), options.cluster, options.gpus_per_worker)
 
 
 def _ends(frames: Frames) -> pd.DataFrame:

@@ -24,6 +24,7 @@ group are called by its name and their number; numbers that are not known
 (`{ low = 1, high = 2 }`, `{ mean = 1, sd = 0.2 }`, `{ draws = [1, 2] }`) are drawn anew for every seed.
 Owners may also be written all at once, as in a game (`fedabm.specs.owners`).
 `device = "cuda"` says where models train, unless `--device` does, if an accuracy of one's own trains any.
+`cluster = { address = "local", workers = 4 }` spreads owners over workers, unless `--cluster` does.
 `knowledge = { kind = "measured", rounds = 5 }` says what the server knows of the worth of data (`fedabm.knowledge`).
 `seeds = "until 0.01"` runs as many seeds as it takes (`fedabm.common.until`), and `noise = "normal"` says that their
 noise is known to be normal, so that few of them have intervals (`fedabm.common.confidence`).
@@ -41,6 +42,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fedabm.common.cluster import Cluster, chosen_cluster, on_cluster
 from fedabm.common.confidence import ConfidenceIntervals, Noise
 from fedabm.common.device import check_written, preferring
 from fedabm.common.errors import InputError, check_range, check_whole
@@ -125,6 +127,7 @@ class Written:
     figures: tuple[Picture, ...] = ("comparison", "owners")
     keep: Recording = field(default_factory=Recording)
     device: str = "auto"
+    cluster: Cluster | None = None
     knowledge: Knowledge | None = None
     pay_rejected: bool = False
     recommend: Wanted = field(default_factory=Wanted)
@@ -226,7 +229,7 @@ class Written:
         others = [name for name in self.figures if name != "comparison"]
         if others and replace(self.keep, **study.keep).owners == 0:
             raise InputError(f"the figure {others[0]!r} needs rows of owners, got owners = 0 to keep; leave one out")
-        with preferring(self.device):
+        with preferring(self.device), on_cluster(chosen_cluster() or self.cluster):
             found = self.compared(study)
         show(found, study, self.figures, self.unknown)
         if self.values:

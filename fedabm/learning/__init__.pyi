@@ -1,3 +1,4 @@
+from fedabm.common.cluster import Cluster as Cluster
 from fedabm.learning.engine.adapt import adapt as adapt
 from fedabm.learning.engine.augment import CropAndFlip as CropAndFlip
 from fedabm.learning.engine.engine import Engine as Engine

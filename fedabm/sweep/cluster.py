@@ -5,12 +5,12 @@ Repeating what was lost is left to the sweep, so that it is counted in one place
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from fedabm.common.errors import InputError, MissingExtraError
+from fedabm.common.cluster import connect, import_ray
+from fedabm.common.errors import InputError
 from fedabm.sweep.executors import WorkerDied, Workers
 
 __all__ = ["RayExecutor"]
@@ -32,26 +32,16 @@ class RayExecutor(Workers):
     """
 
     def __init__(self, workers: int | None = None, address: str | None = None, gpus: float = 0.0) -> None:
-        self._ray = _import_ray()
+        self._ray = import_ray("the executor 'ray'")
         self._own = not self._ray.is_initialized()
         self._running: dict[Future, Any] = {}
         if self._own:
-            self._connect(workers, address)
+            connect(self._ray, address, workers, "--address")
         self._most, self._gpus = workers, gpus
         if gpus and not self._ray.cluster_resources().get("GPU"):
             self.shutdown()
             raise InputError(f"a run asks for {gpus:g} GPUs but the cluster has none; leave out --gpus or add a node")
         self._remote = self._ray.remote(_call).options(num_cpus=1, num_gpus=gpus, max_retries=0)
-
-    def _connect(self, workers: int | None, address: str | None) -> None:
-        if address:
-            check_reachable(address)
-        given: dict[str, Any] = {"address": address} if address else {"num_cpus": workers}
-        try:
-            self._ray.init(**given, log_to_driver=False, logging_level="error", include_dashboard=False)
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise InputError(f"cannot reach Ray at {address or 'this machine'}: {reason}; check --address") from None
 
     @property
     def workers(self) -> int:  # type: ignore[override]
@@ -104,32 +94,9 @@ class RayExecutor(Workers):
             self._ray.shutdown()
 
 
-def check_reachable(address: str, seconds: float = 10.0) -> None:
-    """Raise unless somebody listens at host:port; Ray itself would try for minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not port.isdigit():  # Ray's own words, such as auto
-        return
-    try:
-        socket.create_connection((host, int(port)), seconds).close()
-    except OSError as error:
-        reason = error.strerror or error
-        raise InputError(f"cannot reach Ray at {address}: {reason}; check --address and whether it runs") from None
-
-
 def _call(fn: Callable[..., Any], args: Any, kwargs: Any) -> tuple[bool, Any]:
     """Runs on the worker; an exception of the work comes back as a value, apart from those of Ray."""
     try:
         return True, fn(*args, **kwargs)
     except Exception as error:
         return False, error
-
-
-def _import_ray() -> Any:
-    try:
-        import ray
-        import ray.exceptions
-    except ImportError:
-        raise MissingExtraError(
-            "the executor 'ray' needs Ray; install it with: pip install 'fedabm[cluster]'"
-        ) from None
-    return ray

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-import fedabm.learning.rules.aggregate as aggregate_module
 from fedabm.common.errors import InputError
+from fedabm.learning.engine import elsewhere
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.evaluate import by_owner, judge
 from fedabm.learning.rules.aggregate import aggregate, screen
@@ -103,7 +103,7 @@ def test_pieces_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     # instruction, differ by two roundings of their sizes at most.
     sizes = mixing.sum(dim=1, keepdim=True) * updates[[0, 3]].abs().sum(dim=0)
     for size in (1, 8, 20):
-        monkeypatch.setattr(aggregate_module, "_PIECE", size)
+        monkeypatch.setattr(elsewhere, "PIECE", size)
         assert screen(updates).tolist() == [True, False, False, True]
         off = (aggregate(mixing, updates) - whole).abs()
         assert torch.all(off <= 2 * torch.finfo(torch.float32).eps * sizes)

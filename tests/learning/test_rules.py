@@ -32,6 +32,7 @@ from fedabm.learning import (
     Scaffold,
     TrimmedMean,
 )
+from fedabm.learning.engine import elsewhere
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD, Adam
 from fedabm.learning.rules import aggregate as aggregate_module
@@ -215,7 +216,7 @@ def test_columns_can_be_worked_on_piece_by_piece(rule: Rule, monkeypatch: pytest
     memory, updates = memory_of(rule), random_updates()
     updates[1, 4] = NAN
     whole = rule.step(received(updates), memory)
-    monkeypatch.setattr(aggregate_module, "_PIECE", 15)
+    monkeypatch.setattr(elsewhere, "PIECE", 15)
     close(rule.step(received(updates), memory), whole)
 
 

@@ -1,16 +1,21 @@
 """Ray for real: one node, and two nodes of which one is killed in the middle."""
 
+import os
+import signal
 import socket
 import threading
 import time
 
 import pytest
 
-from fedabm import InputError, load
+from fedabm import Federation, InputError, load
+from fedabm.common.cluster import check_reachable
+from fedabm.learning import Recipe
+from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.sweep import Grid, Seeds, Sweep, runner
-from fedabm.sweep.cluster import check_reachable
 from fedabm.sweep.places import executor_of
+from tests.cluster import CASES, engine, frames, same, tables
 from tests.sweep.helpers import assert_same_frames
 from tests.sweep.targets import PAUSE, build, slow, trouble
 
@@ -19,7 +24,12 @@ cluster_utils = pytest.importorskip("ray.cluster_utils", reason="this Ray has no
 
 
 #: a lost node is noticed within seconds
-CHECKS = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
+CHECKS = {
+    "health_check_initial_delay_ms": 0,
+    "health_check_period_ms": 500,
+    "health_check_failure_threshold": 4,
+    "memory_monitor_refresh_ms": 0,  # nor is memory that others use our workers' fault
+}
 #: Ray takes our word for the GPU; nothing is computed on it
 HEAD = {"num_cpus": 1, "num_gpus": 1, "include_dashboard": False, "_system_config": CHECKS}
 
@@ -80,6 +90,23 @@ def test_one_process_two_processes_this_one_and_ray_give_equal_frames(tmp_path, 
         folder = tmp_path / f"{name}-{workers}"
         assert sweep.run(folder, name, workers, quiet=True).done == 24
         assert_same_frames(folder, tmp_path / "serial")
+
+
+def test_owners_that_are_spread_give_the_frames_of_one_process_also_if_a_worker_is_killed(cluster, capsys):
+    for name in ("FedAvg", "Krum", "ModelMarket"):
+        assert same(frames(CASES[name]), frames(CASES[name], 2))
+    assert "fedabm: models of all owners are asked for: " in capsys.readouterr().err
+    made = engine(2)
+    pool, model = made.shards.pool, Federation(CASES["FedAvg"](made))
+    model.step()
+    os.kill(pool.processes()[0], signal.SIGKILL)
+    assert same(frames(CASES["FedAvg"]), tables(model.run()))
+    assert pool.generation == 1
+    assert "fedabm: a worker died; its owners go to others, and the round is done again" in capsys.readouterr().err
+    least = [traffic.total for traffic in made.shards.traffic]
+    one_round(made, made.initial(0), made.data.capacities, Recipe(epochs=1), 0, 0, keep=False)
+    sent = [traffic.total - before for traffic, before in zip(made.shards.traffic, least, strict=True)]
+    assert max(sent) < 3.0 * made.model_bytes + 100 * made.data.owners + 2000
 
 
 def resources():

@@ -25,9 +25,10 @@ import torch
 from torch import Tensor, nn
 
 from fedabm.common import device as devices
+from fedabm.common.cluster import Cluster, chosen_cluster
 from fedabm.common.cores import cores
 from fedabm.common.errors import InputError, check_kind, check_positive, check_whole
-from fedabm.common.random import Streams, generator
+from fedabm.common.random import Streams
 from fedabm.common.timing import timed
 from fedabm.data.federated import FederatedData
 from fedabm.learning.engine import (
@@ -37,13 +38,13 @@ from fedabm.learning.engine import (
 from fedabm.learning.engine.allocator import keep_memory
 from fedabm.learning.engine.augment import CropAndFlip
 from fedabm.learning.engine.batched import Network, compile_network
-from fedabm.learning.engine.batches import TrainingLength, mini_batches
-from fedabm.learning.engine.blocks import SeededDropout
+from fedabm.learning.engine.batches import TrainingLength
 from fedabm.learning.engine.evaluate import Scores, by_owner, judge
 from fedabm.learning.engine.exported import as_module
 from fedabm.learning.engine.flat import Layout, initial_row
-from fedabm.learning.engine.general import Alone, Mapped
+from fedabm.learning.engine.general import Alone
 from fedabm.learning.engine.host import pull
+from fedabm.learning.engine.local import Draws, LocalTraining, Members, Models, PlannedTraining, Trainer, as_samples
 from fedabm.learning.engine.networks import build, check_fit
 from fedabm.learning.engine.optimisers import SGD, Optimiser
 from fedabm.learning.engine.sizing import (
@@ -59,7 +60,10 @@ from fedabm.learning.engine.sizing import (
     even,
     measure,
 )
-from fedabm.learning.engine.training import Chunk, DeviceSamples, Proximal, affine_of, train_chunk
+from fedabm.learning.engine.training import DeviceSamples, Proximal
+from fedabm.learning.shards.rows import SpreadRows
+from fedabm.learning.shards.shards import Shards
+from fedabm.learning.shards.worker import WorkerSettings
 
 __all__ = ["Engine"]
 
@@ -75,9 +79,9 @@ class Engine:
         A name (see `networks.NETWORKS`) or a module without state.
     data : FederatedData
         The owners' data.
-    device : str, optional
+    device : str | Sequence[str], optional
         "auto" (the one that --device names, else a GPU if there is one), or any device of PyTorch; "meta" computes
-        shapes only.
+        shapes only.  Several devices, such as ["cuda:0", "cuda:1"], train chunks of owners in turn.
     memory_limit : float | None, optional
         Bytes that models and training may take; by default half of the memory, or of a GPU's free memory this
         worker's part.
@@ -88,6 +92,9 @@ class Engine:
     precision : str, optional
         In which numbers gradients are found: "float32", or "bfloat16" with the weights in float32; "auto" is what
         --precision names, else float32.  Models are judged in float32 in any case.
+    workers : int | Cluster | None, optional
+        Among how many workers of a Ray cluster owners are dealt; a number starts one on this machine.  None: what
+        --cluster says, else owners stay in this process.
     """
 
     @timed("handing data to the engine")
@@ -95,20 +102,24 @@ class Engine:
         self,
         network: str | nn.Module,
         data: FederatedData,
-        device: str = "auto",
+        device: str | Sequence[str] = "auto",
         memory_limit: float | None = None,
         path: str = "auto",
         chunk: int | None = None,
         precision: str = "auto",
+        workers: int | Cluster | None = None,
     ) -> None:
-        self.data, self.device = data, _device(device)
+        self._devices = tuple(_device(name) for name in ([device] if isinstance(device, str) else device))
+        if not self._devices:
+            raise InputError('no device to train on; give for instance device="auto"')
+        self.data, self.device = data, self._devices[0]
         self.precision = devices.precision() if precision == "auto" else devices.check_precision(precision)
         self._name = network if isinstance(network, str) else None
         if isinstance(network, str):
             network = build(network, data.shape, data.classes, data.tokens)
         check_kind("network", network, nn.Module)
         self._network = copy.deepcopy(network).to(self.device)
-        self._train, self._test = self._samples(data.x_train, data.y_train), self._samples(data.x_test, data.y_test)
+        self._hand_over()
         first = self._train.scaled(self._train.x[:1])
         shape = tuple(first.shape[1:])
         check_fit(network, shape, data.classes, first.dtype, tuple(data.y_train.shape[1:]))
@@ -120,38 +131,46 @@ class Engine:
         if chunk is not None:
             check_whole("chunk", chunk)
         self._chunk = chunk
-        self._keyed = any(isinstance(module, SeededDropout) for module in network.modules())
         self._images = any(isinstance(module, nn.Conv2d) for module in network.modules())
-        self._workers = 1
+        self._threads = 1
         if self.device.type == "cpu":
-            self._workers = min(torch.get_num_threads(), cores())
+            self._threads = min(torch.get_num_threads(), cores())
             keep_memory()
+        self.cluster = None if self.device.type == "meta" else _cluster(workers)
+        if self.cluster is not None and len(self._devices) > 1:
+            raise InputError("owners are spread over devices of this process or over workers; give device or workers")
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the tensors that are made from `data`: checkpoints would hold every sample twice."""
-        return {name: value for name, value in vars(self).items() if name not in ("_train", "_test")}
+        return {
+            name: value for name, value in vars(self).items() if name not in ("_train", "_test", "_copies", "shards")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        data = self.data
-        self._train, self._test = self._samples(data.x_train, data.y_train), self._samples(data.x_test, data.y_test)
+        self._hand_over()
 
-    def _samples(self, x: np.ndarray, y: np.ndarray) -> DeviceSamples:
-        inputs = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32 if x.dtype.kind == "f" else None))
-        targets = torch.from_numpy(np.ascontiguousarray(y, dtype=np.float32 if y.dtype.kind == "f" else np.int64))
-        prepare = getattr(self._network, "prepare", None)  # what a frozen part makes of samples, found once
-        seen = inputs if prepare is None else prepare(inputs)
-        return DeviceSamples(seen.to(self.device), targets.to(self.device), self._affine(inputs))
+    def _hand_over(self) -> None:
+        """The samples on the device, and for several devices the network and the training samples on each."""
+        data, scaling = self.data, self.data.scaling
+        self._train = as_samples(self._network, data.x_train, data.y_train, scaling, self.device)
+        self._test = as_samples(self._network, data.x_test, data.y_test, scaling, self.device)
+        self._copies = [(self._network, self._train)]
+        self._copies += [(copy.deepcopy(self._network).to(to), self._train.on(to)) for to in self._devices[1:]]
 
-    def _affine(self, inputs: Tensor) -> tuple[Tensor, Tensor] | None:
-        """Factor and offset by channel that give bytes mean 0 and deviation 1, if the data say which those are."""
-        affine = affine_of(self.data.scaling) if inputs.dtype == torch.uint8 else None
-        return None if affine is None else (affine[0].to(self.device), affine[1].to(self.device))
+    @cached_property
+    def shards(self) -> Shards | None:
+        """The workers of a cluster among whom this engine's owners are dealt; None: they stay in this process."""
+        if self.cluster is None:
+            return None
+        network = copy.deepcopy(self._network).to("cpu")
+        return Shards(self.cluster, self.data, WorkerSettings(network, self.path, self.precision, self.data.scaling))
 
     @property
     def machine(self) -> str:
         """Where and how models train: device, PyTorch's version and precision."""
-        return f"{self.device}, torch {torch.__version__}, {self.precision}"
+        where = ", ".join(str(device) for device in self._devices)
+        return f"{where}, torch {torch.__version__}, {self.precision}"
 
     @property
     def _low(self) -> torch.dtype | None:
@@ -213,34 +232,109 @@ class Engine:
         all); contributions, starts, streams and drifts are in that order.  A `drift`, one row (P,) or one each (k, P),
         is added to every gradient.  Images are moved as `augment` draws from the owner's stream.
         """
+        length = TrainingLength(batch, epochs, steps)
+        how: dict[str, Any] = {
+            "length": length,
+            "optimiser": optimiser,
+            "proximal": proximal,
+            "drift": drift,
+            "augment": augment,
+        }
+        planned = self._planned(start, contributions, seed=seed, round=round, streams=streams, owners=owners, **how)
+        if self.shards is not None:
+            return self.shards.train(planned).gathered("models of all owners are asked for")
+        return self._here(planned)
+
+    @timed("training")
+    @torch.no_grad()
+    def spread(
+        self,
+        start: Tensor | np.ndarray,
+        contributions: np.ndarray | Sequence[float],
+        *,
+        steps: int | None = None,
+        epochs: int | None = None,
+        batch: int = 10,
+        weights: np.ndarray | None = None,
+        **how: Any,
+    ) -> SpreadRows:
+        """As `train`, but what all owners (n, P) change their models by, which stays with the workers of a cluster.
+
+        With `weights` (n,) workers keep no more than the sum by these, unless somebody asks for more.
+        """
+        if self.shards is None:
+            raise InputError("this engine has no workers to spread owners over; make it with workers=2, or use train")
+        planned = self._planned(start, contributions, length=TrainingLength(batch, epochs, steps), **how)
+        return self.shards.updates(planned, weights)
+
+    def _planned(
+        self,
+        start: Tensor | np.ndarray,
+        contributions: np.ndarray | Sequence[float],
+        *,
+        length: TrainingLength,
+        optimiser: Optimiser = SGD(0.01),  # noqa: B008  (frozen)
+        proximal: Proximal | None = None,
+        drift: Tensor | None = None,
+        augment: CropAndFlip | None = None,
+        seed: int = 0,
+        round: int = 0,
+        streams: Streams | None = None,
+        owners: Owners = None,
+    ) -> PlannedTraining:
+        """Who trains on what, with whom in a chunk, checked."""
         who = self._who(owners)
         counts = self.data.counts(contributions, who)
         starts = self._each(start, len(who))
-        rngs = streams.each() if streams is not None else [generator(seed, "training", int(i), round) for i in who]
-        if len(rngs) != len(who):
-            raise InputError(f"{len(rngs)} streams but {len(who)} owners; give one per owner that trains")
         centre = None if proximal is None else self._each(proximal.centre, len(who))
         drifts = None if drift is None else self._each(drift, len(who))
-        plan = TrainingLength(batch, epochs, steps)
+        if streams is not None and len(streams) != len(who):
+            raise InputError(f"{len(streams)} streams but {len(who)} owners; give one per owner that trains")
         if augment is not None and (self._train.x.dtype != torch.uint8 or self._train.x.dim() != 4):
             raise InputError(f"{self.data.name} has no images of bytes to crop and flip; train without augment")
-        result = starts.new_empty(len(who), self.size)
-
-        def one(path: Any, places: np.ndarray) -> None:
-            offsets = self.data.offsets[who[places]]
-            mine = mini_batches(places, counts[places], offsets, plan, [rngs[i] for i in places], self._keyed, augment)
-            order = torch.from_numpy(mine.owners).to(self.device)
-            weight = 0.0 if proximal is None else proximal.weight
-            chunk = Chunk(mine, order, starts, centre, drifts)
-            trained = train_chunk(path, self.layout, self._train, chunk, optimiser, weight, self._low)
-            self.layout.scatter(trained, result, order)
-
         # Owners with equally long training share a chunk, so that few wait for the others.
-        sorted_places = np.argsort(-plan.lengths(counts), kind="stable")
-        size = self._fitting(len(who), batch, 3 + optimiser.slots + (centre is not None) + (drifts is not None))
-        chunks = [sorted_places[i : i + size] for i in range(0, len(who), size)]
-        threads.run(chunks, one, self._path, self.staff(len(chunks), size * batch))
+        places = np.argsort(-length.lengths(counts), kind="stable")
+        size = self._fitting(len(who), length.batch, 3 + optimiser.slots + (centre is not None) + (drifts is not None))
+        chunks = [places[i : i + size] for i in range(0, len(who), size)]
+        training = LocalTraining(length, optimiser, 0.0 if proximal is None else proximal.weight, augment)
+        draws = Draws(seed, round, None if streams is None else streams.each())
+        return PlannedTraining(training, who, counts, chunks, Models(starts, centre, drifts), draws)
+
+    def _here(self, planned: PlannedTraining) -> Tensor:
+        """Train in this process: chunks go to the devices in turn."""
+        who, counts = planned.who, planned.counts
+        result = planned.models.start.new_empty(len(who), self.size)
+        streams = planned.draws.streams(np.arange(len(who)), who)
+
+        def train(trainer: Trainer, gradients: Any, samples: DeviceSamples, models: Models, places: np.ndarray) -> None:
+            mine = [streams[place] for place in places]
+            members = Members(places, counts[places], self.data.offsets[who[places]], mine)
+            blocks, order = trainer.train(gradients, samples, planned.training, members, models)
+            self.layout.scatter([block.to(self.device) for block in blocks], result, order.to(self.device))
+
+        if len(self._devices) == 1:
+            trainer = self._trainer(self._network)
+
+            def here(gradients: Any, places: np.ndarray) -> None:
+                train(trainer, gradients, self._train, planned.models, places)
+
+            most = max((len(places) for places in planned.chunks), default=0)
+            staff = self.staff(len(planned.chunks), most * planned.training.length.batch)
+            threads.run(planned.chunks, here, trainer.gradients, staff)
+            return result
+
+        def on_device(tool: None, place: int) -> None:
+            network, samples = self._copies[place]
+            trainer, models = self._trainer(network), planned.models.map(lambda part: part.to(self._devices[place]))
+            gradients = trainer.gradients()
+            for places in planned.chunks[place :: len(self._devices)]:
+                train(trainer, gradients, samples, models, places)
+
+        threads.run(range(len(self._devices)), on_device, lambda: None, len(self._devices))
         return result
+
+    def _trainer(self, network: nn.Module) -> Trainer:
+        return Trainer(network, self.path, self._low)
 
     @timed("evaluation")
     @torch.no_grad()
@@ -325,14 +419,12 @@ class Engine:
         return sha.hexdigest()[:32]
 
     def _path(self) -> Any:
-        if self.path == "batched":
-            return compile_network(self._network)
-        return Mapped(self._network) if self.path == "vmap" else Alone(self._network)
+        return self._trainer(self._network).gradients()
 
     def _fitting(self, owners: int, batch: int, copies: int) -> int:
         """How many owners to train at once, each with this many copies of its parameters."""
         left = self.memory_limit - 4.0 * self.size * owners
-        fits = chunk_size(self.work, batch, copies, self.path, self.device, left / self._workers)
+        fits = chunk_size(self.work, batch, copies, self.path, self.device, left / self._threads)
         if self.path == "serial":
             return 1
         busy = self.device.type == "cpu" and owners * batch * self.work.multiplications >= 4 * BUSY
@@ -343,7 +435,7 @@ class Engine:
         if self.device.type != "cpu" or (jobs == 1 and self.work.multiplications >= LARGE):
             return 0
         busy = self.path == "serial" or samples * self.work.multiplications >= BUSY
-        return min(self._workers, jobs) if busy else 1
+        return min(self._threads, jobs) if busy else 1
 
     def _each(self, models: Tensor | np.ndarray, owners: int) -> Tensor:
         """One model (P,), or one for each of some owners."""
@@ -388,6 +480,12 @@ def _shared(path: Any, x: Tensor) -> Tensor:
         return path.share(x)
     # Convolutions of one model alone are up to 1.7 times faster that way on a CPU.
     return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 and isinstance(path, Alone) else x
+
+
+def _cluster(workers: int | Cluster | None) -> Cluster | None:
+    if workers is None:
+        return chosen_cluster()
+    return workers if isinstance(workers, Cluster) else Cluster(workers)
 
 
 def _device(name: str) -> torch.device:

@@ -23,6 +23,7 @@ from fedabm.learning.oracles.answers import Answering, ServerAnswers
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.oracles.trained import Trained
+from fedabm.learning.rules.aggregate import here
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import one_round
 
@@ -130,7 +131,7 @@ class Coalition(Answering, Stepwise):
         memory = None
         for number in range(self.rounds):
             done = one_round(self.engine, model, self.profile, self.recipe, self.seed, number, memory=memory)
-            total, kept = total + done.updates, kept & done.usable
+            total, kept = total + here(done.updates, "coalitions mix all updates"), kept & done.usable
             model, memory = done.model, done.memory
         return torch.where(kept.unsqueeze(1), total, 0.0), ~pull(kept)
 

@@ -30,7 +30,7 @@ from fedabm.learning.oracles.memory import digest
 from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.oracles.trained import Trained
 from fedabm.learning.oracles.updates import Updates
-from fedabm.learning.rules.aggregate import screen
+from fedabm.learning.rules.aggregate import here, screen
 from fedabm.learning.rules.base import Memory
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import RuleRound, one_round
@@ -153,7 +153,7 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
         memory = state.memory
         for place, effort in enumerate(state.late):
             how = (self.recipe, state.seed, state.round - len(state.late) + place)
-            done = one_round(self.engine, model, effort.contribution, *how, effort.claimed, (), memory)
+            done = one_round(self.engine, model, effort.contribution, *how, effort.claimed, (), memory, keep=False)
             model, memory = done.model, done.memory
         if state.late:
             vars(state)["_rebuilt"] = model, memory
@@ -212,7 +212,14 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
             begun = time.perf_counter()
             model, memory = self._present(state)
             how = (self.recipe, state.seed, state.round)
-            done.append(one_round(self.engine, model, used, *how, claimed, messages.tampering, memory, state.moved))
+            given: dict[str, Any] = {
+                "claimed": claimed,
+                "tampering": messages.tampering,
+                "memory": memory,
+                "moved": state.moved,
+            }
+            keep = messages.keep or messages.measured
+            done.append(one_round(self.engine, model, used, *how, **given, keep=keep))
             wanted = counts > 0 if messages.measured else np.zeros(self.owners, dtype=bool)
             shown = self._shown(state, model, done[0], wanted)
             return np.vstack([shown, np.full(self.owners, time.perf_counter() - begun)])[None]
@@ -237,7 +244,8 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
     def _kept(self, state: LearningState, done: RuleRound, claimed: Array) -> Updates:
         """What this round shows the server of every owner."""
         how = (self.engine, self.recipe, self.measure)
-        return Updates(*how, self.weights(state), done.updates, done.usable, claimed, state.seed, state.round)
+        sent = here(done.updates, "the server looks at all updates")
+        return Updates(*how, self.weights(state), sent, done.usable, claimed, state.seed, state.round)
 
     def trial(self, state: LearningState, messages: OwnerMessages) -> tuple[LearningState, RoundResult]:
         """Everybody trains from the present model, measures what that brings, and keeps it to itself."""
@@ -293,7 +301,9 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
         usable = pull(done.usable)
         owners = np.flatnonzero(wanted & usable)
         progress = np.zeros(self.owners)
-        progress[owners] = self._gained(state, before + done.updates[owners], owners)
+        if len(owners):
+            own = before + here(done.updates, "owners judge their own models")[owners]
+            progress[owners] = self._gained(state, own, owners)
         return np.stack([worth, ~usable, progress])
 
     def _gained(self, state: LearningState, models: Tensor, owners: NDArray[np.intp]) -> Array:

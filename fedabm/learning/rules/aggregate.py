@@ -12,47 +12,56 @@ import torch
 from torch import Tensor
 
 from fedabm.common.errors import InputError
+from fedabm.learning.engine.elsewhere import RowsElsewhere, pieces, screen_rows
 
-__all__ = ["aggregate", "by_columns", "inner_products", "ordered", "screen", "squared_distances"]
+__all__ = ["Rows", "aggregate", "by_columns", "here", "inner_products", "ordered", "screen", "squared_distances"]
 
-#: how many numbers are copied at once
-_PIECE = 1 << 24
-
-
-def screen(updates: Tensor) -> Tensor:
-    """Which rows hold finite numbers only, (n,): zero times anything else is not a number (much faster than asking)."""
-    return torch.stack([(part * 0.0).sum(dim=1) for part in _pieces(updates)]).sum(dim=0) == 0.0
+#: one row per owner, here or with the workers of a cluster
+Rows = Tensor | RowsElsewhere
 
 
-def _pieces(updates: Tensor) -> tuple[Tensor, ...]:
-    """All rows, some columns at a time."""
-    return updates.split(max(_PIECE // max(len(updates), 1), 1), dim=1)
+def screen(updates: Rows) -> Tensor:
+    """Which rows hold finite numbers only, (n,)."""
+    return updates.usable() if isinstance(updates, RowsElsewhere) else screen_rows(updates)
 
 
-def by_columns(work: Callable[[Tensor], Tensor], updates: Tensor) -> Tensor:
+def here(rows: Rows, reason: str) -> Tensor:
+    """Rows that may lie elsewhere, brought here for a reason that is said once."""
+    return rows if isinstance(rows, Tensor) else rows.gathered(reason)
+
+
+def by_columns(work: Callable[[Tensor], Tensor], updates: Rows) -> Tensor:
     """The results (..., columns) of some work on pieces (n, columns) of the updates, side by side."""
-    return torch.cat([work(part) for part in _pieces(updates)], dim=-1)
+    if isinstance(updates, RowsElsewhere):
+        return updates.by_columns(work)
+    return torch.cat([work(part) for part in pieces(updates)], dim=-1)
 
 
-def aggregate(mixing: Tensor, updates: Tensor, usable: Tensor | None = None) -> Tensor:
+def aggregate(mixing: Tensor, updates: Rows, usable: Tensor | None = None, order: Tensor | None = None) -> Tensor:
     """mixing (m, n) @ updates (n, P), without the rows that are not `usable` (n,) (default: that hold NaN or infinity).
 
     Their weight goes to the others in proportion, so that every row of `mixing` keeps its sum; if nobody with weight is
-    left, the result is zero.  Mix differences from the last model, not models, so that zero means no change.
+    left, the result is zero.  Mix differences from the last model, not models, so that zero means no change.  Rows are
+    added one after the other, in this `order` (None: as they stand).
 
     >>> aggregate(torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[1.0], [3.0], [float("nan")]])).round(decimals=4)
     tensor([[1.6667]])
     """
-    if mixing.dim() != 2 or updates.dim() != 2 or mixing.shape[1] != len(updates):
+    if mixing.dim() != 2 or len(updates.shape) != 2 or mixing.shape[1] != len(updates):
         shapes = f"{tuple(updates.shape)} updates by {tuple(mixing.shape)} weights"
         raise InputError(f"cannot mix {shapes}; give weights (m, n) and updates (n, P)")
     kept = screen(updates) if usable is None else usable
-    mixing = mixing.to(updates)
+    mixing = mixing.to(updates.device, updates.dtype)
     used = mixing * kept
     left = used.sum(1, keepdim=True)
     scale = torch.where(left == 0, 0.0, mixing.sum(1, keepdim=True) / torch.where(left == 0, 1.0, left))
     weights = used * scale
-    return by_columns(lambda part: weights @ torch.where(kept.unsqueeze(1), part, 0.0), updates)
+    if isinstance(updates, RowsElsewhere):
+        return torch.stack([updates.mixed(row, kept, order) for row in weights])
+    if order is None:
+        return by_columns(lambda part: weights @ torch.where(kept.unsqueeze(1), part, 0.0), updates)
+    sorted_weights, sorted_kept = weights.index_select(1, order), kept.index_select(0, order).unsqueeze(1)
+    return by_columns(lambda part: sorted_weights @ torch.where(sorted_kept, part.index_select(0, order), 0.0), updates)
 
 
 def ordered(rows: Tensor, usable: Tensor) -> Tensor:
@@ -64,12 +73,19 @@ def ordered(rows: Tensor, usable: Tensor) -> Tensor:
     return filled
 
 
-def inner_products(rows: Tensor, usable: Tensor) -> Tensor:
+def inner_products(rows: Rows, usable: Tensor) -> Tensor:
     """u_i . u_j (n, n), 0 where a row is not usable; in double precision, in which squares of any row are finite."""
-    products = torch.zeros(len(rows), len(rows), dtype=torch.float64, device=rows.device)
-    for part in _pieces(rows):
-        wide = torch.where(usable.unsqueeze(1), part, 0.0).to(torch.float64)
-        products += wide @ wide.T
+
+    def squared(part: Tensor) -> Tensor:
+        wide = torch.where(usable.to(part.device).unsqueeze(1), part, 0.0).to(torch.float64)
+        return wide @ wide.T
+
+    if isinstance(rows, RowsElsewhere):
+        products = rows.products(squared)
+    else:
+        products = torch.zeros(len(rows), len(rows), dtype=torch.float64, device=rows.device)
+        for part in pieces(rows):
+            products += squared(part)
     return 0.5 * (products + products.T)
 
 

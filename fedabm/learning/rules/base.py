@@ -20,6 +20,7 @@ from torch import Tensor
 
 from fedabm.games.curves import Array
 from fedabm.learning.engine.training import Proximal
+from fedabm.learning.rules.aggregate import Rows, here
 
 __all__ = ["LocalTerms", "Memory", "Received", "Robust", "Rule", "Step", "WeightedMean"]
 
@@ -35,8 +36,9 @@ class Received:
 
     Parameters
     ----------
-    updates : Tensor
-        (n, P) as sent; zero for owners that did not train.
+    sent : Tensor | RowsElsewhere
+        (n, P) as sent; zero for owners that did not train.  They may lie with the workers of a cluster, where
+        `aggregate`, `by_columns` and `inner_products` find what they need.
     usable : Tensor
         Shape (owners,): which rows hold finite numbers only; the others must reach nobody.
     claimed : Array
@@ -47,19 +49,36 @@ class Received:
         The rate of these steps if they are plain gradient descent, else None.
     """
 
-    updates: Tensor
+    sent: Rows
     usable: Tensor
     claimed: Array
     steps: Array
     rate: float | None = None
 
-    def members(self) -> tuple[Tensor, Tensor]:
+    @property
+    def updates(self) -> Tensor:
+        """What was sent, (n, P), on the device of the server, whatever that takes."""
+        return here(self.sent, "the rule looks at all updates")
+
+    @property
+    def order(self) -> Tensor | None:
+        """The order in which updates are added up: that of training, longest first; None: as they stand.
+
+        Whoever trains with whom can then be added up where it trains.
+        """
+        taken = self.steps[self.steps > 0]
+        if not len(taken) or np.all(taken == taken[0]):
+            return None
+        return torch.from_numpy(np.argsort(-np.asarray(self.steps), kind="stable")).to(self.sent.device)
+
+    def members(self) -> tuple[Rows, Tensor]:
         """The updates (m, P) of those that take part, and which of them are usable (m,)."""
         who = np.flatnonzero(self.claimed > 0)
-        if len(who) == len(self.updates):
-            return self.updates, self.usable
-        rows = torch.from_numpy(who).to(self.updates.device)
-        return self.updates.index_select(0, rows), self.usable.index_select(0, rows)
+        if len(who) == len(self.sent):
+            return self.sent, self.usable
+        rows = torch.from_numpy(who).to(self.sent.device)
+        some = self.sent.index_select(0, rows) if isinstance(self.sent, Tensor) else self.sent.select(rows)
+        return some, self.usable.index_select(0, rows)
 
 
 class Step(NamedTuple):
@@ -123,6 +142,13 @@ class Rule(ABC):
         """What owners add to their loss when they train from the model `start` (P,)."""
         return LocalTerms()
 
+    def summed_by(self, claimed: Array, steps: Array) -> Array | None:
+        """By which weights (n,) updates are added up if all of them are sound; None: not known before they are.
+
+        Workers of a cluster that know them need not keep the updates.
+        """
+        return None
+
     @abstractmethod
     def step(self, received: Received, memory: Memory) -> Step:
         """How the shared model changes; the memory is not to be changed but returned anew."""
@@ -139,9 +165,9 @@ class Robust(Rule):
     def step(self, received: Received, memory: Memory) -> Step:
         rows, usable = received.members()
         if not len(rows):
-            return Step(torch.zeros_like(received.updates[0]))
+            return Step(torch.zeros(received.sent.shape[1], device=received.sent.device))
         return Step(torch.where(usable.any(), self.centre(rows, usable), 0.0))
 
     @abstractmethod
-    def centre(self, rows: Tensor, usable: Tensor) -> Tensor:
+    def centre(self, rows: Rows, usable: Tensor) -> Tensor:
         """The centre (P,) of the usable ones among rows (m, P), m > 0; anything if none is usable."""

@@ -55,6 +55,10 @@ class FedAvg(Rule):
         total = weights.sum()
         return weights / (total if total > 0 else 1.0)
 
+    def summed_by(self, claimed: Array, steps: Array) -> Array:
+        return self.shares(claimed)
+
     def step(self, received: Received, memory: Memory) -> Step:
-        shares = torch.from_numpy(self.shares(received.claimed)).to(received.updates)
-        return Step(self.rate * aggregate(shares.unsqueeze(0), received.updates, received.usable)[0])
+        shares = torch.from_numpy(self.shares(received.claimed)).to(received.sent.device, received.sent.dtype)
+        mean = aggregate(shares.unsqueeze(0), received.sent, received.usable, received.order)[0]
+        return Step(self.rate * mean)

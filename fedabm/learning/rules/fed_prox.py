@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from torch import Tensor
 
 from fedabm.common.errors import LARGEST_RATE, check_kind, check_number
+from fedabm.games.curves import Array
 from fedabm.learning.engine.training import Proximal
 from fedabm.learning.rules.base import LocalTerms, Memory, Received, Rule, Step, WeightedMean
 from fedabm.learning.rules.fed_avg import FedAvg
@@ -39,6 +40,9 @@ class FedProx(Rule):
     def plain_descent(self) -> bool:  # type: ignore[override]
         """As the inner rule."""
         return self.inner.plain_descent
+
+    def summed_by(self, claimed: Array, steps: Array) -> Array | None:
+        return self.inner.summed_by(claimed, steps)
 
     @property
     def mean(self) -> WeightedMean | None:

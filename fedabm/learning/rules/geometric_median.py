@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fedabm.common.errors import check_positive, check_whole
-from fedabm.learning.rules.aggregate import aggregate, inner_products, squared_distances
+from fedabm.learning.rules.aggregate import Rows, aggregate, inner_products, squared_distances
 from fedabm.learning.rules.base import Robust
 
 __all__ = ["GeometricMedian"]
@@ -38,7 +38,7 @@ class GeometricMedian(Robust):
         check_whole("iterations", self.iterations)
         check_positive("smoothing", self.smoothing)
 
-    def centre(self, rows: Tensor, usable: Tensor) -> Tensor:
+    def centre(self, rows: Rows, usable: Tensor) -> Tensor:
         products = inner_products(rows, usable)
         apart = squared_distances(products, usable)
         # Begins near those that are near to half of the others, so that far outliers do not cost many iterations.

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fedabm.common.errors import check_whole
-from fedabm.learning.rules.aggregate import aggregate, inner_products, squared_distances
+from fedabm.learning.rules.aggregate import Rows, aggregate, inner_products, squared_distances
 from fedabm.learning.rules.base import Robust
 
 __all__ = ["Krum"]
@@ -38,7 +38,7 @@ class Krum(Robust):
             check_whole("attackers", self.attackers, 0)
         check_whole("chosen", self.chosen)
 
-    def centre(self, rows: Tensor, usable: Tensor) -> Tensor:
+    def centre(self, rows: Rows, usable: Tensor) -> Tensor:
         number = usable.sum()
         attackers = ((number - 3) // 2).clamp_min(0) if self.attackers is None else self.attackers
         nearest = (number - attackers - 2).clamp(1, len(rows) - 1)

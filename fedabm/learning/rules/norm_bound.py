@@ -45,4 +45,4 @@ class NormBound(Detector):
     def mean_of(self, received: Received, trust: Tensor) -> Tensor:
         """All count alike, as long as they may be."""
         cut = received.updates * trust.to(received.updates).unsqueeze(1)
-        return super().mean_of(replace(received, updates=cut), torch.ones_like(trust))
+        return super().mean_of(replace(received, sent=cut), torch.ones_like(trust))

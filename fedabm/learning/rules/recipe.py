@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from fedabm.common.errors import InputError, check_kind
@@ -14,9 +15,10 @@ from fedabm.common.timing import timed
 from fedabm.games.curves import Array
 from fedabm.learning.engine.augment import CropAndFlip
 from fedabm.learning.engine.batches import TrainingLength
+from fedabm.learning.engine.elsewhere import RowsElsewhere
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD, Optimiser, RateSchedule
-from fedabm.learning.rules.aggregate import screen
+from fedabm.learning.rules.aggregate import Rows, screen
 from fedabm.learning.rules.base import Memory, Received, Rule, WeightedMean
 from fedabm.learning.rules.fed_avg import FedAvg
 
@@ -84,6 +86,35 @@ class Recipe:
         self, engine: Engine, start: Tensor, contributions: Array, seed: int, round: int, memory: Memory | None = None
     ) -> Tensor:
         """Everybody's update (n, P), zero for owners without data; `memory` is the rule's (None: it begins)."""
+        who, how = self._how(engine, start, contributions, seed, round, memory)
+        moved = engine.train(start, contributions[who], owners=who, **how).sub_(start)
+        if len(who) == engine.data.owners:
+            return moved
+        updates = torch.zeros(engine.data.owners, engine.size, device=engine.device)
+        return updates.index_copy_(0, torch.from_numpy(who).to(engine.device), moved)
+
+    @timed("training")
+    def spread(
+        self,
+        engine: Engine,
+        start: Tensor,
+        contributions: Array,
+        seed: int,
+        round: int,
+        memory: Memory | None = None,
+        claimed: Array | None = None,
+    ) -> RowsElsewhere:
+        """The same, but updates stay with the workers; knowing what is `claimed` they need not keep them."""
+        who, how = self._how(engine, start, contributions, seed, round, memory)
+        weights = (
+            None if claimed is None else self.rule.summed_by(claimed, self._steps(engine.data.counts(contributions)))
+        )
+        return engine.spread(start, contributions[who], owners=who, weights=weights, **how)
+
+    def _how(
+        self, engine: Engine, start: Tensor, contributions: Array, seed: int, round: int, memory: Memory | None
+    ) -> tuple[NDArray[np.intp], dict[str, Any]]:
+        """Who trains, and how."""
         who = np.flatnonzero(engine.data.counts(contributions))
         rows = torch.from_numpy(who).to(engine.device)
         everybody = len(who) == engine.data.owners
@@ -93,13 +124,12 @@ class Recipe:
         how: dict[str, Any] = {"epochs": self.epochs, "steps": self.steps, "batch": self.batch}
         how |= {"proximal": added.proximal, "drift": drift, "optimiser": self.optimiser_in(round)}
         how |= {"seed": seed, "round": round, "augment": self.augment}
-        moved = engine.train(start, contributions[who], owners=who, **how).sub_(start)
-        if everybody:
-            return moved
-        updates = torch.zeros(engine.data.owners, engine.size, device=engine.device)
-        return updates.index_copy_(0, rows, moved)
+        return who, how
 
-    def received(self, updates: Tensor, counts: Array, claimed: Array) -> Received:
+    def _steps(self, counts: Array) -> Array:
+        """How many local steps owners take on so many samples."""
+        return TrainingLength(self.batch, self.epochs, self.steps).lengths(np.asarray(counts))
+
+    def received(self, updates: Rows, counts: Array, claimed: Array) -> Received:
         """What reaches the server when owners trained on `counts` samples, claim others, and send these updates."""
-        steps = TrainingLength(self.batch, self.epochs, self.steps).lengths(np.asarray(counts))
-        return Received(updates, screen(updates), claimed, steps, self.optimiser.fused_rate)
+        return Received(updates, screen(updates), claimed, self._steps(counts), self.optimiser.fused_rate)

@@ -18,20 +18,21 @@ from torch import Tensor
 
 from fedabm.common.timing import timed
 from fedabm.games.messages import Surroundings, Tampering
+from fedabm.learning.engine.elsewhere import RowsElsewhere
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
-from fedabm.learning.rules.aggregate import screen
+from fedabm.learning.rules.aggregate import Rows, screen
 from fedabm.learning.rules.base import Memory, Received, Rule
 from fedabm.learning.rules.recipe import Recipe
 
-__all__ = ["RuleRound", "federate", "one_round", "server_part", "tamper"]
+__all__ = ["RuleRound", "federate", "one_round", "server_part", "tamper", "tampered"]
 
 
 class RuleRound(NamedTuple):
     """After a round: the model (P,), the updates as sent (n, P), which were usable (n,), what the rule remembers."""
 
     model: Tensor
-    updates: Tensor
+    updates: Rows
     usable: Tensor
     memory: Memory
 
@@ -47,16 +48,26 @@ def one_round(
     tampering: Sequence[Tampering] = (),
     memory: Memory | None = None,
     moved: Tensor | None = None,
+    *,
+    keep: bool = True,
 ) -> RuleRound:
-    """One round from the model `start`; without `claimed` claims are true, without `memory` the rule begins."""
+    """One round from the model `start`; without `claimed` claims are true, without `memory` the rule begins.
+
+    Unless somebody will `keep` the updates, they may stay with the workers of a cluster.
+    """
     contributions = np.asarray(contributions, dtype=float)
     known = recipe.rule.begin(start, engine.data.owners) if memory is None else memory
-    updates = recipe.train(engine, start, contributions, seed, round, known)
     counts = engine.data.counts(contributions)
+    said = counts if claimed is None else np.rint(claimed)
+    updates: Rows
+    if engine.cluster is not None and not keep:
+        asked = None if tampering else said
+        updates = recipe.spread(engine, start, contributions, seed, round, known, asked)
+    else:
+        updates = recipe.train(engine, start, contributions, seed, round, known)
     for attack in tampering:
-        tamper(updates, start, attack, round, moved, np.flatnonzero(counts))
-    received = recipe.received(updates, counts, counts if claimed is None else np.rint(claimed))
-    return server_part(recipe.rule, start, received, known)
+        updates = tampered(updates, start, attack, round, moved, np.flatnonzero(counts))
+    return server_part(recipe.rule, start, recipe.received(updates, counts, said), known)
 
 
 @timed("training")
@@ -68,7 +79,7 @@ def server_part(rule: Rule, start: Tensor, received: Received, memory: Memory) -
     for tensor in _tensors(step.memory):
         fine = fine & screen(tensor.reshape(1, -1))
     kept = _either(fine, step.memory, memory)
-    return RuleRound(torch.where(fine, model, start), received.updates, received.usable, kept)
+    return RuleRound(torch.where(fine, model, start), received.sent, received.usable, kept)
 
 
 def federate(
@@ -85,12 +96,30 @@ def federate(
     memory, moved = recipe.rule.begin(model, engine.data.owners), None
     broken = torch.zeros(engine.data.owners, dtype=torch.bool, device=engine.device)
     for number in range(rounds):
-        done = one_round(engine, model, contributions, recipe, seed, number, None, tampering, memory, moved)
+        how: dict[str, Any] = {"tampering": tampering, "memory": memory, "moved": moved, "keep": False}
+        done = one_round(engine, model, contributions, recipe, seed, number, **how)
         moved = done.model - model if tampering else None
         model, memory = done.model, done.memory
         broken |= ~done.usable
         del done  # with the updates, before the next round makes its own
     return model, ~pull(~broken)
+
+
+def tampered(
+    updates: Rows, received: Tensor, attack: Tampering, round: int, moved: Tensor | None, senders: np.ndarray
+) -> Rows:
+    """Updates after an attack, wherever they lie; of those that lie elsewhere only the attackers' own are brought."""
+    if isinstance(updates, RowsElsewhere) and attack.omniscient:
+        updates = updates.gathered("an attacker sees all updates")
+    if isinstance(updates, Tensor):
+        tamper(updates, received, attack, round, moved, senders)
+        return updates
+    members = torch.from_numpy(np.asarray(attack.members, dtype=np.int64)).to(updates.device)
+    past = torch.zeros_like(received) if moved is None else moved
+    around = Surroundings(attack.members, round, past, senders, None)
+    rows = updates.take(members)
+    sent = torch.as_tensor(attack(rows, received.expand_as(rows), around), dtype=rows.dtype, device=rows.device)
+    return updates.replaced(members, sent)
 
 
 def tamper(

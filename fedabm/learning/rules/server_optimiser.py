@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from fedabm.common.errors import LARGEST_RATE, InputError, check_kind, check_number, check_positive
+from fedabm.games.curves import Array
 from fedabm.learning.rules.base import LocalTerms, Memory, Received, Rule, Step
 from fedabm.learning.rules.fed_avg import FedAvg
 
@@ -49,6 +50,9 @@ class ServerOptimiser(Rule):
     def plain_descent(self) -> bool:  # type: ignore[override]
         """As the inner rule."""
         return self.inner.plain_descent
+
+    def summed_by(self, claimed: Array, steps: Array) -> Array | None:
+        return self.inner.summed_by(claimed, steps)
 
     @abstractmethod
     def spread(self, second: Tensor, square: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from fedabm.common.errors import InputError
-from fedabm.learning.rules.aggregate import by_columns, ordered
+from fedabm.learning.rules.aggregate import Rows, by_columns, ordered
 from fedabm.learning.rules.base import Robust
 
 __all__ = ["TrimmedMean"]
@@ -33,7 +33,7 @@ class TrimmedMean(Robust):
         if not 0.0 <= self.share < 0.5:
             raise InputError(f"share must lie in [0, 0.5), got {self.share}; what is left out at both ends is not all")
 
-    def centre(self, rows: Tensor, usable: Tensor) -> Tensor:
+    def centre(self, rows: Rows, usable: Tensor) -> Tensor:
         number = usable.sum().clamp_min(1)
         cut = torch.minimum((self.share * number - 1e-9).ceil().to(number.dtype).clamp_min(0), (number - 1) // 2)
         places = torch.arange(len(rows), device=rows.device)

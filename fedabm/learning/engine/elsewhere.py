@@ -1,0 +1,85 @@
+"""Rows of numbers that lie elsewhere, and what can be asked of them without bringing them here."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+__all__ = ["PIECE", "RowsElsewhere", "added", "pieces", "screen_rows"]
+
+#: how many numbers are copied at once
+PIECE = 1 << 24
+
+
+def pieces(rows: Tensor) -> tuple[Tensor, ...]:
+    """All rows, some columns at a time."""
+    return rows.split(max(PIECE // max(len(rows), 1), 1), dim=1)
+
+
+def screen_rows(rows: Tensor) -> Tensor:
+    """Which rows hold finite numbers only, (n,): zero times anything else is not a number (much faster than asking)."""
+    return torch.stack([(part * 0.0).sum(dim=1) for part in pieces(rows)]).sum(dim=0) == 0.0
+
+
+class RowsElsewhere(ABC):
+    """Rows (n, P), such as everybody's updates, that lie with workers: sums and tables come here, rows if they must."""
+
+    device: torch.device
+    dtype = torch.float32
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """How many rows, and numbers in a row."""
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @abstractmethod
+    def usable(self) -> Tensor:
+        """Which rows hold finite numbers only, (n,)."""
+
+    @abstractmethod
+    def mixed(self, weights: Tensor, kept: Tensor, order: Tensor | None) -> Tensor:
+        """sum_i weights_i rows_i (P,) over the rows that are `kept`, added in this order (None: as they stand)."""
+
+    @abstractmethod
+    def by_columns(self, work: Callable[[Tensor], Tensor]) -> Tensor:
+        """The results (..., columns) of some work on pieces (n, columns), side by side."""
+
+    @abstractmethod
+    def products(self, work: Callable[[Tensor], Tensor]) -> Tensor:
+        """The sum of what some work makes of the pieces (n, columns) that `pieces` cuts."""
+
+    @abstractmethod
+    def select(self, rows: Tensor) -> RowsElsewhere:
+        """Some of the rows."""
+
+    @abstractmethod
+    def take(self, rows: Tensor) -> Tensor:
+        """Some of the rows, brought here."""
+
+    @abstractmethod
+    def replaced(self, rows: Tensor, by: Tensor) -> RowsElsewhere | Tensor:
+        """With other numbers in some rows."""
+
+    @abstractmethod
+    def gathered(self, reason: str) -> Tensor:
+        """All rows, brought here, which is said once for each reason."""
+
+
+def added(total: Tensor | None, weights: Tensor, rows: Tensor) -> Tensor:
+    """total + sum_i weights_i rows_i (P,), the rows added one after the other, so that parts of a sum can be chained.
+
+    >>> rows, weights = torch.randn(7, 3), torch.rand(7)
+    >>> bool((added(added(None, weights[:4], rows[:4]), weights[4:], rows[4:]) == added(None, weights, rows)).all())
+    True
+    """
+    if not len(rows):
+        return torch.zeros_like(rows[:0].sum(dim=0)) if total is None else total
+    if total is None:
+        return (weights.unsqueeze(0) @ rows)[0]
+    return torch.addmm(total.unsqueeze(0), weights.unsqueeze(0), rows)[0]

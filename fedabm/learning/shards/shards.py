@@ -1,0 +1,185 @@
+"""The owners of one engine, dealt to the workers of a cluster round by round, with as little moved as can be."""
+
+from __future__ import annotations
+
+import uuid
+import weakref
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedabm.common.cluster import Cluster
+from fedabm.data.federated import FederatedData
+from fedabm.learning.engine.host import pull
+from fedabm.learning.engine.local import Draws, PlannedTraining
+from fedabm.learning.shards.pool import Host, Pool, Traffic, pool_of
+from fedabm.learning.shards.rows import Dealt, SpreadRows
+from fedabm.learning.shards.worker import Shard, WorkerSettings
+
+__all__ = ["Shards", "dealt"]
+
+
+class Shards:
+    """What an engine asks its workers; nothing is started before it asks."""
+
+    def __init__(self, cluster: Cluster, data: FederatedData, settings: WorkerSettings) -> None:
+        self._cluster, self._data, self._settings = cluster, data, settings
+        self._engine = uuid.uuid4().hex
+        self._loaded: dict[Host, set[int]] = {}
+        self._pool: Pool | None = None
+        self.said: set[str] = set()
+
+    @property
+    def pool(self) -> Pool:
+        """The workers, which are started when they are first needed."""
+        if self._pool is None or not self._pool.open:
+            self._pool = pool_of(self._cluster)
+            weakref.finalize(self, self._pool.forget, self._engine)
+        return self._pool
+
+    @property
+    def traffic(self) -> list[Traffic]:
+        """What went over the wire of every worker."""
+        return [host.traffic for host in self.pool.hosts]
+
+    def ask(self, host: Host, returns: int, method: str, *given: Any, data: bool = False) -> Any:
+        """Ask one worker about this engine's part of it."""
+        return self.pool.send(host, returns, "ask", self._engine, method, *given, data=data)
+
+    def train(self, planned: PlannedTraining) -> SpreadRows:
+        """The models (k, P) of the owners that train, where their data are."""
+        rows = SpreadRows(self, planned, planned.who, np.arange(len(planned.who)), updates=False)
+        rows.begin()
+        return rows
+
+    def updates(self, planned: PlannedTraining, weights: np.ndarray | None = None) -> SpreadRows:
+        """What all owners (n, P) change the start by; with `weights` (n,) no more is kept than the sum by these."""
+        rows = SpreadRows(self, planned, np.arange(self._data.owners), planned.who, updates=True, weights=weights)
+        rows.begin()
+        return rows
+
+    def send_out(
+        self, planned: PlannedTraining, name: str, *, updates: bool, sum_by: Tensor | None, keep: bool
+    ) -> Dealt:
+        """One training by all workers, and what it has led to."""
+        pool = self.pool
+        loads = self._load(planned)
+        alike = _common(planned)
+        common = {id(part): pool.put(pull(part)) for part in alike}
+        asked = list(loads)
+        sums: list[Any] = []
+        places: list[tuple[Host, np.ndarray]] = []
+        for host, chunks in zip(pool.hosts, dealt(planned, len(pool.hosts)), strict=True):
+            if not chunks:
+                continue
+            mine = np.concatenate(chunks)
+            shard = self._shard(planned, chunks, mine, common, updates=updates)
+            host.traffic.down += sum(4 * len(part) for part in alike)
+            factors = None if sum_by is None else pull(sum_by)[mine]
+            if sums:  # what one worker has added up goes on to the next
+                places[-1][0].traffic.up += 4 * planned.models.start.shape[-1]
+                host.traffic.down += 4 * planned.models.start.shape[-1]
+            told, total = self.ask(host, 2, "train", name, shard, keep, factors, sums[-1:])
+            asked.append((host, told))
+            sums += [] if sum_by is None else [total]
+            places.append((host, mine))
+        answers = pool.collect(asked)[len(loads) :]
+        sound = np.ones(len(planned.who), dtype=bool)
+        for (_, mine), (usable, states) in zip(places, answers, strict=True):
+            sound[mine] = usable
+            self._used_up(planned, mine, states)
+        ends = pool.collect([(places[-1][0], sums[-1])]) if sums else []
+        total = torch.from_numpy(np.array(ends[0])) if ends else None
+        return Dealt(name, pool.generation, places, sound, total, keep)
+
+    def _used_up(self, planned: PlannedTraining, mine: np.ndarray, states: list[Any]) -> None:
+        """The generators that were given go on from where the workers left them."""
+        if planned.draws.given is not None:
+            for place, state in zip(mine, states, strict=True):
+                planned.draws.given[place].bit_generator.state = state
+
+    def _shard(
+        self,
+        planned: PlannedTraining,
+        chunks: list[np.ndarray],
+        mine: np.ndarray,
+        common: dict[int, Any],
+        *,
+        updates: bool,
+    ) -> Shard:
+        models, draws = planned.models, planned.draws
+
+        def part(rows: Tensor | None) -> Any:
+            if rows is None or id(rows) in common:
+                return None if rows is None else common[id(rows)]
+            return pull(rows.index_select(0, torch.from_numpy(mine).to(rows.device)))
+
+        given = None if draws.given is None else tuple(draws.given[place] for place in mine)
+        at_start = models.centre is not None and _same(models.centre, models.start)
+        return Shard(
+            planned.training,
+            [planned.who[chunk] for chunk in chunks],
+            [planned.counts[chunk] for chunk in chunks],
+            part(models.start),
+            None if at_start else part(models.centre),
+            at_start,
+            part(models.drift),
+            Draws(draws.seed, draws.round, given),
+            updates,
+        )
+
+    def _load(self, planned: PlannedTraining) -> list[tuple[Host, Any]]:
+        """Send every worker the data of those of its owners that it does not know yet."""
+        pool, data, asked = self.pool, self._data, []
+        for host, chunks in zip(pool.hosts, dealt(planned, len(pool.hosts)), strict=True):
+            if host not in self._loaded:
+                settings = pool.put(self._settings)
+                asked.append((host, pool.send(host, 1, "open", self._engine, settings, data=True)))
+                self._loaded[host] = set()
+            wanted = planned.who[np.concatenate(chunks)] if chunks else np.zeros(0, dtype=np.int64)
+            fresh = np.sort([owner for owner in wanted.tolist() if owner not in self._loaded[host]]).astype(np.int64)
+            if len(fresh):
+                rows = np.concatenate([np.arange(data.offsets[i], data.offsets[i + 1]) for i in fresh])
+                sizes = data.capacities[fresh]
+                sent = self.ask(host, 1, "load", fresh, sizes, data.x_train[rows], data.y_train[rows], data=True)
+                asked.append((host, sent))
+                self._loaded[host].update(fresh.tolist())
+        self._loaded = {host: owners for host, owners in self._loaded.items() if host in pool.hosts}
+        return asked
+
+
+def dealt(planned: PlannedTraining, workers: int) -> list[list[np.ndarray]]:
+    """The chunks of each worker: a stretch of the plan each, of about as many steps of local training.
+
+    >>> import torch
+    >>> from fedabm.learning.engine.batches import TrainingLength
+    >>> from fedabm.learning.engine.local import LocalTraining, Models
+    >>> from fedabm.learning.engine.optimisers import SGD
+    >>> training = LocalTraining(TrainingLength(10, 1), SGD(0.1))
+    >>> chunks = [np.array([0, 1]), np.array([2]), np.array([3])]
+    >>> planned = PlannedTraining(training, np.arange(4), np.full(4, 20), chunks, Models(torch.zeros(1)), Draws())
+    >>> [[chunk.tolist() for chunk in mine] for mine in dealt(planned, 2)]
+    [[[0, 1]], [[2], [3]]]
+    """
+    lengths = planned.training.length.lengths(planned.counts)
+    work = np.array([lengths[chunk].sum() + 1e-3 * len(chunk) for chunk in planned.chunks])
+    middles = np.cumsum(work) - work / 2
+    whose = np.floor(workers * middles / max(work.sum(), 1e-12)).astype(int).clip(0, workers - 1)
+    return [
+        [chunk for chunk, one in zip(planned.chunks, whose, strict=True) if one == worker] for worker in range(workers)
+    ]
+
+
+def _common(planned: PlannedTraining) -> list[Tensor]:
+    """The rows that are the same for all owners, each once."""
+    models = planned.models
+    found = [models.start]
+    found += [rows for rows in (models.centre, models.drift) if rows is not None and not _same(rows, models.start)]
+    return [rows for rows in found if rows.dim() == 1]
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are one and the same numbers in memory."""
+    return one.data_ptr() == other.data_ptr() and one.shape == other.shape and one.stride() == other.stride()

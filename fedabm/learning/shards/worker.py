@@ -1,0 +1,184 @@
+"""What one worker does: it holds data and rows of its owners on its device, trains them, and answers about the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fedabm.learning.engine import threads
+from fedabm.learning.engine.allocator import keep_memory
+from fedabm.learning.engine.elsewhere import added, screen_rows
+from fedabm.learning.engine.host import pull
+from fedabm.learning.engine.local import Draws, LocalTraining, Members, Models, Scaling, Trainer, as_samples
+from fedabm.learning.engine.training import DeviceSamples
+
+__all__ = ["Shard", "ShardWorker", "WorkerSettings"]
+
+
+@dataclass(frozen=True, eq=False)
+class WorkerSettings:
+    """What every worker is told once: the network and how its gradients are found."""
+
+    network: nn.Module
+    path: str
+    precision: str
+    scaling: Scaling
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """One worker's part of a training: whole chunks of owners, in the order of the plan.
+
+    Starts, centres and drifts are one row for all or one each in that order; with `at_start` the centre is the start.
+    With `updates` the rows that result are changes of the start.
+    """
+
+    training: LocalTraining
+    chunks: Sequence[np.ndarray]
+    counts: Sequence[np.ndarray]
+    start: Any
+    centre: Any
+    at_start: bool
+    drift: Any
+    draws: Draws
+    updates: bool
+
+    @property
+    def owners(self) -> int:
+        """How many owners."""
+        return sum(len(chunk) for chunk in self.chunks)
+
+
+class ShardWorker:
+    """A worker's part of one engine; `fetch` brings what others have put into the cluster's memory."""
+
+    def __init__(self, settings: WorkerSettings, device: str, fetch: Callable[[Any], Any]) -> None:
+        self._device, self._fetch, self._scaling = torch.device(device), fetch, settings.scaling
+        low = torch.bfloat16 if settings.precision == "bfloat16" else None
+        self._trainer = Trainer(settings.network.to(self._device), settings.path, low)
+        self._samples: DeviceSamples | None = None
+        self._offsets: dict[int, int] = {}
+        self._rows: dict[str, Tensor] = {}
+        if self._device.type == "cpu":
+            keep_memory()
+
+    def load(self, owners: np.ndarray, sizes: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
+        """Keep the training data of some owners more."""
+        fresh = as_samples(self._trainer.network, x, y, self._scaling, self._device)
+        begun = 0 if self._samples is None else len(self._samples.y)
+        self._samples = fresh.copied() if self._samples is None else self._samples.joined(fresh)
+        starts = begun + np.cumsum(sizes) - sizes
+        self._offsets.update(zip(owners.tolist(), starts.tolist(), strict=True))
+
+    @torch.no_grad()
+    def train(
+        self, name: str, shard: Shard, keep: bool, weights: np.ndarray | None, before: list[Any]
+    ) -> tuple[tuple[np.ndarray, list[Any]], np.ndarray | None]:
+        """Train; which rows are sound, the state of given generators, and the sum by `weights`, added to `before`.
+
+        The rows are kept under the name if they are to be, else only until they have been added.
+        """
+        with threads.one_thread():
+            return self._train(name, shard, keep, weights, before)
+
+    def _train(
+        self, name: str, shard: Shard, keep: bool, weights: np.ndarray | None, before: list[Any]
+    ) -> tuple[tuple[np.ndarray, list[Any]], np.ndarray | None]:
+        size = self._trainer.layout.size
+        factors = None if weights is None else self._tensor(weights)
+        at_once = factors is not None and not before and not keep
+        rows = None if at_once else torch.empty(shard.owners, size, device=self._device)
+        gradients, models = self._trainer.gradients(), self._models(shard)
+        sound, total, first = [], None, 0
+        for owners, counts in zip(shard.chunks, shard.counts, strict=True):
+            last = first + len(owners)
+            part = torch.empty(len(owners), size, device=self._device) if rows is None else rows[first:last]
+            self._chunk(gradients, shard, models, first, (owners, counts), part)
+            sound.append(screen_rows(part))
+            if at_once and factors is not None:
+                total = added(total, factors[first:last], part)
+            first = last
+        if rows is not None and keep:
+            self._rows[name] = rows
+        if rows is not None and factors is not None:
+            total = self._chained(before, factors, rows)
+        streams = shard.draws.given or ()
+        told = pull(torch.cat(sound)), [stream.bit_generator.state for stream in streams]
+        return told, None if total is None else pull(total)
+
+    def _chained(self, before: list[Any], weights: Tensor, rows: Tensor) -> Tensor:
+        """The sum that another worker has begun, with these rows."""
+        begun = self._tensor(self._fetch(before[0])) if before else None
+        return added(begun, weights, rows)
+
+    def _models(self, shard: Shard) -> Models:
+        start = self._tensor(self._fetch(shard.start))
+        centre = None if shard.centre is None else self._tensor(self._fetch(shard.centre))
+        drift = None if shard.drift is None else self._tensor(self._fetch(shard.drift))
+        return Models(start, start if shard.at_start else centre, drift)
+
+    def _chunk(
+        self, gradients: Any, shard: Shard, models: Models, first: int, who: tuple[np.ndarray, np.ndarray], part: Tensor
+    ) -> None:
+        """Train the owners of one chunk into the rows `part`."""
+        owners, counts = who
+        assert self._samples is not None
+        inside = slice(first, first + len(owners))
+        mine = models.map(lambda rows: rows if rows.dim() == 1 else rows[inside])
+        streams = shard.draws.streams(np.arange(inside.start, inside.stop), owners)
+        offsets = np.array([self._offsets[owner] for owner in owners.tolist()], dtype=np.int64)
+        members = Members(np.arange(len(owners)), counts, offsets, streams)
+        blocks, order = self._trainer.train(gradients, self._samples, shard.training, members, mine)
+        self._trainer.layout.scatter(blocks, part, order)
+        if shard.updates:
+            part.sub_(mine.start)
+
+    @torch.no_grad()
+    def mixed(self, name: str, weights: np.ndarray, kept: np.ndarray, before: list[Any]) -> np.ndarray:
+        """The weighted sum of those of its rows that are `kept`, added to `before`."""
+        with threads.one_thread():
+            rows = self._rows[name]
+            if not kept.all():
+                rows = torch.where(self._tensor(kept).unsqueeze(1), rows, 0.0)
+            return pull(self._chained(before, self._tensor(weights), rows))
+
+    def cut(self, name: str, bounds: list[tuple[int, int]]) -> Any:
+        """Its rows in blocks of columns; a single block by itself."""
+        found = [pull(self._rows[name][:, first:last].contiguous()) for first, last in bounds]
+        return found if len(found) > 1 else found[0]
+
+    @torch.no_grad()
+    def worked(
+        self, shape: tuple[int, int], places: list[np.ndarray], parts: list[Any], work: Callable[[Tensor], Tensor]
+    ) -> np.ndarray:
+        """What some work makes of a block of columns of all rows, of which every worker has sent a part."""
+        with threads.one_thread():
+            block = torch.zeros(shape, device=self._device)
+            for rows, part in zip(places, parts, strict=True):
+                where, found = torch.from_numpy(rows), self._tensor(self._fetch(part))
+                block.index_copy_(0, where[where >= 0].to(self._device), found[where >= 0])
+            return pull(work(block))
+
+    def take(self, name: str, places: np.ndarray) -> np.ndarray:
+        """Some of its rows."""
+        return pull(self._rows[name].index_select(0, torch.from_numpy(places).to(self._device)))
+
+    def put(self, name: str, places: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Take other numbers in some rows; which of these are sound."""
+        given = self._tensor(rows)
+        self._rows[name].index_copy_(0, torch.from_numpy(places).to(self._device), given)
+        return pull(screen_rows(given))
+
+    def drop(self, names: list[str]) -> None:
+        """Forget rows."""
+        for name in names:
+            self._rows.pop(name, None)
+
+    def _tensor(self, numbers: np.ndarray) -> Tensor:
+        """On the device, and free to be changed (what comes out of the cluster's memory is not)."""
+        return torch.from_numpy(np.array(numbers)).to(self._device)

@@ -1,0 +1,315 @@
+"""One federation on a cluster of three nodes on this machine: `python -m tests.cluster` (some minutes).
+
+Frames are bit for bit those of one process with 1 and 3 workers, for rules and exchanges of every kind; also if a node
+is killed in the middle of a round or while a checkpoint is written, `--kills` times in all, and if a worker is stopped.
+The last case takes the whole cluster away: `fedabm run` says so in one line, and the same command goes on on the next.
+Exits with 1 if anything differs.  `tests/sweep/test_ray.py` has a short version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pandas as pd
+
+from fedabm import Federation, Scenario, load
+from fedabm.common.cluster import Cluster
+from fedabm.games.costs import Linear
+from fedabm.learning import (
+    SGD,
+    CoordinateMedian,
+    Engine,
+    FedAdam,
+    FedAvg,
+    Krum,
+    Learning,
+    Personal,
+    Recipe,
+    Rule,
+    Scaffold,
+    TrimmedMean,
+)
+from fedabm.learning.shards.pool import Pool
+from fedabm.mechanisms import Ditto, ModelMarket, NoPayments, PFedGraph
+from fedabm.mechanisms.market import ImportGain
+from fedabm.papers.doshi2025.protocols import upbred
+from fedabm.simulation.checkpoint import restore, save
+from fedabm.simulation.scenario import OwnerProfile
+from fedabm.strategies import Honest
+from tests.learning.plain import random_data
+
+#: owners with unequal data, so that the plan is not their order
+SIZES = (31, 12, 25, 40, 7, 22, 18, 35, 9, 27, 14, 33)
+CHECKS = {"worker_niceness": 0, "memory_monitor_refresh_ms": 0}
+FRAMES = ("runs", "steps", "owners", "transfers")
+#: what differs between equal runs
+TIMED = ["wall_time"]
+
+Make = Callable[[Engine], Scenario]
+
+
+def engine(workers: int | Cluster | None = None) -> Engine:
+    """A small network in chunks of three owners, so that there is something to share."""
+    data = random_data((20,), classes=3, sizes=SIZES, tests=(4,) * len(SIZES))
+    return Engine("tiny_mlp", data, device="cpu", chunk=3, workers=workers)
+
+
+def learned(rule: Rule, steps: int = 3) -> Make:
+    """One model for all, by a rule of learning."""
+    recipe = Recipe(epochs=2, batch=5, optimiser=SGD(0.1), rule=rule)
+    return lambda made: Scenario(_people(), Learning(made, recipe, seed=1), NoPayments(), steps=steps)
+
+
+def exchanged(mechanism: Any) -> Make:
+    """A model for each, by what the mechanism mixes."""
+    recipe, valuation = Recipe(steps=4, batch=5, optimiser=SGD(0.1, momentum=0.5)), ImportGain(ModelMarket().gain)
+
+    def make(made: Engine) -> Scenario:
+        return Scenario(_people(), Personal(made, recipe, seed=1), mechanism, steps=3, valuation=valuation)
+
+    return make
+
+
+def stepped(made: Engine) -> Scenario:
+    """UPBReD."""
+    training = Learning(made, Recipe(epochs=1, batch=5, optimiser=SGD(0.1)), seed=1)
+    costs, most = [0.01 + 0.002 * k for k in range(len(SIZES))], [float(size) for size in SIZES]
+    return upbred(0.1).scenario(training, costs, most, starts=5.0, steps=3)
+
+
+def _people() -> list[OwnerProfile]:
+    return [OwnerProfile(Linear(0.01), float(size), Honest(), eagerness=700.0) for size in SIZES]
+
+
+CASES: dict[str, Make] = {
+    "FedAvg": learned(FedAvg()),
+    "FedAdam": learned(FedAdam()),
+    "SCAFFOLD": learned(Scaffold()),
+    "median": learned(CoordinateMedian()),
+    "trimmed mean": learned(TrimmedMean()),
+    "Krum": learned(Krum()),
+    "ModelMarket": exchanged(ModelMarket(2.0, 10.0)),
+    "PFedGraph": exchanged(PFedGraph()),
+    "Ditto": exchanged(Ditto()),
+    "UPBReD": stepped,
+}
+
+
+def frames(make: Make, workers: int | Cluster | None = None) -> dict[str, pd.DataFrame]:
+    """All frames of a run, seconds aside."""
+    return tables(Federation(make(engine(workers))).run())
+
+
+def tables(model: Federation) -> dict[str, pd.DataFrame]:
+    """All frames of a model, seconds aside."""
+    found = model.frames()
+    return {name: getattr(found, name).drop(columns=TIMED, errors="ignore") for name in FRAMES}
+
+
+def same(one: dict[str, pd.DataFrame], other: dict[str, pd.DataFrame]) -> bool:
+    """Whether all frames are equal, bit for bit."""
+    try:
+        for name in FRAMES:
+            pd.testing.assert_frame_equal(one[name], other[name], check_exact=True)
+    except AssertionError as difference:
+        print(difference)
+        return False
+    return True
+
+
+@contextmanager
+def three_nodes(cpus: int = 4) -> Iterator[Any]:
+    """A head, to which this process belongs, and two nodes that may be killed."""
+    import ray
+    from ray.cluster_utils import Cluster as Nodes
+
+    head = {"num_cpus": 0, "include_dashboard": False, "_system_config": CHECKS, "object_store_memory": 10**8}
+    made = Nodes(initialize_head=True, head_node_args=head)
+    for _ in range(2):
+        made.add_node(num_cpus=cpus, object_store_memory=10**8)
+    ray.init(address=made.address, log_to_driver=False, logging_level="error")
+    try:
+        yield made
+    finally:
+        ray.shutdown()
+        made.shutdown()
+
+
+def kill_a_node(nodes: Any) -> None:
+    """SIGKILL for everything on a node."""
+    nodes.remove_node(next(node for node in nodes.list_all_nodes() if not node.head), allow_graceful=False)
+
+
+def killed_in_a_round(nodes: Any, on: Cluster, make: Make, question: int) -> tuple[dict[str, pd.DataFrame], int]:
+    """Frames of a run whose node is killed while this question to the workers is open, and how many were lost."""
+    made = engine(on)
+    assert made.shards is not None
+    pool = made.shards.pool
+    before, asked, killer = pool.generation, itertools.count(1), threading.Thread(target=kill_a_node, args=(nodes,))
+
+    def collect(questions: Any) -> Any:
+        if next(asked) == question:
+            killer.start()
+        return Pool.collect(pool, questions)
+
+    with patch.object(pool, "collect", collect):
+        found = tables(Federation(make(made)).run())
+    killer.join()
+    return found, pool.generation - before
+
+
+def killed_at_a_checkpoint(nodes: Any, on: Cluster, make: Make, folder: Path) -> tuple[dict[str, pd.DataFrame], int]:
+    """Frames of a run that went on from a checkpoint during which a node was killed."""
+    made = engine(on)
+    assert made.shards is not None
+    pool = made.shards.pool
+    before, scenario = pool.generation, make(made)
+    model = Federation(scenario)
+    model.step()
+    killer = threading.Thread(target=kill_a_node, args=(nodes,))
+    killer.start()
+    place = save(model, folder / "run.checkpoint")
+    killer.join()
+    return tables(restore(place, scenario).run()), pool.generation - before
+
+
+def stopped(on: Cluster, make: Make) -> tuple[dict[str, pd.DataFrame], int]:
+    """Frames of a run of which one worker is stopped after the first round."""
+    made = engine(on)
+    assert made.shards is not None
+    pool = made.shards.pool
+    before, model = pool.generation, Federation(make(made))
+    model.step()
+    os.kill(pool.processes()[0], signal.SIGSTOP)
+    return tables(model.run()), pool.generation - before
+
+
+def gone(folder: Path) -> bool:
+    """Whether a run says in one line that its cluster is gone, and goes on with the same command on a new one."""
+    script = folder / "spread.py"
+    script.write_text(SCRIPT)
+    port = free_port()
+    ray = str(Path(sys.executable).with_name("ray"))
+    begin = [
+        ray,
+        "start",
+        "--head",
+        f"--port={port}",
+        "--num-cpus=3",
+        "--include-dashboard=false",
+        "--disable-usage-stats",
+    ]
+    words = ["run", str(script), "--cluster", f"127.0.0.1:{port}", "--workers", "2", "--checkpoint", "0", "--quiet"]
+    command = [sys.executable, "-m", "fedabm", *words, "--out", str(folder / "spread")]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run(begin, check=True, **quiet)
+    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not (folder / "mark").exists():
+        time.sleep(0.1)
+        if run.poll() is not None:
+            print(run.communicate()[1])
+            return False
+    subprocess.run([ray, "stop", "--force"], check=True, **quiet)
+    said = run.communicate()[1].splitlines()
+    print("  said:", *said, sep="\n    ")
+    subprocess.run(begin, check=True, **quiet)
+    again = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    subprocess.run([ray, "stop", "--force"], check=True, **quiet)
+    alone = [*command[:4], "--quiet", "--out", str(folder / "alone")]
+    subprocess.run(alone, check=True, **quiet)
+    both = [load(folder / name) for name in ("spread", "alone")]
+    found = [{name: getattr(one, name).drop(columns=TIMED, errors="ignore") for name in FRAMES} for one in both]
+    errors = [line for line in said if "cluster" in line and "round is done again" not in line]
+    return run.returncode not in (0, None) and len(errors) == 1 and again.returncode == 0 and same(*found)
+
+
+def free_port() -> int:
+    """A port at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+SCRIPT = """
+'''Which run outlives its cluster?'''
+import pathlib, time
+from fedabm.study import Study
+from tests.cluster import CASES, engine
+
+def run(study: Study) -> None:
+    '''One run, which says when it has begun.'''
+    scenario = CASES["FedAvg"](engine(None))
+    round = type(scenario.accuracy).round
+    def slow(self, state, messages):
+        after = round(self, state, messages)
+        (pathlib.Path(__file__).parent / "mark").touch()
+        time.sleep(1.0)
+        return after
+    type(scenario.accuracy).round = slow
+    study.simulate(scenario)
+"""
+
+
+def main() -> int:
+    """Run all cases, and say what differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=20, help="nodes that are killed, half of them at a checkpoint")
+    parser.add_argument("--only", choices=("equal", "kills", "stopped", "gone"), nargs="*")
+    options = parser.parse_args()
+    wanted = options.only or ["equal", "kills", "stopped", "gone"]
+    good = True
+
+    def judge(what: str, fine: bool) -> None:
+        nonlocal good
+        good &= fine
+        print(f"{'met' if fine else 'MISSED'}: {what}", flush=True)
+
+    alone = {name: frames(make) for name, make in CASES.items()}
+    if set(wanted) - {"gone"}:
+        with three_nodes() as nodes, tempfile.TemporaryDirectory() as folder:
+            on = {workers: Cluster(workers, nodes.address, patience=20.0) for workers in (1, 3)}
+            if "equal" in wanted:
+                for name, make in CASES.items():
+                    equal = [same(alone[name], frames(make, cluster)) for cluster in on.values()]
+                    judge(f"{name}: equal frames with 1 and 3 workers {equal}", all(equal))
+            if "kills" in wanted:
+                right = noticed = 0
+                kinds = list(CASES)
+                for number in range(options.kills):
+                    name = kinds[number % len(kinds)]
+                    if number % 2:
+                        found, lost = killed_at_a_checkpoint(nodes, on[3], CASES[name], Path(folder))
+                    else:
+                        found, lost = killed_in_a_round(nodes, on[3], CASES[name], 2 + number % 3)
+                    nodes.add_node(num_cpus=4, object_store_memory=10**8)
+                    right, noticed = right + same(alone[name], found), noticed + (lost > 0)
+                    print(f"  kill {number + 1}: {name}, workers lost: {lost > 0}", flush=True)
+                judge(f"{right} of {options.kills} runs with a node killed have equal frames", right == options.kills)
+                judge(f"{noticed} of {options.kills} kills were noticed", noticed >= 0.8 * options.kills)
+            if "stopped" in wanted:
+                found, lost = stopped(Cluster(2, nodes.address, patience=5.0), CASES["FedAvg"])
+                judge(
+                    "a worker that is stopped is given up, and frames are equal",
+                    lost > 0 and same(alone["FedAvg"], found),
+                )
+    if "gone" in wanted:
+        with tempfile.TemporaryDirectory() as folder:
+            judge("a cluster that is gone is told in one line, and the same command goes on", gone(Path(folder)))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
