@@ -25,6 +25,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pandas as pd
+import psutil
 
 from fedabm import Federation, Scenario, load
 from fedabm.common.cluster import Cluster
@@ -149,9 +150,16 @@ def three_nodes(cpus: int = 4) -> Iterator[Any]:
         made.shutdown()
 
 
-def kill_a_node(nodes: Any) -> None:
-    """SIGKILL for everything on a node."""
-    nodes.remove_node(next(node for node in nodes.list_all_nodes() if not node.head), allow_graceful=False)
+def home_of(process: int, nodes: Any) -> Any:
+    """The node on which a worker's process runs."""
+    parent = psutil.Process(process).ppid()
+    return next(node for node in nodes.list_all_nodes() if node.all_processes["raylet"][0].process.pid == parent)
+
+
+def killer_of(nodes: Any, pool: Pool) -> threading.Thread:
+    """What sends SIGKILL to everything on the first worker's node, once it is started."""
+    home = home_of(pool.processes()[0], nodes)
+    return threading.Thread(target=nodes.remove_node, args=(home,), kwargs={"allow_graceful": False})
 
 
 def killed_in_a_round(nodes: Any, on: Cluster, make: Make, question: int) -> tuple[dict[str, pd.DataFrame], int]:
@@ -159,7 +167,7 @@ def killed_in_a_round(nodes: Any, on: Cluster, make: Make, question: int) -> tup
     made = engine(on)
     assert made.shards is not None
     pool = made.shards.pool
-    before, asked, killer = pool.generation, itertools.count(1), threading.Thread(target=kill_a_node, args=(nodes,))
+    before, asked, killer = pool.generation, itertools.count(1), killer_of(nodes, pool)
 
     def collect(questions: Any) -> Any:
         if next(asked) == question:
@@ -180,7 +188,7 @@ def killed_at_a_checkpoint(nodes: Any, on: Cluster, make: Make, folder: Path) ->
     before, scenario = pool.generation, make(made)
     model = Federation(scenario)
     model.step()
-    killer = threading.Thread(target=kill_a_node, args=(nodes,))
+    killer = killer_of(nodes, pool)
     killer.start()
     place = save(model, folder / "run.checkpoint")
     killer.join()

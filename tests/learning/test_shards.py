@@ -11,7 +11,7 @@ from fedabm.common.cluster import Cluster, chosen_cluster, on_cluster
 from fedabm.learning import SGD, Engine, FedAvg, Proximal, Received, Recipe
 from fedabm.learning.engine.batches import TrainingLength
 from fedabm.learning.engine.elsewhere import added
-from fedabm.learning.engine.local import Draws, LocalTraining
+from fedabm.learning.engine.local import LocalTraining, OwnerDraws
 from fedabm.learning.rules.aggregate import aggregate
 from fedabm.learning.rules.rounds import one_round
 from fedabm.learning.shards.rows import _cut, _split
@@ -41,7 +41,7 @@ def shard(made: Engine, chunks: list[list[int]], *, updates: bool = False) -> Sh
     parts = [np.array(chunk) for chunk in chunks]
     training = LocalTraining(TrainingLength(3, 2), SGD(0.1))
     start = made.initial(0).numpy()
-    return Shard(training, parts, [counts[part] for part in parts], start, None, False, None, Draws(1, 4), updates)
+    return Shard(training, parts, [counts[part] for part in parts], start, None, False, None, OwnerDraws(1, 4), updates)
 
 
 def test_a_worker_trains_its_owners_as_the_engine_does_whatever_came_first():

@@ -44,7 +44,15 @@ from fedabm.learning.engine.exported import as_module
 from fedabm.learning.engine.flat import Layout, initial_row
 from fedabm.learning.engine.general import Alone
 from fedabm.learning.engine.host import pull
-from fedabm.learning.engine.local import Draws, LocalTraining, Members, Models, PlannedTraining, Trainer, as_samples
+from fedabm.learning.engine.local import (
+    ChunkMembers,
+    LocalTraining,
+    Models,
+    OwnerDraws,
+    PlannedTraining,
+    Trainer,
+    as_samples,
+)
 from fedabm.learning.engine.networks import build, check_fit
 from fedabm.learning.engine.optimisers import SGD, Optimiser
 from fedabm.learning.engine.sizing import (
@@ -62,7 +70,7 @@ from fedabm.learning.engine.sizing import (
 )
 from fedabm.learning.engine.training import DeviceSamples, Proximal
 from fedabm.learning.shards.rows import SpreadRows
-from fedabm.learning.shards.shards import Shards
+from fedabm.learning.shards.shards import EngineShards
 from fedabm.learning.shards.worker import WorkerSettings
 
 __all__ = ["Engine"]
@@ -159,12 +167,14 @@ class Engine:
         self._copies += [(copy.deepcopy(self._network).to(to), self._train.on(to)) for to in self._devices[1:]]
 
     @cached_property
-    def shards(self) -> Shards | None:
+    def shards(self) -> EngineShards | None:
         """The workers of a cluster among whom this engine's owners are dealt; None: they stay in this process."""
         if self.cluster is None:
             return None
         network = copy.deepcopy(self._network).to("cpu")
-        return Shards(self.cluster, self.data, WorkerSettings(network, self.path, self.precision, self.data.scaling))
+        return EngineShards(
+            self.cluster, self.data, WorkerSettings(network, self.path, self.precision, self.data.scaling)
+        )
 
     @property
     def machine(self) -> str:
@@ -297,7 +307,7 @@ class Engine:
         size = self._fitting(len(who), length.batch, 3 + optimiser.slots + (centre is not None) + (drifts is not None))
         chunks = [places[i : i + size] for i in range(0, len(who), size)]
         training = LocalTraining(length, optimiser, 0.0 if proximal is None else proximal.weight, augment)
-        draws = Draws(seed, round, None if streams is None else streams.each())
+        draws = OwnerDraws(seed, round, None if streams is None else streams.each())
         return PlannedTraining(training, who, counts, chunks, Models(starts, centre, drifts), draws)
 
     def _here(self, planned: PlannedTraining) -> Tensor:
@@ -308,7 +318,7 @@ class Engine:
 
         def train(trainer: Trainer, gradients: Any, samples: DeviceSamples, models: Models, places: np.ndarray) -> None:
             mine = [streams[place] for place in places]
-            members = Members(places, counts[places], self.data.offsets[who[places]], mine)
+            members = ChunkMembers(places, counts[places], self.data.offsets[who[places]], mine)
             blocks, order = trainer.train(gradients, samples, planned.training, members, models)
             self.layout.scatter([block.to(self.device) for block in blocks], result, order.to(self.device))
 

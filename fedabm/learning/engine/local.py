@@ -20,7 +20,16 @@ from fedabm.learning.engine.general import Alone, Mapped
 from fedabm.learning.engine.optimisers import Optimiser
 from fedabm.learning.engine.training import Chunk, DeviceSamples, affine_of, train_chunk
 
-__all__ = ["Draws", "LocalTraining", "Members", "Models", "PlannedTraining", "Scaling", "Trainer", "as_samples"]
+__all__ = [
+    "ChunkMembers",
+    "LocalTraining",
+    "Models",
+    "OwnerDraws",
+    "PlannedTraining",
+    "Scaling",
+    "Trainer",
+    "as_samples",
+]
 
 Scaling = tuple[tuple[float, ...], tuple[float, ...]] | None
 
@@ -36,7 +45,7 @@ class LocalTraining:
 
 
 @dataclass(frozen=True, eq=False)
-class Members:
+class ChunkMembers:
     """The owners of a chunk: their places among the rows, how many samples each uses, where they begin, its stream."""
 
     places: np.ndarray
@@ -60,7 +69,7 @@ class Models:
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class OwnerDraws:
     """Where mini-batches come from: the generators of seed, owner and round, or some that are `given`."""
 
     seed: int = 0
@@ -83,7 +92,7 @@ class PlannedTraining:
     counts: np.ndarray
     chunks: list[np.ndarray]
     models: Models
-    draws: Draws
+    draws: OwnerDraws
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +124,7 @@ class Trainer:
         gradients: Any,
         samples: DeviceSamples,
         training: LocalTraining,
-        members: Members,
+        members: ChunkMembers,
         models: Models,
     ) -> tuple[list[Tensor], Tensor]:
         """The trained parameters of some owners as blocks, and whose they are: places in the rows of `models`."""

@@ -21,7 +21,7 @@ from fedabm.common.errors import InputError
 from fedabm.common.log import LOG
 from fedabm.learning.shards.worker import ShardWorker, WorkerSettings
 
-__all__ = ["Host", "Pool", "Traffic", "WorkerLost", "pool_of"]
+__all__ = ["Host", "Pool", "WireTraffic", "WorkerLost", "pool_of"]
 
 Result = TypeVar("Result")
 #: the threads that give signs of life
@@ -37,7 +37,7 @@ class WorkerLost(Exception):
 
 
 @dataclass
-class Traffic:
+class WireTraffic:
     """Bytes that went to a worker and came from it, those of training data apart."""
 
     down: int = 0
@@ -56,7 +56,7 @@ class Host:
 
     actor: Any
     number: int
-    traffic: Traffic = field(default_factory=Traffic)
+    traffic: WireTraffic = field(default_factory=WireTraffic)
 
 
 class _Process:

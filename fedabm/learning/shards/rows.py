@@ -36,7 +36,7 @@ class Dealt:
     kept: bool
 
 
-class Workers(Protocol):
+class RowKeepers(Protocol):
     """What these rows need of the workers of an engine."""
 
     said: set[str]
@@ -63,7 +63,7 @@ class SpreadRows(RowsElsewhere):
 
     def __init__(
         self,
-        shards: Workers,
+        shards: RowKeepers,
         planned: PlannedTraining,
         owners: np.ndarray,
         rows: np.ndarray,

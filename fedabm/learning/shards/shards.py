@@ -13,15 +13,15 @@ from torch import Tensor
 from fedabm.common.cluster import Cluster
 from fedabm.data.federated import FederatedData
 from fedabm.learning.engine.host import pull
-from fedabm.learning.engine.local import Draws, PlannedTraining
-from fedabm.learning.shards.pool import Host, Pool, Traffic, pool_of
+from fedabm.learning.engine.local import OwnerDraws, PlannedTraining
+from fedabm.learning.shards.pool import Host, Pool, WireTraffic, pool_of
 from fedabm.learning.shards.rows import Dealt, SpreadRows
 from fedabm.learning.shards.worker import Shard, WorkerSettings
 
-__all__ = ["Shards", "dealt"]
+__all__ = ["EngineShards", "dealt"]
 
 
-class Shards:
+class EngineShards:
     """What an engine asks its workers; nothing is started before it asks."""
 
     def __init__(self, cluster: Cluster, data: FederatedData, settings: WorkerSettings) -> None:
@@ -40,7 +40,7 @@ class Shards:
         return self._pool
 
     @property
-    def traffic(self) -> list[Traffic]:
+    def traffic(self) -> list[WireTraffic]:
         """What went over the wire of every worker."""
         return [host.traffic for host in self.pool.hosts]
 
@@ -126,7 +126,7 @@ class Shards:
             None if at_start else part(models.centre),
             at_start,
             part(models.drift),
-            Draws(draws.seed, draws.round, given),
+            OwnerDraws(draws.seed, draws.round, given),
             updates,
         )
 
@@ -159,7 +159,7 @@ def dealt(planned: PlannedTraining, workers: int) -> list[list[np.ndarray]]:
     >>> from fedabm.learning.engine.optimisers import SGD
     >>> training = LocalTraining(TrainingLength(10, 1), SGD(0.1))
     >>> chunks = [np.array([0, 1]), np.array([2]), np.array([3])]
-    >>> planned = PlannedTraining(training, np.arange(4), np.full(4, 20), chunks, Models(torch.zeros(1)), Draws())
+    >>> planned = PlannedTraining(training, np.arange(4), np.full(4, 20), chunks, Models(torch.zeros(1)), OwnerDraws())
     >>> [[chunk.tolist() for chunk in mine] for mine in dealt(planned, 2)]
     [[[0, 1]], [[2], [3]]]
     """

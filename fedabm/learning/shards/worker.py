@@ -14,7 +14,7 @@ from fedabm.learning.engine import threads
 from fedabm.learning.engine.allocator import keep_memory
 from fedabm.learning.engine.elsewhere import added, screen_rows
 from fedabm.learning.engine.host import pull
-from fedabm.learning.engine.local import Draws, LocalTraining, Members, Models, Scaling, Trainer, as_samples
+from fedabm.learning.engine.local import ChunkMembers, LocalTraining, Models, OwnerDraws, Scaling, Trainer, as_samples
 from fedabm.learning.engine.training import DeviceSamples
 
 __all__ = ["Shard", "ShardWorker", "WorkerSettings"]
@@ -45,7 +45,7 @@ class Shard:
     centre: Any
     at_start: bool
     drift: Any
-    draws: Draws
+    draws: OwnerDraws
     updates: bool
 
     @property
@@ -132,7 +132,7 @@ class ShardWorker:
         mine = models.map(lambda rows: rows if rows.dim() == 1 else rows[inside])
         streams = shard.draws.streams(np.arange(inside.start, inside.stop), owners)
         offsets = np.array([self._offsets[owner] for owner in owners.tolist()], dtype=np.int64)
-        members = Members(np.arange(len(owners)), counts, offsets, streams)
+        members = ChunkMembers(np.arange(len(owners)), counts, offsets, streams)
         blocks, order = self._trainer.train(gradients, self._samples, shard.training, members, mine)
         self._trainer.layout.scatter(blocks, part, order)
         if shard.updates:
