@@ -8,11 +8,10 @@ import torch
 
 from fedabm import InputError
 from fedabm.common.cluster import Cluster, chosen_cluster, on_cluster
-from fedabm.learning import SGD, Engine, FedAvg, Proximal, Received, Recipe
+from fedabm.learning import SGD, Engine, FedAvg, Proximal, Recipe
 from fedabm.learning.engine.batches import TrainingLength
 from fedabm.learning.engine.elsewhere import added
 from fedabm.learning.engine.local import LocalTraining, OwnerDraws
-from fedabm.learning.rules.aggregate import aggregate
 from fedabm.learning.rules.rounds import one_round
 from fedabm.learning.shards.rows import _cut, _split
 from fedabm.learning.shards.worker import Shard, ShardWorker, WorkerSettings
@@ -105,16 +104,6 @@ def test_sums_may_be_cut_anywhere(rows, columns):
         assert torch.equal(
             added(added(None, weights[:place], numbers[:place]), weights[place:], numbers[place:]), whole
         )
-
-
-def test_updates_are_added_in_the_order_of_training_and_as_they_stand_if_all_train_alike():
-    sent, sound = torch.randn(4, 3), torch.ones(4, dtype=torch.bool)
-    for steps, expected in (([2, 5, 5, 1], [1, 2, 0, 3]), ([3, 0, 3, 3], None), ([0, 0, 0, 0], None)):
-        order = Received(sent, sound, np.ones(4), np.array(steps)).order
-        assert (None if order is None else order.tolist()) == expected
-    order = torch.tensor([1, 2, 0, 3])
-    mixing = torch.rand(1, 4)
-    assert torch.equal(aggregate(mixing, sent, sound, order), aggregate(mixing[:, order], sent[order], sound))
 
 
 def test_columns_are_cut_without_crumbs():

@@ -60,17 +60,6 @@ class Received:
         """What was sent, (n, P), on the device of the server, whatever that takes."""
         return here(self.sent, "the rule looks at all updates")
 
-    @property
-    def order(self) -> Tensor | None:
-        """The order in which updates are added up: that of training, longest first; None: as they stand.
-
-        Whoever trains with whom can then be added up where it trains.
-        """
-        taken = self.steps[self.steps > 0]
-        if not len(taken) or np.all(taken == taken[0]):
-            return None
-        return torch.from_numpy(np.argsort(-np.asarray(self.steps), kind="stable")).to(self.sent.device)
-
     def members(self) -> tuple[Rows, Tensor]:
         """The updates (m, P) of those that take part, and which of them are usable (m,)."""
         who = np.flatnonzero(self.claimed > 0)

@@ -74,7 +74,9 @@ class SpreadRows(RowsElsewhere):
         self._shards, self._planned, self._updates = shards, planned, updates
         start = planned.models.start
         self.device, self._shape, self._rows = start.device, (len(owners), int(start.shape[-1])), rows
-        self._weights = None if weights is None else torch.from_numpy(weights).to(torch.float32)
+        # A sum can be made where owners train only if they train in the order in which they are added.
+        known = weights is not None and self._in_plan(None)
+        self._weights = torch.from_numpy(weights).to(torch.float32) if known else None
         self._dealt: Dealt | None = None
         self._other: dict[int, Tensor] = {}
 
