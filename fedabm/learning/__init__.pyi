@@ -70,3 +70,4 @@ from fedabm.learning.rules.norm_bound import NormBound as NormBound
 from fedabm.learning.rules.recipe import Recipe as Recipe
 from fedabm.learning.rules.scaffold import Scaffold as Scaffold
 from fedabm.learning.rules.trimmed_mean import TrimmedMean as TrimmedMean
+from fedabm.learning.rules.watched import Watched as Watched

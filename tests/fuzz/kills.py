@@ -62,7 +62,7 @@ def record(folder: Path) -> None:
     """A recording of that study, on a commit of its own."""
     script = Path(__file__).with_name("small_study.py")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recording, "_commit", lambda: "0" * 40)
+        patch.setattr(recording, "clean_commit", lambda: "0" * 40)
         patch.setattr(recording, "_SAVE_EVERY", ALWAYS)
         patch.setattr(replays, "find", lambda _: find(str(script)))
         assert fedabm(["record", str(script), "--out", str(folder)]) == 0

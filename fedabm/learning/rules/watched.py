@@ -35,7 +35,7 @@ class Watched(Rule):
     def begin(self, start: Tensor, owners: int) -> Memory:
         """What the detector remembers, the sum of trust, and no round yet."""
         none = torch.zeros(owners, dtype=torch.float64, device=start.device)
-        return (self.detector.begin(start, owners), none, torch.zeros((), dtype=torch.float64, device=start.device))
+        return (self.detector.begin(start, owners), none, torch.zeros(1, dtype=torch.float64, device=start.device))
 
     def local(self, start: Tensor, memory: Memory) -> LocalTerms:
         return self.detector.local(start, memory[0])
