@@ -87,7 +87,7 @@ def import_ray(who: str) -> Any:
 
 
 def connect(ray: Any, address: str | None, workers: int | None, option: str) -> None:
-    """Join the cluster at `address`, or start one with so many processors; an error names the `option` to check."""
+    """Join the cluster at `address`, or start one with this many processors; an error names the `option` to check."""
     if address:
         check_reachable(address, option)
     given: dict[str, Any] = {"address": address} if address else {"num_cpus": workers}

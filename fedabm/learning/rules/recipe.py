@@ -127,7 +127,7 @@ class Recipe:
         return who, how
 
     def _steps(self, counts: Array) -> Array:
-        """How many local steps owners take on so many samples."""
+        """How many local steps owners take on this many samples."""
         return TrainingLength(self.batch, self.epochs, self.steps).lengths(np.asarray(counts))
 
     def received(self, updates: Rows, counts: Array, claimed: Array) -> Received:

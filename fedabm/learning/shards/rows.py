@@ -26,12 +26,12 @@ _LANES = 1024
 
 @dataclass(frozen=True, eq=False)
 class Dealt:
-    """A training that workers have done: which places each has, which rows are sound, and a sum that was asked for."""
+    """A training that workers have done: which places each has, which rows are usable, and a sum that was asked for."""
 
     name: str
     generation: int
     places: list[tuple[Host, np.ndarray]]
-    sound: np.ndarray
+    usable: np.ndarray
     total: Tensor | None
     kept: bool
 
@@ -119,9 +119,9 @@ class SpreadRows(RowsElsewhere):
 
     def usable(self) -> Tensor:
         """Which rows hold finite numbers only, (n,); zeros do."""
-        sound = self._asked(lambda dealt: dealt.sound, keep=False)
+        screened = self._asked(lambda dealt: dealt.usable, keep=False)
         usable = np.ones(self._shape[0], dtype=bool)
-        usable[self._rows] = sound
+        usable[self._rows] = screened
         return torch.from_numpy(usable).to(self.device)
 
     def mixed(self, weights: Tensor, kept: Tensor, order: Tensor | None) -> Tensor:
@@ -242,8 +242,8 @@ class SpreadRows(RowsElsewhere):
                 given = here[here >= 0], pull(rows[inside])
                 asked.append((host, self._shards.ask(host, 1, "put", dealt.name, *given)))
                 whose.append(mine[here[here >= 0]])
-        for places, sound in zip(whose, self._shards.pool.collect(asked), strict=True):
-            dealt.sound[places] = sound
+        for places, screened in zip(whose, self._shards.pool.collect(asked), strict=True):
+            dealt.usable[places] = screened
 
     def gathered(self, reason: str) -> Tensor:
         if reason not in self._shards.said:
@@ -326,7 +326,7 @@ def _cut(first: int, last: int, width: int) -> list[tuple[int, int]]:
 
 
 def _places(rows: np.ndarray, size: int) -> np.ndarray:
-    """Where each of so many rows stands among some of them; -1 for the others."""
+    """Where each of this many rows stands among some of them; -1 for the others."""
     found = np.full(size, -1, dtype=np.int64)
     found[rows] = np.arange(len(rows))
     return found

@@ -81,18 +81,18 @@ class EngineShards:
             if sums:  # what one worker has added up goes on to the next
                 places[-1][0].traffic.up += 4 * planned.models.start.shape[-1]
                 host.traffic.down += 4 * planned.models.start.shape[-1]
-            told, total = self.ask(host, 2, "train", name, shard, keep, factors, sums[-1:])
-            asked.append((host, told))
+            answer, total = self.ask(host, 2, "train", name, shard, keep, factors, sums[-1:])
+            asked.append((host, answer))
             sums += [] if sum_by is None else [total]
             places.append((host, mine))
         answers = pool.collect(asked)[len(loads) :]
-        sound = np.ones(len(planned.who), dtype=bool)
-        for (_, mine), (usable, states) in zip(places, answers, strict=True):
-            sound[mine] = usable
+        usable = np.ones(len(planned.who), dtype=bool)
+        for (_, mine), (screened, states) in zip(places, answers, strict=True):
+            usable[mine] = screened
             self._used_up(planned, mine, states)
         ends = pool.collect([(places[-1][0], sums[-1])]) if sums else []
         total = torch.from_numpy(np.array(ends[0])) if ends else None
-        return Dealt(name, pool.generation, places, sound, total, keep)
+        return Dealt(name, pool.generation, places, usable, total, keep)
 
     def _used_up(self, planned: PlannedTraining, mine: np.ndarray, states: list[Any]) -> None:
         """The generators that were given go on from where the workers left them."""

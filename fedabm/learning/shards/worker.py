@@ -79,7 +79,7 @@ class ShardWorker:
     def train(
         self, name: str, shard: Shard, keep: bool, weights: np.ndarray | None, before: list[Any]
     ) -> tuple[tuple[np.ndarray, list[Any]], np.ndarray | None]:
-        """Train; which rows are sound, the state of given generators, and the sum by `weights`, added to `before`.
+        """Train; which rows are usable, the state of given generators, and the sum by `weights`, added to `before`.
 
         The rows are kept under the name if they are to be, else only until they have been added.
         """
@@ -94,12 +94,12 @@ class ShardWorker:
         at_once = factors is not None and not before and not keep
         rows = None if at_once else torch.empty(shard.owners, size, device=self._device)
         gradients, models = self._trainer.gradients(), self._models(shard)
-        sound, total, first = [], None, 0
+        screened, total, first = [], None, 0
         for owners, counts in zip(shard.chunks, shard.counts, strict=True):
             last = first + len(owners)
             part = torch.empty(len(owners), size, device=self._device) if rows is None else rows[first:last]
             self._chunk(gradients, shard, models, first, (owners, counts), part)
-            sound.append(screen_rows(part))
+            screened.append(screen_rows(part))
             if at_once and factors is not None:
                 total = added(total, factors[first:last], part)
             first = last
@@ -108,8 +108,8 @@ class ShardWorker:
         if rows is not None and factors is not None:
             total = self._chained(before, factors, rows)
         streams = shard.draws.given or ()
-        told = pull(torch.cat(sound)), [stream.bit_generator.state for stream in streams]
-        return told, None if total is None else pull(total)
+        answer = pull(torch.cat(screened)), [stream.bit_generator.state for stream in streams]
+        return answer, None if total is None else pull(total)
 
     def _chained(self, before: list[Any], weights: Tensor, rows: Tensor) -> Tensor:
         """The sum that another worker has begun, with these rows."""
@@ -169,7 +169,7 @@ class ShardWorker:
         return pull(self._rows[name].index_select(0, torch.from_numpy(places).to(self._device)))
 
     def put(self, name: str, places: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Take other numbers in some rows; which of these are sound."""
+        """Take other numbers in some rows; which of these are usable."""
         given = self._tensor(rows)
         self._rows[name].index_copy_(0, torch.from_numpy(places).to(self._device), given)
         return pull(screen_rows(given))
