@@ -19,31 +19,36 @@ from fedabm.views import Reports
 
 __all__ = ["FACT", "chance_of_the_middle"]
 
+#: a slope of a cost whose square is not infinite
+_STEEP = 1e100
+
 
 @dataclass(frozen=True)
 class FACT(Mechanism):
     """A penalty keeps everyone at what it would give alone, and a game of three makes lies about costs a gamble.
 
-        p_i(x) = -penalty (d_i + m_i* - x)^2 - D_i + 3 chance_i mean_{j != i} D_j
+        p_i(x) = -h_i (d_i + m_i* - x)^2 - D_i + 3 chance_i mean_{j != i} D_j,      h_i = penalty c_i'(m_i*)^2
 
-    m_i* is the individual optimum at the reported cost, d_i = (c_i' - a_i') / (2 penalty) at m_i*, at least 0, so that
+    m_i* is the individual optimum at the reported cost, d_i = (c_i' - a_i') / (2 h_i) at m_i*, at least 0, so that
     m_i* is the best reply whatever the others give (eq. 4); D_i, paid beforehand, is what the federation brings owner i
     after the penalty where everyone gives m*.  `chance_i` is how often owner i's reported cost is the middle one of
     three that are drawn, ties by lot; here everyone is paid the expectation, so that nothing is drawn.  With fewer
     than three owners nobody pays or wins.  Bornstein et al. 2024, "FACT or Fiction", eq. (4), (10), Theorems 4 and 5.
 
     Their penalty is written for the loss bound sqrt(gamma sigma L / 2 c); here it is for any accuracy, and how harsh it
-    is remains a parameter (their eq. 21 sets it so that the bound stays rational).  Truth is best in their Theorem 5
+    is remains a parameter (their eq. 21 sets it so that the bound stays rational).  They count the distance in samples;
+    here it is what so much data cost at the margin, so that fines are on the scale of accuracy whatever the data are
+    counted in, and at most 1 / (4 penalty) is lost in m_i*.  Truth is best in their Theorem 5
     and in their public check because rivals' costs are drawn symmetrically around the own one.  Where costs differ,
     whoever is far from the median wins more often by reporting a cost nearer to it: the audit finds that lie.
 
     Parameters
     ----------
     penalty : float, optional
-        How much a squared unit of distance costs.
+        How much it is to be off by data that cost as much as perfect accuracy is worth.
     """
 
-    penalty: float = field(default=0.1, metadata=within(1e-9, 10.0, log=True))
+    penalty: float = field(default=10.0, metadata=within(1.0, 100.0, log=True))
     budget_balanced = False
     asks_cost = True
 
@@ -57,25 +62,24 @@ class FACT(Mechanism):
         if len(alone) < 3:
             return np.stack([alone, np.zeros(len(alone)), np.zeros(len(alone))])
         together, apart = (accuracy.curves(profile) for profile in (alone, np.zeros(len(alone))))
-        beyond, gain = self._beyond(together, cost, alone), together.value(alone) - apart.value(alone)
-        return np.stack([alone, beyond, _won(cost.slope(alone), gain - self.penalty * beyond**2) - gain])
+        height = self._height(cost, alone)
+        beyond, gain = _beyond(together, cost, alone, height), together.value(alone) - apart.value(alone)
+        return np.stack([alone, beyond, _won(cost.slope(alone), gain - height * beyond**2) - gain])
 
     def offers(self, accuracy: Accuracy, reports: Reports) -> Offers:
         """The full model, and a payment that is largest a little above m_i*."""
-        claimed = reports.contribution
+        claimed, cost = reports.contribution, _reported(reports)
         alone, paid, won = self.standing_terms(accuracy, reports)
-        bare = full_access(accuracy, claimed, nothing(len(claimed)))
-        beyond = self._beyond(bare.accuracy, _reported(reports), alone)
+        bare, height = full_access(accuracy, claimed, nothing(len(claimed))), self._height(cost, alone)
+        beyond = _beyond(bare.accuracy, cost, alone, height)
         # The penalty at m_i* and the one paid beforehand cancel: only what they differ by is added.
-        there = won + self.penalty * (paid - beyond) * (paid + beyond)
+        there = won + height * (paid - beyond) * (paid + beyond)
         shape: Shape = "concave" if accuracy.concave else "unknown"
-        return replace(bare, payment=Parabola(there, alone, beyond, self.penalty), shape=shape)
+        return replace(bare, payment=Parabola(there, alone, beyond, height), shape=shape)
 
-    def _beyond(self, curves: Curve, cost: Cost, alone: Array) -> Array:
-        """d_i: how far above m_i* the penalty must vanish for m_i* to be the best reply."""
-        steep = curves.slope(alone)
-        missing = cost.slope(alone) - np.where(np.isfinite(steep), steep, 0.0)
-        return np.maximum(missing, 0.0) / (2.0 * self.penalty)
+    def _height(self, cost: Cost, alone: Array) -> Array:
+        """h_i: how much a squared unit of data costs; 0 where data are free."""
+        return self.penalty * np.minimum(cost.slope(alone), _STEEP) ** 2
 
 
 @dataclass(frozen=True)
@@ -88,18 +92,26 @@ class Parabola(Curve):
     there: Array
     at: Array
     beyond: Array
-    height: float
+    height: Array
     closed = True
 
     def value(self, x: Array) -> Array:
-        there, at, beyond = (align_rows(one, x) for one in (self.there, self.at, self.beyond))
-        return there - self.height * (at - x) * (2.0 * beyond + (at - x))
+        there, at, beyond, height = (align_rows(one, x) for one in (self.there, self.at, self.beyond, self.height))
+        return there - height * (at - x) * (2.0 * beyond + (at - x))
 
     def slope(self, x: Array) -> Array:
-        return 2.0 * self.height * (align_rows(self.beyond, x) + (align_rows(self.at, x) - x))
+        at, beyond, height = (align_rows(one, x) for one in (self.at, self.beyond, self.height))
+        return 2.0 * height * (beyond + (at - x))
 
     def take(self, rows: Rows) -> Parabola:
-        return Parabola(self.there[rows], self.at[rows], self.beyond[rows], self.height)
+        return Parabola(self.there[rows], self.at[rows], self.beyond[rows], self.height[rows])
+
+
+def _beyond(curves: Curve, cost: Cost, alone: Array, height: Array) -> Array:
+    """d_i: how far above m_i* the penalty must vanish for m_i* to be the best reply."""
+    steep = curves.slope(alone)
+    missing = np.maximum(cost.slope(alone) - np.where(np.isfinite(steep), steep, 0.0), 0.0)
+    return np.divide(missing, 2.0 * height, out=np.zeros(len(alone)), where=height > 0)
 
 
 def chance_of_the_middle(costs: Array) -> Array:

@@ -59,7 +59,7 @@ def test_where_costs_differ_who_is_far_from_the_median_gains_by_a_cost_nearer_to
 
 @pytest.mark.parametrize("owners", [2, 5])
 def test_steep_costs_of_tiny_data_are_certified_in_spite_of_rounding(owners):
-    """d_i is 10^4 to 10^5 where data are a thousandth: its square would swallow every difference of payments."""
+    """A thousandth of data costs up to 28.6: fines are large numbers, and differences of payments keep their digits."""
     rates, rule = [28_600.0, 2_200.0, 7_700.0, 9_000.0, 1_500.0][:owners], FACT()
     game = Game(PowerLaw(), rates, 1e-3, rule)
     assert np.all(np.isfinite(game.gains(np.full(owners, 4e-4))))
@@ -67,9 +67,20 @@ def test_steep_costs_of_tiny_data_are_certified_in_spite_of_rounding(owners):
     alone, offers = rule.terms(game.accuracy, reports.types)[0], game.offers(np.full(owners, 4e-4))
     steep = offers.accuracy.slope(alone)
     for owner, rate in enumerate(rates):
-        peak = Fraction(alone[owner]) + (Fraction(rate) - Fraction(steep[owner])) / (2 * Fraction(rule.penalty))
+        height = Fraction(rule.penalty * rate**2)
+        peak = Fraction(alone[owner]) + (Fraction(rate) - Fraction(steep[owner])) / (2 * height)
         points = [0.0, 1e-11, 3e-6, 1e-3]
         paid = offers.payment.take([owner]).value(np.array([points]))[0]
-        exact = [-Fraction(rule.penalty) * ((peak - Fraction(x)) ** 2 - peak**2) for x in points]
+        exact = [-height * ((peak - Fraction(x)) ** 2 - peak**2) for x in points]
         rounding = 1e-15 * np.abs(paid).max()
         assert np.diff(paid) == pytest.approx(np.diff(np.array(exact, dtype=float)), rel=1e-9, abs=rounding)
+
+
+def test_fines_are_on_the_scale_of_accuracy_whatever_data_are_counted_in():
+    """A thousand images instead of ten units: the same curve, the same shares, the same payments."""
+    small = Game(PowerLaw(), COSTS, 10.0, FACT())
+    large = Game(PowerLaw(scale=100.0, offset=100.0), np.array(COSTS) / 100.0, 1000.0, FACT())
+    for share in (0.1, 0.5, 1.0):
+        few, many = np.full(4, 10.0 * share), np.full(4, 1000.0 * share)
+        assert small.payments(few) == pytest.approx(large.payments(many), abs=1e-9)
+    assert np.all(np.abs(large.payments(np.zeros(4))) < 1.0)

@@ -9,7 +9,7 @@ from fedabm.common.errors import InputError
 from fedabm.games.accuracy import MeanEstimation, PacBound, PowerLaw
 from fedabm.games.curves import Line
 from fedabm.games.offers import full_access
-from fedabm.mechanisms import FACT, ContributionSubsidy, cost_sharing
+from fedabm.mechanisms import ContributionSubsidy, cost_sharing, fact
 from fedabm.mechanisms.base import mean_of_others
 from fedabm.mechanisms.market import SquareRootGain
 from fedabm.mechanisms.value_shaping import Ramp
@@ -142,7 +142,7 @@ def generous(self: ContributionSubsidy, accuracy, reports):  # type: ignore[no-u
             lambda self, x: np.full_like(x, self.noise) / x.sum(-1, keepdims=True),
             ("S01", "S02"),
         ),
-        (FACT, "_beyond", lambda self, curves, cost, alone: np.ones_like(alone), ("F01",)),
+        (fact, "_beyond", lambda curves, cost, alone, height: np.ones_like(alone), ("F01",)),
     ],
 )
 def test_a_broken_formula_turns_its_rows_red(monkeypatch, target, name, broken, ids) -> None:  # type: ignore[no-untyped-def]
