@@ -1,24 +1,28 @@
 """Cosines are nearly the Shapley values of the cosine game; who lies along the common update gets most of it.
 
-On updates of MNIST, and against the Shapley values of accuracy and loss:
+On updates of MNIST divided as in the paper, and against the Shapley values of accuracy and loss:
 
     python -m tests.mechanisms.test_cgsv
 """
 
 import itertools
-from dataclasses import replace
+import warnings
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 import torch
 
 from fedabm import Federation, Scenario, population
-from fedabm.learning import Personal
+from fedabm.data import IID, LabelNoise, from_partition, load_dataset
+from fedabm.data.partitions import Partition
+from fedabm.learning import Engine, Personal
 from fedabm.learning.personal.sent import SentModels
 from fedabm.mechanisms import CGSV
 from fedabm.shapley import coalitions_of, shapley_of_values
 from fedabm.strategies import Attacker, Honest
 from tests.knowledge.worlds import CAPACITY, RECIPE, engine
+from tests.learning.knowledge.trajectories import Digits, pearson
 from tests.learning.sent import claims
 
 
@@ -81,29 +85,94 @@ def test_an_attacker_is_left_behind_when_owners_train():
     assert weights[3, :3].sum() < weights[:3, :3].sum(axis=1).max()
 
 
-def table(seeds: int = 3) -> None:
-    """Updates of single rounds on MNIST, 5 owners, alike or up to 80% of whose labels are wrong."""
-    from fedabm.data.datasets import load_dataset
-    from fedabm.data.federated import from_partition
-    from fedabm.data.partitions import IID
-    from fedabm.data.quality import LabelNoise
-    from fedabm.learning import Engine
-    from tests.learning.knowledge.trajectories import Digits, pearson
+def of_length_one(vectors):
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
-    for worst, seed in itertools.product((0.0, 0.8), range(seeds)):
-        one = Digits(owners=5, rounds=5, seed=seed)
-        noise = [LabelNoise(share) for share in np.linspace(0.0, worst, 5)] if worst else None
-        few = load_dataset("mnist").train.subset(np.random.default_rng(seed).permutation(60000)[:5000])
-        vars(one)["engine"] = Engine("mlp", from_partition(few, IID(5), seed, 0.4, noise), device="cpu")
+
+@dataclass(frozen=True)
+class PowerLawSizes(Partition):
+    """POW of Xu et al. 2021, as in their code: sizes between the 1st and 99th percentile of a power law."""
+
+    owners: int
+
+    def parts(self, labels, users, rng):
+        sizes = np.linspace(0.01 ** (1 / 1.65911332899), 0.99 ** (1 / 1.65911332899), self.owners)
+        cuts = np.cumsum(sizes / sizes.sum() * len(labels)).astype(int)[:-1]
+        return np.split(rng.permutation(len(labels)), cuts)
+
+
+@dataclass(frozen=True)
+class FewClasses(Partition):
+    """CLA of Xu et al. 2021, as in their code: parts of equal size, of the first class only up to all ten."""
+
+    owners: int
+
+    def parts(self, labels, users, rng):
+        free, size = rng.permutation(len(labels)), len(labels) // self.owners // 4
         found = []
-        for updates in one.games:
-            values, cosines = cosine_game(updates.sent.double().numpy())
-            found.append((pearson(values, cosines), cosines))
-        psi = np.sum([cosines for _, cosines in found], axis=0)
-        against = {utility: pearson(psi, one.exact(utility)[0]) for utility in ("accuracy", "loss")}
+        for classes in np.linspace(1, 10, self.owners, dtype=int):
+            mine = free[labels[free] < classes][:size]
+            free = np.setdiff1d(free, mine)[rng.permutation(len(free) - len(mine))]
+            found.append(mine)
+        return found
+
+
+#: UNI, POW and CLA of the paper
+SPLITS = {"equal parts": IID, "sizes by a power law": PowerLawSizes, "one to ten classes": FewClasses}
+
+
+def federation(data, split, owners, rounds, seed, noise=None):
+    """Rounds of one epoch on so many samples per owner."""
+    one = Digits(owners=owners, rounds=rounds, seed=seed)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*samples of one class only")  # as the split has it
+        federated = from_partition(data, SPLITS[split](owners), seed, 0.3, noise)
+    vars(one)["engine"] = Engine("mlp", federated, device="cpu")
+    return one
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_cosines_of_trained_updates_are_shapley_values_once_updates_are_of_one_length(split):
+    """The cosine does not see lengths and the Shapley value does: what CGSV compares is of length Gamma."""
+    for updates in federation(load_dataset("digits"), split, 5, 2, 0).games:
+        rows = updates.sent.double().numpy()
+        assert pearson(*cosine_game(of_length_one(rows))) >= 0.95
+        values, cosines = cosine_game(rows * np.array([[1.0], [1.0], [1.0], [1.0], [30.0]]))
+        assert np.argmax(values) == 4
+        assert pearson(values, cosines) < pearson(*cosine_game(of_length_one(rows)))
+
+
+def table(seeds: int = 3, rounds: int = 5) -> None:
+    """Updates of single rounds on MNIST by split and number of owners, and with up to 80% of wrong labels."""
+    mnist = load_dataset("mnist").train
+    for owners, split, worst in [*itertools.product((5, 10), SPLITS, (0.0,)), (5, "equal parts", 0.8)]:
+        noise = [LabelNoise(share) for share in np.linspace(0.0, worst, owners)] if worst else None
+        scaled, raw, spread, missed, accuracy, loss = ([] for _ in range(6))
+        for seed in range(seeds):
+            few = mnist.subset(np.random.default_rng(seed).permutation(len(mnist))[: 1000 * owners])
+            one, psi = federation(few, split, owners, rounds, seed, noise), np.zeros(owners)
+            for updates in one.games:
+                rows = updates.sent.double().numpy()
+                values, cosines = cosine_game(of_length_one(rows))
+                scaled.append(pearson(values, cosines))
+                raw.append(pearson(*cosine_game(rows)))
+                spread.append(np.ptp(cosines) / cosines.mean())
+                missed.append(np.abs(cosines / cosines.sum() - values / values.sum()).max() * owners)
+                psi += cosines
+            if owners == 5:
+                accuracy.append(pearson(psi, one.exact("accuracy")[0]))
+                loss.append(pearson(psi, one.exact("loss")[0]))
+        of_worth = (
+            f"; with round Shapley of accuracy {min(accuracy):.2f} to {max(accuracy):.2f}, of the loss {min(loss):.2f} "
+            f"to {max(loss):.2f}"
+            if accuracy
+            else ""
+        )
         print(
-            f"wrong labels up to {worst:.0%}, seed {seed}: cosine game {min(c for c, _ in found):.3f} or more in each "
-            f"round; against round Shapley of accuracy {against['accuracy']:.2f}, of the loss {against['loss']:.2f}"
+            f"{owners} owners, {split}{f', wrong labels up to {worst:.0%}' if worst else ''}: Pearson with the cosine "
+            f"game {min(scaled):.4f} to {max(scaled):.4f}, without scaling {min(raw):.3f} to {max(raw):.3f}; cosines "
+            f"are {np.mean(spread):.0%} apart, shares miss by {np.max(missed):.1%} of a mean share at most{of_worth}",
+            flush=True,
         )
 
 
