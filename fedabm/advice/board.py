@@ -13,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 
-import fedabm
 from fedabm.advice.cells import candidate_cells, owner_cells
 from fedabm.advice.conditions import conditions_of
 from fedabm.advice.picture import front_picture, owners_picture
@@ -24,8 +23,8 @@ from fedabm.common.names import snake
 from fedabm.common.texts import readable
 from fedabm.mechanisms import Mechanism
 from fedabm.report.images import from_figure
-from fedabm.report.page import rendered
 from fedabm.report.tables import shown
+from fedabm.report.templates import rendered
 from fedabm.results.tables import write_table
 
 __all__ = ["board_page", "write_board"]
@@ -69,7 +68,6 @@ def board_page(found: Recommendation, question: str) -> str:
         audits=[_audit(label, card) for label, card in found.cards.items()],
         overturn=_overturn(found),
         assumed=_assumed(found),
-        version=fedabm.__version__,
     )
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, StrictUndefined
 from matplotlib.figure import Figure
 
-import fedabm
 from fedabm.auditing.definitive import definitive, printed
 from fedabm.auditing.league import League
 from fedabm.auditing.pictures import league_picture, survival_picture
@@ -22,6 +19,7 @@ from fedabm.common.errors import InputError
 from fedabm.common.files import clear_drafts, draft, new_folder, write
 from fedabm.report.images import Inline, from_figure
 from fedabm.report.tables import Shown, shown
+from fedabm.report.templates import rendered
 from fedabm.results.tables import write_table
 
 __all__ = ["league_page", "write_league"]
@@ -33,13 +31,9 @@ _MARKS = "± half of the 95% interval, ~ wide: few seeds; · means nothing there
 def league_page(recorded: RecordedLeague) -> str:
     """The page; the same records give the same text."""
     leagues = recorded.worlds
-    text = resources.files("fedabm.auditing").joinpath("league.html").read_text(encoding="utf-8")
-    style = resources.files("fedabm.report").joinpath("page.html").read_text(encoding="utf-8")
-    style = style.partition("<style>")[2].partition("</style>")[0]
-    make = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return make.from_string(text).render(
-        style=style,
-        version=fedabm.__version__,
+    return rendered(
+        "fedabm.auditing",
+        "league.html",
         count=len({rule for one in leagues.values() for rule in one.rows["rule"]}),
         sentences=sentences(leagues),
         pictures=_pictures(leagues),
@@ -76,7 +70,7 @@ def _tables(name: str, found: League) -> list[Shown]:
         title = f"What rules achieve, {scheme}" if scheme == name else f"What rules achieve, {name}: {scheme}"
         empty = mine[mine["note"] != ""].groupby("note", sort=False)["measure"].unique()
         notes = "; ".join(f"{', '.join(measures)}: {note}" for note, measures in empty.items())
-        made.append(shown(wide, title, f"{_MARKS}. {notes}"))
+        made.append(shown(wide, title, f"{_MARKS}. {notes}", figures=[*wide][1:]))
     return made
 
 

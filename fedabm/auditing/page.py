@@ -10,7 +10,6 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-import fedabm
 from fedabm.auditing.card import Card
 from fedabm.auditing.claims import STATUSES
 from fedabm.auditing.deviations import KINDS
@@ -18,8 +17,8 @@ from fedabm.auditing.pictures import card_picture
 from fedabm.common.files import clear_drafts, draft, new_folder
 from fedabm.common.glossary import GLOSSARY
 from fedabm.report.images import from_figure
-from fedabm.report.page import rendered
 from fedabm.report.tables import shown
+from fedabm.report.templates import rendered
 from fedabm.results.tables import write_table
 
 __all__ = ["page", "write_card"]
@@ -42,7 +41,6 @@ def page(card: Card) -> str:
         kinds=KINDS,
         deviations=shown(table, "The best deviation of each kind", "∞: nothing is proven; –: it means nothing here."),
         picture=from_figure(card_picture(card), "The card as one picture", alt),
-        version=fedabm.__version__,
     )
 
 

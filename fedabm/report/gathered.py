@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-import fedabm
 from fedabm.report.images import Inline, from_bytes
-from fedabm.report.page import rendered
 from fedabm.report.tables import Shown, shown
+from fedabm.report.templates import rendered
 from fedabm.results.design import SWEEP
 from fedabm.results.store import MANIFEST
 
@@ -41,7 +40,7 @@ def gathered(folder: Path) -> str:
         except (OSError, ValueError):
             unread.append(path.name)
     values = {"title": folder.resolve().name, "tables": tables, "pictures": pictures, "unread": unread}
-    return rendered("fedabm.report", "gathered.html", version=fedabm.__version__, **values)
+    return rendered("fedabm.report", "gathered.html", **values)
 
 
 def _table(path: Path) -> Shown:

@@ -6,17 +6,11 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import resources
 from pathlib import Path
-from typing import Any
 
-from jinja2 import Environment, StrictUndefined, Template
-
-import fedabm
 from fedabm.common.errors import InputError
 from fedabm.common.files import clear_drafts, write
 from fedabm.common.glossary import GLOSSARY
-from fedabm.common.texts import visible
 from fedabm.report.cards import audit_command, cards
 from fedabm.report.concerns import concerns
 from fedabm.report.facts import facts, parameters, question, repeat, specification
@@ -24,9 +18,10 @@ from fedabm.report.folder import ResultFolder, read
 from fedabm.report.gallery import gallery
 from fedabm.report.images import Inline, from_bytes
 from fedabm.report.tables import Shown, by_strategy, headline, shown
+from fedabm.report.templates import rendered
 from fedabm.results.frames import COLUMNS
 
-__all__ = ["page", "put_report", "rendered", "write_report"]
+__all__ = ["page", "put_report", "write_report"]
 
 _TRACEBACKS = 10
 _OWN_ROWS = 40
@@ -85,7 +80,9 @@ def page(folder: str | Path, home: Path | None = None) -> str:
     own, unread = _own_pictures(source)
     source = replace(source, unread=(*source.unread, *unread))
     tables = [headline(source), by_strategy(source)]
-    return _template().render(
+    return rendered(
+        "fedabm.report",
+        "page.html",
         source=source,
         question=question(source),
         facts=facts(source),
@@ -102,48 +99,7 @@ def page(folder: str | Path, home: Path | None = None) -> str:
         audit=audit_command(source),
         columns=COLUMNS,
         glossary=GLOSSARY,
-        version=fedabm.__version__,
     )
-
-
-def rendered(package: str, name: str, **values: Any) -> str:
-    """A page of another room, by its template and in the style of reports.
-
-    Parameters
-    ----------
-    package, name : str
-        Where the template lies; it puts `style` into its head, and knows the macros of reports (`table`, `figure`).
-    **values : Any
-        What the template shows.
-
-    Returns
-    -------
-    str
-        The page.
-    """
-    macros, _, rest = _text("fedabm.report", "page.html").partition("<!DOCTYPE html>")
-    style = rest.partition("<style>")[2].partition("</style>")[0]
-    return _made(macros + _text(package, name)).render(style=style, **values).lstrip()
-
-
-def _template() -> Template:
-    return _made(_text("fedabm.report", "page.html"))
-
-
-def _text(package: str, name: str) -> str:
-    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
-
-
-def _made(text: str) -> Template:
-    make = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown_as_text
-    )
-    return make.from_string(text)
-
-
-def _shown_as_text(value: Any) -> Any:
-    """Names are anybody's: nothing in them is hidden, and none turns what stands beside it."""
-    return visible(value) if type(value) is str else value
 
 
 def _own_tables(source: ResultFolder) -> list[Shown]:

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
 
-from jinja2 import Environment, StrictUndefined
-
-import fedabm
 from fedabm.papers.ledger.explain import statements
 from fedabm.papers.ledger.pictures import COLOURS, picture, stacked, words
 from fedabm.papers.ledger.records import RecordedRun, record_of
 from fedabm.papers.ledger.rows import PAPERS, VERDICTS, Paper, Result, Row
 from fedabm.papers.ledger.standard import RULES
 from fedabm.papers.ledger.takeaways import TAKEAWAYS, outlived
+from fedabm.report.templates import rendered
 
 __all__ = ["html"]
 
@@ -69,9 +66,9 @@ def html(results: Sequence[Result], rows: Sequence[Row]) -> str:
     """The page of these rows."""
     by_id = {one.id: one for one in rows}
     cards = [ClaimCard(one, by_id[one.id]) for one in results]
-    text = resources.files("fedabm.papers.ledger").joinpath("page.html").read_text(encoding="utf-8")
-    make = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return make.from_string(text).render(
+    return rendered(
+        "fedabm.papers.ledger",
+        "page.html",
         groups=[(paper, [one for one in cards if one.result.id[0] == paper.letter]) for paper in PAPERS],
         bars=[(paper, stacked(_counted(paper, results))) for paper in PAPERS],
         verdicts=[(one, one.replace(" ", "-"), _number(one, results)) for one in VERDICTS if _number(one, results)],
@@ -82,7 +79,6 @@ def html(results: Sequence[Result], rows: Sequence[Row]) -> str:
         words=words,
         rules=" ".join(RULES).replace("*", "").replace("`", ""),
         total=len(cards),
-        version=fedabm.__version__,
     )
 
 
