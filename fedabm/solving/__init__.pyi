@@ -21,9 +21,6 @@ from fedabm.solving.metrics import (
     data_gain as data_gain,
 )
 from fedabm.solving.metrics import (
-    data_share as data_share,
-)
-from fedabm.solving.metrics import (
     equal_treatment as equal_treatment,
 )
 from fedabm.solving.metrics import (

@@ -26,7 +26,6 @@ __all__ = [
     "alone_utilities",
     "budget",
     "data_gain",
-    "data_share",
     "equal_treatment",
     "gini",
     "individually_rational",
@@ -153,27 +152,6 @@ def _worst_over_best(outcome: Array, baseline: Array) -> float:
     if best == 0:
         return math.inf if worst > 0 else 1.0
     return float(worst / best)
-
-
-def data_share(profile: Array, capacities: Array) -> float:
-    """The share of all data that is contributed: sum_i s_i / sum_i capacity_i.  Murhekar et al. 2025, Table 1.
-
-    Parameters
-    ----------
-    profile : Array
-        The contribution of each owner, shape (owners,).
-    capacities : Array
-        How much data each owner has: one number per owner, or one for all.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-    """
-    check_positive("capacities", capacities)
-    if np.shape(profile)[-1] != np.size(capacities):
-        raise InputError(f"{np.shape(profile)[-1]} contributions but {np.size(capacities)} capacities; give one each")
-    return float(np.sum(profile, axis=-1).min() / np.sum(capacities))
 
 
 def budget(payments: Array) -> float:

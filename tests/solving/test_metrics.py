@@ -222,14 +222,6 @@ def test_data_gain_of_the_two_owners_of_example_4():
     assert metrics.data_gain([2.99839298, 1.16904814], [2.16227766, 0.0]) == pytest.approx(1.92733, abs=1e-5)
 
 
-def test_data_share():
-    assert metrics.data_share([1.0, 2.0], [4.0, 8.0]) == 0.25
-    with pytest.raises(InputError, match="3 contributions but 2 capacities"):
-        metrics.data_share([1.0, 2.0, 3.0], [4.0, 8.0])
-    with pytest.raises(InputError, match="capacities must be a positive number"):
-        metrics.data_share([0.0], [0.0])
-
-
 def test_budget_is_rounded_only_once():
     assert metrics.budget([1e16, 1.0, -1e16]) == 1.0
     assert metrics.budget([0.1, 0.2, -0.3]) == pytest.approx(0.0, abs=1e-16)
