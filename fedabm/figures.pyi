@@ -145,6 +145,15 @@ from fedabm.analysis.outcomes import (
 from fedabm.analysis.over_time import contributions_over_time as contributions_over_time
 from fedabm.analysis.over_time import convergence as convergence
 from fedabm.analysis.rows import last_step as last_step
+from fedabm.analysis.sensitivity import (
+    effect_curves as effect_curves,
+)
+from fedabm.analysis.sensitivity import (
+    index_bars as index_bars,
+)
+from fedabm.analysis.sensitivity import (
+    index_scatter as index_scatter,
+)
 from fedabm.analysis.shaping import offer_frame as offer_frame
 from fedabm.analysis.shaping import value_shaping as value_shaping
 from fedabm.analysis.simplex import simplex_flow as simplex_flow
