@@ -90,7 +90,8 @@ def connect(ray: Any, address: str | None, workers: int | None, option: str) -> 
     """Join the cluster at `address`, or start one with this many processors; an error names the `option` to check."""
     if address:
         check_reachable(address, option)
-    given: dict[str, Any] = {"address": address} if address else {"num_cpus": workers}
+    # Without a word for it Ray would join whatever cluster somebody else has started on this machine.
+    given: dict[str, Any] = {"address": address} if address else {"address": "local", "num_cpus": workers}
     os.environ.setdefault("RAY_worker_niceness", "0")  # whoever starts workers for this work wants it done
     try:
         ray.init(**given, log_to_driver=False, logging_level="error", include_dashboard=False)

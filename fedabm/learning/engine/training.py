@@ -95,14 +95,6 @@ class DeviceSamples:
         affine = None if self.affine is None else (self.affine[0].to(device), self.affine[1].to(device))
         return DeviceSamples(self.x.to(device), self.y.to(device), affine)
 
-    def copied(self) -> DeviceSamples:
-        """The same in memory of its own."""
-        return replace(self, x=self.x.clone(), y=self.y.clone())
-
-    def joined(self, more: DeviceSamples) -> DeviceSamples:
-        """These and some more."""
-        return replace(self, x=torch.cat([self.x, more.x]), y=torch.cat([self.y, more.y]))
-
     def scaled(self, x: Tensor) -> Tensor:
         """Bytes 0 .. 255 as numbers; anything else as it is."""
         return from_bytes(x, self.affine)

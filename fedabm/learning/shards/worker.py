@@ -15,7 +15,7 @@ from fedabm.learning.engine.allocator import keep_memory
 from fedabm.learning.engine.elsewhere import added, screen_rows
 from fedabm.learning.engine.host import pull
 from fedabm.learning.engine.local import ChunkMembers, LocalTraining, Models, OwnerDraws, Scaling, Trainer, as_samples
-from fedabm.learning.engine.training import DeviceSamples
+from fedabm.learning.shards.held import HeldSamples
 
 __all__ = ["Shard", "ShardWorker", "WorkerSettings"]
 
@@ -61,8 +61,7 @@ class ShardWorker:
         self._device, self._fetch, self._scaling = torch.device(device), fetch, settings.scaling
         low = torch.bfloat16 if settings.precision == "bfloat16" else None
         self._trainer = Trainer(settings.network.to(self._device), settings.path, low)
-        self._samples: DeviceSamples | None = None
-        self._offsets: dict[int, int] = {}
+        self._held = HeldSamples()
         self._rows: dict[str, Tensor] = {}
         if self._device.type == "cpu":
             keep_memory()
@@ -70,10 +69,7 @@ class ShardWorker:
     def load(self, owners: np.ndarray, sizes: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
         """Keep the training data of some owners more."""
         fresh = as_samples(self._trainer.network, x, y, self._scaling, self._device)
-        begun = 0 if self._samples is None else len(self._samples.y)
-        self._samples = fresh.copied() if self._samples is None else self._samples.joined(fresh)
-        starts = begun + np.cumsum(sizes) - sizes
-        self._offsets.update(zip(owners.tolist(), starts.tolist(), strict=True))
+        self._held.add(owners, sizes, fresh)
 
     @torch.no_grad()
     def train(
@@ -127,13 +123,11 @@ class ShardWorker:
     ) -> None:
         """Train the owners of one chunk into the rows `part`."""
         owners, counts = who
-        assert self._samples is not None
         inside = slice(first, first + len(owners))
         mine = models.map(lambda rows: rows if rows.dim() == 1 else rows[inside])
         streams = shard.draws.streams(np.arange(inside.start, inside.stop), owners)
-        offsets = np.array([self._offsets[owner] for owner in owners.tolist()], dtype=np.int64)
-        members = ChunkMembers(np.arange(len(owners)), counts, offsets, streams)
-        blocks, order = self._trainer.train(gradients, self._samples, shard.training, members, mine)
+        members = ChunkMembers(np.arange(len(owners)), counts, self._held.begins(owners), streams)
+        blocks, order = self._trainer.train(gradients, self._held.samples, shard.training, members, mine)
         self._trainer.layout.scatter(blocks, part, order)
         if shard.updates:
             part.sub_(mine.start)
