@@ -8,10 +8,11 @@ import torch
 
 from fedabm import InputError
 from fedabm.common.cluster import Cluster, chosen_cluster, on_cluster
-from fedabm.learning import SGD, Engine, FedAvg, Proximal, Recipe
+from fedabm.learning import SGD, Engine, FedAvg, Proximal, Received, Recipe
 from fedabm.learning.engine.batches import TrainingLength
 from fedabm.learning.engine.elsewhere import added
 from fedabm.learning.engine.local import LocalTraining, OwnerDraws
+from fedabm.learning.rules.aggregate import aggregate
 from fedabm.learning.rules.rounds import one_round
 from fedabm.learning.shards.rows import _cut, _split
 from fedabm.learning.shards.worker import Shard, ShardWorker, WorkerSettings
@@ -104,6 +105,17 @@ def test_sums_may_be_cut_anywhere(rows, columns):
         assert torch.equal(
             added(added(None, weights[:place], numbers[:place]), weights[place:], numbers[place:]), whole
         )
+
+
+def test_only_many_owners_are_added_in_the_order_of_training_and_few_as_they_stand():
+    few, many = 64, 65
+    mixing, sent, sound = torch.rand(1, many), torch.randn(many, 3), torch.ones(many, dtype=torch.bool)
+    for owners, steps in ((few, np.arange(few)), (many, np.full(many, 7)), (many, np.zeros(many, dtype=int))):
+        assert Received(sent[:owners], sound[:owners], np.ones(owners), steps).order is None
+    order = Received(sent, sound, np.ones(many), np.arange(many) // 2).order
+    assert order is not None
+    assert order.tolist()[:3] == [64, 62, 63]
+    assert torch.equal(aggregate(mixing, sent, sound, order), aggregate(mixing[:, order], sent[order], sound))
 
 
 def test_columns_are_cut_without_crumbs():

@@ -8,15 +8,17 @@ import time
 
 import numpy as np
 import pytest
+import torch
 
 from fedabm import Federation, InputError, load
 from fedabm.common.cluster import check_reachable
-from fedabm.learning import Recipe
+from fedabm.learning import Engine, Recipe
 from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.sweep import Grid, Seeds, Sweep, runner
 from fedabm.sweep.places import executor_of
 from tests.cluster import CASES, engine, frames, same, tables
+from tests.learning.plain import random_data
 from tests.sweep.helpers import assert_same_frames
 from tests.sweep.targets import PAUSE, build, slow, trouble
 
@@ -104,12 +106,24 @@ def test_owners_that_are_spread_give_the_frames_of_one_process_also_if_a_worker_
     assert same(frames(CASES["FedAvg"]), tables(model.run()))
     assert pool.generation == 1
     assert "fedabm: a worker died; its owners go to others, and the round is done again" in capsys.readouterr().err
-    least = [traffic.total for traffic in made.shards.traffic]
-    # Where all take equally many steps, sums go from worker to worker, and no rows.
-    alike = np.full(made.data.owners, made.data.capacities.min(), dtype=float)
-    one_round(made, made.initial(0), alike, Recipe(epochs=1), 0, 0, keep=False)
-    sent = [traffic.total - before for traffic, before in zip(made.shards.traffic, least, strict=True)]
-    assert max(sent) < 3.0 * made.model_bytes + 100 * made.data.owners + 2000
+    _sums(made, engine(), np.full(made.data.owners, made.data.capacities.min(), dtype=float))
+
+
+def test_sums_of_many_owners_with_unequal_data_cross_the_wire_too(cluster):
+    data = random_data((4,), sizes=np.random.default_rng(0).integers(1, 30, 70), tests=(1,) * 70)
+    spread, alone = (Engine("tiny_mlp", data, device="cpu", chunk=9, workers=workers) for workers in (2, None))
+    _sums(spread, alone, data.capacities.astype(float))
+
+
+def _sums(spread, alone, contributions):
+    """Between workers go sums, and no rows; they are those of one process, bit for bit."""
+    start, given = spread.initial(0), Recipe(epochs=1)
+    one_round(spread, start, contributions, given, 0, 0, keep=False)  # who has not been seen before brings data
+    before = [traffic.total for traffic in spread.shards.traffic]
+    found, expected = (one_round(made, start, contributions, given, 0, 0, keep=False) for made in (spread, alone))
+    assert torch.equal(found.model, expected.model)
+    sent = [traffic.total - least for traffic, least in zip(spread.shards.traffic, before, strict=True)]
+    assert max(sent) < 3.0 * spread.model_bytes + 100 * spread.data.owners + 2000
 
 
 def resources():

@@ -5,13 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["PIECE", "RowsElsewhere", "added", "pieces", "screen_rows"]
+__all__ = ["PIECE", "RowsElsewhere", "added", "order_of_sums", "pieces", "screen_rows"]
 
 #: how many numbers are copied at once
 PIECE = 1 << 24
+#: up to this many owners are added as they stand, as they were before owners could be spread, also in recorded runs
+FEW = 64
 
 
 def pieces(rows: Tensor) -> tuple[Tensor, ...]:
@@ -69,6 +72,22 @@ class RowsElsewhere(ABC):
     @abstractmethod
     def gathered(self, reason: str) -> Tensor:
         """All rows, brought here, which is said once for each reason."""
+
+
+def order_of_sums(steps: np.ndarray) -> np.ndarray | None:
+    """The order in which updates are added: many that took unequal steps longest first; None: as they stand.
+
+    That is the order in which they are trained, so that workers can add them up where they are.
+
+    >>> order_of_sums(np.array([2, 5, 1])) is order_of_sums(np.full(100, 3)) is None
+    True
+    >>> order_of_sums(np.array([2] * 70 + [5, 0, 5]))[:3].tolist()
+    [70, 72, 0]
+    """
+    taken = steps[steps > 0]
+    if len(steps) <= FEW or not len(taken) or np.all(taken == taken[0]):
+        return None
+    return np.argsort(-steps, kind="stable")
 
 
 def added(total: Tensor | None, weights: Tensor, rows: Tensor) -> Tensor:

@@ -37,12 +37,12 @@ def by_columns(work: Callable[[Tensor], Tensor], updates: Rows) -> Tensor:
     return torch.cat([work(part) for part in pieces(updates)], dim=-1)
 
 
-def aggregate(mixing: Tensor, updates: Rows, usable: Tensor | None = None) -> Tensor:
+def aggregate(mixing: Tensor, updates: Rows, usable: Tensor | None = None, order: Tensor | None = None) -> Tensor:
     """mixing (m, n) @ updates (n, P), without the rows that are not `usable` (n,) (default: that hold NaN or infinity).
 
     Their weight goes to the others in proportion, so that every row of `mixing` keeps its sum; if nobody with weight is
     left, the result is zero.  Mix differences from the last model, not models, so that zero means no change.  Rows are
-    added one after the other.
+    added one after the other, in this `order` (None: as they stand).
 
     >>> aggregate(torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[1.0], [3.0], [float("nan")]])).round(decimals=4)
     tensor([[1.6667]])
@@ -57,8 +57,11 @@ def aggregate(mixing: Tensor, updates: Rows, usable: Tensor | None = None) -> Te
     scale = torch.where(left == 0, 0.0, mixing.sum(1, keepdim=True) / torch.where(left == 0, 1.0, left))
     weights = used * scale
     if isinstance(updates, RowsElsewhere):
-        return torch.stack([updates.mixed(row, kept, None) for row in weights])
-    return by_columns(lambda part: weights @ torch.where(kept.unsqueeze(1), part, 0.0), updates)
+        return torch.stack([updates.mixed(row, kept, order) for row in weights])
+    if order is None:
+        return by_columns(lambda part: weights @ torch.where(kept.unsqueeze(1), part, 0.0), updates)
+    sorted_weights, sorted_kept = weights.index_select(1, order), kept.index_select(0, order).unsqueeze(1)
+    return by_columns(lambda part: sorted_weights @ torch.where(sorted_kept, part.index_select(0, order), 0.0), updates)
 
 
 def ordered(rows: Tensor, usable: Tensor) -> Tensor:

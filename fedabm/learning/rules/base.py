@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from fedabm.games.curves import Array
+from fedabm.learning.engine.elsewhere import order_of_sums
 from fedabm.learning.engine.training import Proximal
 from fedabm.learning.rules.aggregate import Rows, here
 
@@ -59,6 +60,12 @@ class Received:
     def updates(self) -> Tensor:
         """What was sent, (n, P), on the device of the server, whatever that takes."""
         return here(self.sent, "the rule looks at all updates")
+
+    @property
+    def order(self) -> Tensor | None:
+        """The order in which updates are added up, see `order_of_sums`; None: as they stand."""
+        found = order_of_sums(np.asarray(self.steps))
+        return None if found is None else torch.from_numpy(found).to(self.sent.device)
 
     def members(self) -> tuple[Rows, Tensor]:
         """The updates (m, P) of those that take part, and which of them are usable (m,)."""

@@ -60,5 +60,5 @@ class FedAvg(Rule):
 
     def step(self, received: Received, memory: Memory) -> Step:
         shares = torch.from_numpy(self.shares(received.claimed)).to(received.sent.device, received.sent.dtype)
-        mean = aggregate(shares.unsqueeze(0), received.sent, received.usable)[0]
+        mean = aggregate(shares.unsqueeze(0), received.sent, received.usable, received.order)[0]
         return Step(self.rate * mean)

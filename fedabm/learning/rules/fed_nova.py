@@ -39,5 +39,5 @@ class FedNova(Rule):
         steps = torch.from_numpy(received.steps).to(updates.device, updates.dtype)
         used = torch.from_numpy(self.averaging.shares(received.claimed)).to(updates.device, updates.dtype) * usable
         shares = used / torch.where(used.sum() > 0, used.sum(), 1.0)
-        mean = aggregate((shares / steps.clamp_min(1)).unsqueeze(0), updates, usable)[0]
+        mean = aggregate((shares / steps.clamp_min(1)).unsqueeze(0), updates, usable, received.order)[0]
         return Step(self.averaging.rate * (shares @ steps) * mean)

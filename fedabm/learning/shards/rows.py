@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor
 
 from fedabm.common.log import LOG
-from fedabm.learning.engine.elsewhere import PIECE, RowsElsewhere
+from fedabm.learning.engine.elsewhere import PIECE, RowsElsewhere, order_of_sums
 from fedabm.learning.engine.host import pull
 from fedabm.learning.engine.local import PlannedTraining
 from fedabm.learning.shards.pool import Host, Pool
@@ -53,6 +54,9 @@ class RowKeepers(Protocol):
     ) -> Dealt:
         """Let all train."""
 
+    def drop(self, dealt: Dealt) -> None:
+        """Tell those who kept rows that nobody needs them any more."""
+
 
 class SpreadRows(RowsElsewhere):
     """One row for each of some owners; zeros for who did not train, whose rows nobody has.
@@ -75,7 +79,7 @@ class SpreadRows(RowsElsewhere):
         start = planned.models.start
         self.device, self._shape, self._rows = start.device, (len(owners), int(start.shape[-1])), rows
         # A sum can be made where owners train only if they train in the order in which they are added.
-        known = weights is not None and self._in_plan(None)
+        known = weights is not None and self._in_plan(self._order_of_sums())
         self._weights = torch.from_numpy(weights).to(torch.float32) if known else None
         self._dealt: Dealt | None = None
         self._other: dict[int, Tensor] = {}
@@ -110,12 +114,9 @@ class SpreadRows(RowsElsewhere):
         return pool.attempt(attempt)
 
     def __del__(self) -> None:
-        dealt = self._dealt
-        if dealt is not None and dealt.kept:
-            pool = self._shards.pool
-            if pool.open and dealt.generation == pool.generation:
-                for host, _ in dealt.places:
-                    self._shards.ask(host, 1, "drop", [dealt.name])
+        dealt = getattr(self, "_dealt", None)
+        if dealt is not None and dealt.kept and not sys.is_finalizing():
+            self._shards.drop(dealt)
 
     def usable(self) -> Tensor:
         """Which rows hold finite numbers only, (n,); zeros do."""
@@ -140,6 +141,12 @@ class SpreadRows(RowsElsewhere):
             places = torch.from_numpy(few)
             return (wanted[places].unsqueeze(0).to(self.device) @ self.take(places))[0]
         return self.by_columns(_Mixed(wanted.unsqueeze(0), used, None if order is None else order.cpu()))[0]
+
+    def _order_of_sums(self) -> Tensor | None:
+        steps = np.zeros(self._shape[0], dtype=np.int64)
+        steps[self._rows] = self._planned.training.length.lengths(self._planned.counts)
+        found = order_of_sums(steps)
+        return None if found is None else torch.from_numpy(found)
 
     def _in_plan(self, order: Tensor | None) -> bool:
         """Whether owners are to be added in the order in which they lie with the workers."""

@@ -94,6 +94,13 @@ class EngineShards:
         total = torch.from_numpy(np.array(ends[0])) if ends else None
         return Dealt(name, pool.generation, places, usable, total, keep)
 
+    def drop(self, dealt: Dealt) -> None:
+        """Tell those who kept rows that nobody needs them any more."""
+        pool = self._pool
+        if pool is not None and pool.open and dealt.generation == pool.generation:
+            for host, _ in dealt.places:
+                self.ask(host, 1, "drop", [dealt.name])
+
     def _used_up(self, planned: PlannedTraining, mine: np.ndarray, states: list[Any]) -> None:
         """The generators that were given go on from where the workers left them."""
         if planned.draws.given is not None:
