@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ __all__ = ["MOST_TERMS", "CountingCurve", "counting_curve", "curvatures", "is_sh
 #: more coalitions than this are left to sampling
 MOST_TERMS = 2**21
 _BLOCK = 2**20
+#: coalitions with less of a chance change no digit
+_NEGLIGIBLE = 1e-25
 #: this many owners are looked at before all are sorted
 _FIRST = 256
 
@@ -185,7 +188,7 @@ def _totals(levels: Array, counts: NDArray[np.intp], *, evenly: bool = False) ->
     size = np.zeros(1, dtype=np.intp)
     chance = np.zeros(1, dtype=np.longdouble)
     for level, count in zip(levels, counts, strict=True):
-        k = np.arange(count + 1)
+        k = _likely(int(count)) if evenly else np.arange(count + 1)
         total = np.add.outer(total, level * k).ravel()
         size = np.add.outer(size, k).ravel()
         chance = np.add.outer(chance, _log_choose(table, int(count), k)).ravel()
@@ -194,8 +197,17 @@ def _totals(levels: Array, counts: NDArray[np.intp], *, evenly: bool = False) ->
         chance = np.exp((chance - everyone * np.log(np.longdouble(2))).astype(float))
     else:
         chance = np.exp((chance - _log_choose(table, everyone, size)).astype(float)) / (everyone + 1)
-    matters = chance > 1e-25
+    matters = chance > _NEGLIGIBLE
     return total[matters], chance[matters]
+
+
+def _likely(count: int) -> NDArray[np.intp]:
+    """How many of `count` owners are in with a chance above the negligible, if each is with chance 1/2.
+
+    By Hoeffding's inequality the chance of k is at most exp(-2 (k - count/2)^2 / count).
+    """
+    far = np.sqrt(-0.5 * count * np.log(_NEGLIGIBLE))
+    return np.arange(max(int(0.5 * count - far), 0), min(int(0.5 * count + far) + 1, count) + 1)
 
 
 def _different(levels: Array, *, evenly: bool) -> tuple[Array, Array]:
@@ -207,9 +219,12 @@ def _different(levels: Array, *, evenly: bool) -> tuple[Array, Array]:
     return total, np.full(len(total), 0.5 ** len(levels)) if evenly else _before(len(levels))[size]
 
 
+@lru_cache(maxsize=8)
 def _log_factorials(most: int) -> NDArray[np.longdouble]:
     """log k! for k = 0..most, in long precision: with thousands of owners their differences lose digits."""
-    return np.concatenate([np.zeros(1), np.cumsum(np.log(np.arange(1, most + 1, dtype=np.longdouble)))])
+    table = np.concatenate([np.zeros(1), np.cumsum(np.log(np.arange(1, most + 1, dtype=np.longdouble)))])
+    table.flags.writeable = False
+    return table
 
 
 def _log_choose(table: NDArray[np.longdouble], n: int, k: NDArray[np.intp]) -> NDArray[np.longdouble]:

@@ -9,6 +9,7 @@ import numpy as np
 from fedabm.games.curves import Array
 from fedabm.solving.game import Game
 from fedabm.solving.interior_point import interior_point, polished
+from fedabm.solving.linear_model import DENSE
 from fedabm.solving.newton import Ends, newton
 from fedabm.solving.opening import is_smooth, opening
 from fedabm.solving.potential import ascend, has_potential
@@ -27,7 +28,7 @@ def automatic(game: Game, origin: Array | None, rng: np.random.Generator) -> Ite
     if is_smooth(table, offers)[0]:
         first = opening(table, offers)[0] if origin is None else origin
         yield from by_newton(game, first)
-        if has_potential(game):
+        if game.owners <= DENSE and has_potential(game):
             yield ascend(game, first)
         yield from by_interior_point(game, first)
     if origin is not None:

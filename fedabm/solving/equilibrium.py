@@ -33,6 +33,7 @@ from fedabm.solving.candidates import automatic, path_of
 from fedabm.solving.clock import Timed, TimeUp, timed
 from fedabm.solving.game import Game
 from fedabm.solving.interior_point import interior_point
+from fedabm.solving.linear_model import DENSE
 from fedabm.solving.newton import newton
 from fedabm.solving.opening import opening
 from fedabm.solving.polish import polish, sharpened
@@ -232,6 +233,8 @@ def _gradient(
 
 def _longest_step(game: Game, origin: Array) -> float:
     """1 over the largest sum of a row of the Jacobian at the start; a little inside where slopes are infinite there."""
+    if game.owners > DENSE:
+        raise InputError(f"no longest step is computed for {game.owners} owners; give `step`")
     for profile in (origin, np.maximum(origin, _INSIDE * game.capacities)):
         steep = float(np.max(np.abs(game.jacobian(profile)).sum(axis=1)))
         if math.isfinite(steep):

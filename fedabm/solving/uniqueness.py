@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from fedabm.games.accuracy.mixture import Groups
 from fedabm.games.curves import Array
 from fedabm.solving.game import Game
+from fedabm.solving.linear_model import DENSE
 from fedabm.solving.opening import is_smooth
 from fedabm.solving.potential import has_potential
 from fedabm.solving.table import OneGame
@@ -37,6 +38,8 @@ __all__ = ["Uniqueness", "index", "is_p_matrix", "uniqueness"]
 
 #: all principal minors of this many groups are quickly looked at
 _MOST_GROUPS = 12
+#: for more owners than this no Jacobian is taken by differences: two profiles each
+_DIFFERENCES = 240
 #: a slope or a minor below this share of its scale counts as zero: nothing is proven from it
 _NOTHING = 1e-7
 
@@ -70,6 +73,8 @@ def uniqueness(game: Game, profile: Array) -> Uniqueness:
     known = Uniqueness(None, "no proof for this mechanism and accuracy")
     if plain and groups is not None:
         known = _by_margins(game, groups, profile)
+    if known.unique is None and game.owners > DENSE:
+        return Uniqueness(None, f"{known.reason}; no index is computed for more than {DENSE:,} owners")
     if known.unique is None and index(game, profile) == -1:
         return Uniqueness(
             unique=False, reason="this equilibrium has index -1 and the indices of all add up to 1: there are others"
@@ -163,6 +168,8 @@ def _minor(matrix: Array, rows: NDArray[np.intp]) -> float:
 def index(game: Game, profile: Array) -> int | None:
     """sign det(-J) over the owners that are free to move; None where offers are not smooth or somebody is indifferent.
 
+    Nor is it computed for owners that are too many for a matrix (`linear_model`).
+
     >>> from fedabm.games.accuracy import GroupWeighted
     >>> from fedabm.mechanisms import NoPayments
     >>> game = Game(GroupWeighted(((1, 3), (3, 1)), (0, 1)), [0.05, 0.05], 100, NoPayments())
@@ -179,10 +186,20 @@ def index(game: Game, profile: Array) -> int | None:
     free = np.flatnonzero(~bound)
     if not len(free):
         return 1
-    bend = -game.jacobian(profile)[np.ix_(free, free)]
+    matrix = _matrix(game, profile)
+    if matrix is None:
+        return None
+    bend = -matrix[np.ix_(free, free)]
     bend = bend / np.maximum(np.abs(np.diagonal(bend)), 1e-300)[:, None]
     if not np.all(np.any(bend, axis=1)):
         return None  # somebody's slope does not change at all
     sign, size = np.linalg.slogdet(bend)
     regular = np.all(np.isfinite(bend)) and size > np.log(1e-6) + np.sum(np.log(np.linalg.norm(bend, axis=1)))
     return int(sign) if regular else None
+
+
+def _matrix(game: Game, profile: Array) -> Array | None:
+    """The Jacobian of few owners, or of some more where the mechanism knows it."""
+    if game.owners > DENSE:
+        return None
+    return game.jacobian(profile) if game.owners <= _DIFFERENCES else game.known_jacobian(profile)

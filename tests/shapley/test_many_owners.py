@@ -10,7 +10,7 @@ from fedabm.games.accuracy import GroupWeighted, PowerLaw
 from fedabm.games.accuracy.base import Exposure
 from fedabm.games.accuracy.pac_bound import PacBound
 from fedabm.mechanisms import BanzhafShare, ShapleyShare
-from fedabm.shapley import choose_method, shapley, shapley_curves, shapley_jacobian, shapley_marginals
+from fedabm.shapley import choose_method, counting, shapley, shapley_curves, shapley_jacobian, shapley_marginals
 from fedabm.shapley.totals import TotalCells
 from fedabm.solving.equilibrium import certify
 from fedabm.solving.game import Game
@@ -147,3 +147,16 @@ def test_the_number_of_orders_follows_from_the_stated_error():
         assert np.mean(shares.standard_errors / shares) < 1.2 * error
     few, many = (shapley(accuracy, equal, "monte_carlo", error=error).permutations for error in (0.1, 0.02))
     assert many > 10 * few
+
+
+@pytest.mark.parametrize(
+    ("levels", "counts"), [((3.0,), (5,)), ((3.0, 7.0), (400, 31)), ((0.0, 1.0, 2.0), (4, 90, 900))]
+)
+def test_counts_that_hardly_ever_occur_are_left_out_without_a_trace(levels, counts, monkeypatch):
+    """Banzhaf's coalitions of thousands lie close to one half of them."""
+    asked = np.array(levels), np.array(counts)
+    short = counting._totals(*asked, evenly=True)
+    monkeypatch.setattr(counting, "_likely", lambda count: np.arange(count + 1))
+    whole = counting._totals(*asked, evenly=True)
+    for some, every in zip(short, whole, strict=True):
+        np.testing.assert_array_equal(some, every)

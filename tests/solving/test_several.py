@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fedabm import Federation, Scenario, population
 from fedabm.common.errors import InputError
-from fedabm.games.accuracy import GroupWeighted, PacBound, PowerLaw, RandomCoverage, RandomDiscovery
+from fedabm.games.accuracy import GroupWeighted, JointQuadratic, PacBound, PowerLaw, RandomCoverage, RandomDiscovery
 from fedabm.games.costs import Affine, Piecewise, Power
 from fedabm.mechanisms import (
     BanzhafShare,
@@ -22,6 +22,7 @@ from fedabm.mechanisms import (
 )
 from fedabm.shapley import shapley, shapley_potential
 from fedabm.simulation.activation import Sequential
+from fedabm.solving import jacobian
 from fedabm.solving.equilibrium import solve
 from fedabm.solving.game import Game
 from fedabm.solving.metrics import data_gain
@@ -217,3 +218,22 @@ def test_owners_whose_slopes_never_change_have_no_index_and_no_warning():
     """A subsidy as high as the cost beside an accuracy that is next to nothing."""
     game = Game(PacBound(ceiling=9e-10), [0.02, 0.02], 50.0, ContributionSubsidy(0.02))
     assert index(game, np.array([10.0, 20.0])) is None
+
+
+def test_no_matrix_of_thousands_of_owners_is_made_for_a_proof(monkeypatch):
+    """An index would need a Jacobian of n^2 numbers, and two profiles for each of its columns."""
+
+    def never(*asked):
+        raise AssertionError("a Jacobian was taken by differences")
+
+    monkeypatch.setattr(jacobian, "by_differences", never)
+    found = solve_all(Game(JointQuadratic(), np.full(3001, 0.02), 50.0, BanzhafShare()))
+    assert found.answer.converged
+    assert found.unique is None
+    assert "no index is computed for more than 3,000 owners" in found.reason
+
+
+def test_the_longest_step_of_thousands_of_owners_is_refused_in_one_line():
+    game = Game(PowerLaw(), np.full(3001, 0.02), 50.0, ShapleyShare())
+    with pytest.raises(InputError, match=r"no longest step is computed for 3001 owners; give `step`"):
+        solve(game, method="projected gradient")
