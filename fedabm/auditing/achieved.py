@@ -14,7 +14,7 @@ from fedabm.kernel import Receipt
 from fedabm.shapley import shapley
 from fedabm.solving.metrics import reciprocity
 
-__all__ = ["ACHIEVED", "achieved", "measures_of"]
+__all__ = ["ACHIEVED", "MEANINGS", "achieved", "measures_of"]
 
 #: measures and what they mean, in the order of the table; utilities are in units of accuracy
 ACHIEVED: dict[str, str] = {
@@ -28,6 +28,15 @@ ACHIEVED: dict[str, str] = {
     "models sent": "models that are sent to and fro in a round, per owner",
     "welfare after the lie": "welfare once the best lie is told",
     "secession": "the most that a group gains by leaving together: the gain of its member with the least",
+}
+#: what every column of the definitive table means
+MEANINGS = ACHIEVED | {
+    "fairness": "Pearson correlation of the accuracy that owners reach alone and the one that they receive",
+    "as well as alone": "share of owners that receive at least the accuracy that they reach alone",
+    "bytes sent": "bytes that are sent to and fro in a round, per owner",
+    "best lie": "the most that one owner gains by saying something else, in units of what an owner has",
+    "welfare, costs wrong": "welfare if the rule was tuned to twice the true costs",
+    "welfare, curve wrong": "welfare if the rule was tuned to a curve that rises twice as fast",
 }
 
 

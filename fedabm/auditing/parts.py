@@ -9,12 +9,14 @@ from fedabm.auditing.league import closed_rules
 from fedabm.common.errors import InputError, nearest
 from fedabm.mechanisms import ModelMarket
 
-__all__ = ["CLOSED", "OWNERS", "QUESTIONS", "TELLING", "TUNING", "Part", "part_named", "parts"]
+__all__ = ["CLOSED", "OWNERS", "QUESTIONS", "TELLING", "TITLES", "TUNING", "Part", "part_named", "parts"]
 
 #: owners of every federation, questions of a search for the best lie, and parameters tried of each rule
 OWNERS, QUESTIONS, TUNING = 6, 200, 30
 #: the scheme without training
 CLOSED = "closed"
+#: what readers call the worlds
+TITLES = {CLOSED: "closed form", "mnist": "MNIST", "sent140": "Sent140", "cifar10": "CIFAR-10"}
 #: seeds of the closed half and of the trained one; what is cheap has more
 _SEEDS = {CLOSED: range(20), "mnist": range(10), "sent140": range(5), "cifar10": range(5)}
 #: one rule of every kind: no payments, by contribution, Shapley shares, worse models, a check, scores of updates,

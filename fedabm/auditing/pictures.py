@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.colors import SymLogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from fedabm.auditing.card import Card
 from fedabm.auditing.claims import Claim
-from fedabm.auditing.league import League
+from fedabm.auditing.league import BEST, League
 from fedabm.auditing.survival import TOLERATED, survival
 
 __all__ = ["card_picture", "league_picture", "survival_picture"]
@@ -23,6 +24,9 @@ __all__ = ["card_picture", "league_picture", "survival_picture"]
 #: verdicts: a colour that is told apart without colour vision, and a word
 _LOOKS = {True: ("#1a7f4b", "holds"), False: ("#b3261e", "fails"), None: ("#59636f", "")}
 _WIDTH, _LINE = 7.2, 0.155
+#: where the colours of a heat map end, as a share of what an owner has: fines without bound do not hide all others
+_FULL = 1.0
+_TICKS = (-1.0, -0.1, 0.0, 0.1, 1.0)
 #: verdicts on a rule and a behaviour: colours that are told apart without colour vision, and signs
 _VERDICTS = {
     "survives": ("#1a7f4b", "+"),
@@ -32,6 +36,10 @@ _VERDICTS = {
     "pays and harms": ("#8c1c13", "ph"),
     "": ("#ffffff", "·"),
 }
+
+
+#: inches of a cell with a verdict
+_COLUMN, _ROW = 0.26, 0.165
 
 
 def card_picture(card: Card) -> Figure:
@@ -104,18 +112,21 @@ def league_picture(found: League) -> Figure:
     figure = Figure(figsize=(13.0, 1.9 + 0.3 * rows), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=[len(gains.columns), max(len(losses.columns) - 1, 1)])
     _heat(left, gains, "gain of the deviator")
-    _heat(right, losses.reindex(gains.index).drop(columns="best lie", errors="ignore"), "loss of the others")
+    colours = _heat(right, losses.reindex(gains.index).drop(columns=BEST, errors="ignore"), "loss of the others")
+    bar = figure.colorbar(colours, ax=(left, right), shrink=0.5, aspect=30, pad=0.01, extend="both")
+    bar.set_label("share of what an owner has", fontsize=8)
+    bar.set_ticks(_TICKS, labels=[f"{tick:g}" for tick in _TICKS])
+    bar.ax.tick_params(labelsize=7)
     seeds = found.rows["seed"].nunique()
-    figure.supxlabel(f"mean over {seeds} populations, in units of what an owner has; · means nothing there", fontsize=9)
+    words = f"mean over {seeds} seed{'s' if seeds > 1 else ''}, as a share of what an owner has if nobody deviates"
+    figure.supxlabel(f"{words}; · means nothing there", fontsize=9)
     return figure
 
 
-def _heat(ax: Axes, table: pd.DataFrame, title: str) -> None:
+def _heat(ax: Axes, table: pd.DataFrame, title: str) -> QuadMesh:
     values = table.to_numpy(dtype=float)
-    most = max(float(np.nanmax(np.abs(values), initial=0.1)), 0.1)
-    shown = np.ma.masked_invalid(values)
-    norm = SymLogNorm(linthresh=0.01, vmin=-most, vmax=most)
-    ax.pcolormesh(shown, cmap="PuOr_r", norm=norm, edgecolors="white", linewidth=1.0)
+    norm = SymLogNorm(linthresh=0.1, vmin=-_FULL, vmax=_FULL)
+    mesh = ax.pcolormesh(np.ma.masked_invalid(values), cmap="PuOr_r", norm=norm, edgecolors="white", linewidth=1.0)
     ax.set_facecolor("#f3f5f8")
     ax.set_xticks(np.arange(values.shape[1]) + 0.5, table.columns, rotation=40, ha="right", fontsize=8)
     ax.set_yticks(np.arange(values.shape[0]) + 0.5, table.index, fontsize=8)
@@ -125,13 +136,16 @@ def _heat(ax: Axes, table: pd.DataFrame, title: str) -> None:
         dark = np.isfinite(value) and abs(norm(value) - 0.5) > 0.35
         colour = "white" if dark else "black"
         ax.text(column + 0.5, row + 0.5, _short(value), ha="center", va="center", fontsize=7, color=colour)
+    return mesh
 
 
 def survival_picture(found: Mapping[str, League]) -> Figure:
     """Which rule survives which behaviour: a panel for each league, rules x behaviours, as wide as a page's text."""
     tables = {name: survival(one) for name, one in found.items()}
     rows, columns = [len(one) for one in tables.values()], [one.shape[1] for one in tables.values()]
-    figure = Figure(figsize=(3.0 + 0.26 * sum(columns), 2.0 + 0.165 * max(rows)), layout="constrained")
+    figure = Figure(
+        figsize=(1.5 * (len(tables) + 1) + _COLUMN * sum(columns), 2.0 + _ROW * max(rows)), layout="constrained"
+    )
     panels = np.atleast_1d(figure.subplots(1, len(tables), width_ratios=columns, squeeze=True))
     for ax, (name, table) in zip(panels, tables.items(), strict=True):
         _verdicts(ax, table, f"{name}, {found[name].rows['seed'].nunique()} seeds")
@@ -156,7 +170,8 @@ def _verdicts(ax: Axes, table: pd.DataFrame, title: str) -> None:
             ax.text(
                 column + 0.5, row + 0.52, sign, ha="center", va="center", fontsize=6, color="white" if dark else "black"
             )
-    ax.set(xlim=(0, table.shape[1]), ylim=(len(table), 0))
+    ax.set(xlim=(0, table.shape[1]), ylim=(len(table), 0), anchor="N")
+    ax.set_box_aspect(_ROW * len(table) / (_COLUMN * table.shape[1]))
     ax.set_xticks(np.arange(table.shape[1]) + 0.5, table.columns, rotation=60, ha="right", fontsize=6.5)
     ax.set_yticks(np.arange(len(table)) + 0.5, table.index, fontsize=6.5)
     ax.tick_params(length=0)
@@ -168,4 +183,6 @@ def _verdicts(ax: Axes, table: pd.DataFrame, title: str) -> None:
 def _short(value: float) -> str:
     if not np.isfinite(value):
         return "·"
-    return "0" if abs(value) < 5e-4 else f"{value:.2f}" if abs(value) < 10 else f"{value:.0f}"
+    if abs(value) >= 1000:
+        return f"{value / 1e6:.0f}M" if abs(value) >= 1e6 else f"{value / 1000:.0f}k"
+    return "0" if abs(value) < 5e-3 else f"{value:.2f}" if abs(value) < 10 else f"{value:.0f}"

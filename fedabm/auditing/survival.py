@@ -45,7 +45,7 @@ def _interval(values: pd.Series) -> tuple[float, float]:
 
 
 def survival(found: League) -> pd.DataFrame:
-    """Verdicts, rules x behaviours; rules that survive the most come first."""
+    """Verdicts, rules x behaviours that mean anything under some rule; rules that survive the most come first."""
     rows = found.rows.assign(
         gain=found.rows["gain"] / found.rows["stake"], loss=found.rows["loss"] / found.rows["stake"]
     )
@@ -55,6 +55,7 @@ def survival(found: League) -> pd.DataFrame:
     wide = pd.Series(said).unstack().fillna("")
     asked = dict.fromkeys(rows["deviation"])
     wide = wide[[*(name for name in COLUMNS if name in asked), *(name for name in asked if name not in COLUMNS)]]
+    wide = wide.loc[:, (wide != "").any()]
     best = (wide == "survives").sum(axis=1) - 1e-3 * wide.isin(("pays", "harms", "pays and harms")).sum(axis=1)
     return wide.loc[best.sort_values(ascending=False, kind="stable").index]
 
@@ -81,9 +82,9 @@ def _truth(found: League) -> str:
     worst = gains.mean().idxmax()
     held = [rule for rule in gains if _interval(gains[rule])[1] <= _A_LIE]
     return (
-        f"In closed form the best lie gains more than 1% of what an owner has under {len(beaten)} of {gains.shape[1]} "
-        f"rules, most under {worst}, {_said(gains[worst])}; under {len(held)} it certainly gains no more than that"
-        f"{': ' + ', '.join(held) if held else ''} ({len(gains)} populations)."
+        f"In closed form the best lie certainly gains more than {_A_LIE:.0%} of what an owner has under {len(beaten)} "
+        f"of {gains.shape[1]} rules, most under {worst}: {_share(gains[worst])}; under {len(held)} it certainly gains "
+        f"no more than that{': ' + ', '.join(held) if held else ''} ({len(gains)} populations)."
     )
 
 
@@ -95,27 +96,33 @@ def _attacks(found: League) -> str:
         return "What attacks cost is not recorded on two seeds yet."
     shared, apart = losses["NoPayments"], losses[own].mean(axis=1)
     return (
-        f"On MNIST one of six owners that flips its update costs each of the others {_said(shared)} of what it has "
-        f"where all share a plain mean, and {_said(apart)} where owners keep models of their own ({', '.join(own)}); "
-        f"the paired difference is {_said(shared - apart)} ({len(losses)} seeds)."
+        f"On MNIST, if one of six owners flips the sign of its update, each of the others loses {_share(shared)} of "
+        f"what it has where all share a plain mean, and {_share(apart)} where owners keep models of their own (mean of "
+        f"{', '.join(own)}); the paired difference is {_share(shared - apart)} ({len(losses)} seeds)."
     )
 
 
 def _survivor(found: League) -> str:
-    """The rule that survives most behaviours, and what it costs in welfare beside no payments."""
+    """The rules that survive most behaviours, and what they cost in welfare beside no payments."""
     verdicts = survival(found)
-    best = str(verdicts.index[0])
-    count = int((verdicts.loc[best] == "survives").sum())
+    survived = (verdicts == "survives").sum(axis=1)
+    best = survived.index[survived == survived.max()].tolist()
     reached = found.achieved
     mine = reached[(reached["scheme"] == "trained") & (reached["measure"] == "welfare")]
     welfare = mine.pivot(index="seed", columns="rule", values="value")
-    if "NoPayments" not in welfare or best not in welfare:
+    if not {"NoPayments", *best} <= set(welfare):
         return "What survival costs is not recorded on two seeds yet."
+    apart = [f"{_said(welfare[rule] - welfare['NoPayments'])} under {rule}" for rule in best]
     return (
-        f"On MNIST {best} survives the most behaviours, {count} of {verdicts.shape[1]}, and its welfare per owner less "
-        f"that without payments is {_said(welfare[best] - welfare['NoPayments'])} in units of accuracy "
-        f"({len(welfare)} seeds, which also chose the rule)."
+        f"On MNIST most behaviours are survived by {_listed(best)}: {survived.max()} of {verdicts.shape[1]}; beside no "
+        f"payments, welfare per owner in units of accuracy changes by {_listed(apart)} ({len(welfare)} seeds, which "
+        f"also chose {'the rules' if len(best) > 1 else 'the rule'})."
     )
+
+
+def _listed(words: list[str]) -> str:
+    """Words with commas and an and."""
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
 def _wide(found: League, deviation: str, column: str) -> pd.DataFrame:
@@ -125,8 +132,12 @@ def _wide(found: League, deviation: str, column: str) -> pd.DataFrame:
 
 
 def _said(values: pd.Series) -> str:
-    """The mean and its 95% interval in words."""
-    known = values.dropna()
-    low, high = _interval(known)
-    span = f"[{low:.3f}, {high:.3f}]" if len(known) > 1 else "no interval: one seed"
-    return f"{known.mean():.3f} {span}"
+    """The mean and its 95% interval; leagues of one seed have no sentences."""
+    low, high = _interval(values)
+    return f"{values.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
+def _share(values: pd.Series) -> str:
+    """The same of a share, in percent."""
+    mean, low, high = (f"{one:,.0%}" if abs(one) >= 1 else f"{one:.1%}" for one in (values.mean(), *_interval(values)))
+    return f"{mean} [{low}, {high}]"

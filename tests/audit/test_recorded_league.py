@@ -12,7 +12,7 @@ from fedabm.auditing import recording
 from fedabm.auditing.league import League
 from fedabm.auditing.league_page import league_page, write_league
 from fedabm.auditing.parts import TELLING, Part, parts
-from fedabm.auditing.pictures import survival_picture
+from fedabm.auditing.pictures import league_picture, survival_picture
 from fedabm.auditing.recording import read_league, record_part, states
 from fedabm.auditing.survival import sentences, survival, verdict
 from fedabm.auditing.trained import TRAINED
@@ -124,12 +124,42 @@ def test_page_figures_and_sentences_of_what_is_there(tmp_path, planned):
     found = read_league(tmp_path)
     assert not found.missing
     truth, attacks, survivor = sentences(found.worlds)
-    assert "under 2 of 2 rules, most under A, 0.201 [0.199, 0.203]" in truth
-    assert "the paired difference is 0.100 [0.100, 0.100]" in attacks
-    assert "less that without payments" in survivor
+    assert "under 2 of 2 rules, most under A: 20.1% [19.9%, 20.3%]" in truth
+    assert "the paired difference is 10.0% [10.0%, 10.0%]" in attacks
+    assert "survived by FedAMP: 11 of 11" in survivor
+    assert "changes by -0.100 [-0.100, -0.100] under FedAMP (2 seeds, which also chose the rule)" in survivor
     files = {path.name for path in write_league(found, tmp_path / "page")}
     assert {"league.html", "survival.pdf", "survival.png", "heat-mnist.pdf", "definitive.csv"} <= files
     assert "Everything that was planned is recorded." in (tmp_path / "page" / "league.html").read_text("utf-8")
+
+
+def test_rules_that_survive_as_much_are_all_named(planned):
+    rows = played(MNIST, "NoPayments", (0, 1))
+    twin = {name: table.replace("NoPayments", "FedAMP") for name, table in rows.items()}
+    found = League(*(pd.concat([rows[name], twin[name]]) for name in ("rows", "achieved")))
+    assert "survived by FedAMP and NoPayments: 0 of 11" in sentences({"mnist": found})[2]
+
+
+def test_who_ends_off_the_scale_of_accuracy_is_named_with_a_reason(tmp_path, planned):
+    for part in (CLOSED, MNIST):
+        record_part(part, tmp_path, MADE_BY, lambda line: None)
+    found = read_league(tmp_path)
+    assert "far off the scale" not in league_page(found)
+    fined = {"measure": "worst off", "value": -5e4, "scheme": "trained", "seed": 0, "tuned": "", "note": ""}
+    made = found.there[1].found
+    more = pd.DataFrame([{"rule": rule, **fined} for rule in ("FACT", "FedSV")])
+    object.__setattr__(made, "achieved", pd.concat([made.achieved, more]))
+    page = league_page(found)
+    assert re.search(r"fined by the square .*: FACT on MNIST \(-50,000\)", page)
+    assert re.search(r"fines have no bound.*: FedSV on MNIST \(-50,000\)", page)
+
+
+def test_fines_without_bound_leave_other_colours_in_sight():
+    rows = played(MNIST, "NoPayments", (0, 1))["rows"]
+    rows.loc[0, "gain"] = -2e5
+    left, _, bar = league_picture(League(rows)).axes
+    assert bar.get_ylim() == pytest.approx((-1.0, 1.0))
+    assert "-100k" in [text.get_text() for text in left.texts]
 
 
 @pytest.mark.parametrize(
