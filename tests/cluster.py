@@ -1,7 +1,8 @@
 """One federation on a cluster of three nodes on this machine: `python -m tests.cluster` (some minutes).
 
-Frames are bit for bit those of one process with 1 and 3 workers, for rules and exchanges of every kind; also if a node
-is killed in the middle of a round or while a checkpoint is written, `--kills` times in all, and if a worker is stopped.
+Frames are bit for bit those of one process with 1 and 3 workers, for rules and exchanges of every kind, and with
+language models; also if a node is killed in the middle of a round or while a checkpoint is written, `--kills` times in
+all, and if a worker is stopped; and if a run is interrupted and goes on with other workers, or without any.
 The last case takes the whole cluster away: `fedabm run` says so in one line, and the same command goes on on the next.
 Exits with 1 if anything differs.  `tests/sweep/test_ray.py` has a short version.
 """
@@ -32,6 +33,7 @@ from fedabm.common.cluster import Cluster
 from fedabm.games.costs import Linear
 from fedabm.learning import (
     SGD,
+    AdamW,
     CoordinateMedian,
     Engine,
     FedAdam,
@@ -44,6 +46,9 @@ from fedabm.learning import (
     Scaffold,
     TrimmedMean,
 )
+from fedabm.learning.language.adapters import Adapted, Adapter
+from fedabm.learning.language.answers import AnswerScores
+from fedabm.learning.language.models import Base
 from fedabm.learning.shards.pool import Pool
 from fedabm.mechanisms import Ditto, ModelMarket, NoPayments, PFedGraph
 from fedabm.mechanisms.market import ImportGain
@@ -52,11 +57,13 @@ from fedabm.simulation.checkpoint import restore, save
 from fedabm.simulation.scenario import OwnerProfile
 from fedabm.strategies import Honest
 from tests.learning.plain import random_data
+from tests.learning.small_models import owned, small
 
 #: owners with unequal data, so that the plan is not their order
 SIZES = (31, 12, 25, 40, 7, 22, 18, 35, 9, 27, 14, 33)
 CHECKS = {"worker_niceness": 0, "memory_monitor_refresh_ms": 0}
 FRAMES = ("runs", "steps", "owners", "transfers")
+PARTS = ("equal", "languages", "resumed", "kills", "stopped", "gone")
 #: what differs between equal runs
 TIMED = ["wall_time"]
 
@@ -113,6 +120,43 @@ CASES: dict[str, Make] = {
 def frames(make: Make, workers: int | Cluster | None = None) -> dict[str, pd.DataFrame]:
     """All frames of a run, seconds aside."""
     return tables(Federation(make(engine(workers))).run())
+
+
+def speaking(base: Base, workers: int | Cluster | None = None, *, cached: bool = True) -> Engine:
+    """Adapters of a language model for five owners."""
+    network = Adapted(base, Adapter(rank=2, alpha=4.0, last=1), answers=2, cached=cached)
+    return Engine(network, owned(base, owners=5), device="cpu", workers=workers)
+
+
+def spoken(made: Engine, *, own: bool) -> dict[str, pd.DataFrame]:
+    """All frames of owners that share an adapter, or trade their own."""
+    recipe = Recipe(steps=2, batch=4, optimiser=AdamW(0.05))
+    people = [OwnerProfile(Linear(0.01), 6.0, Honest(), eagerness=700.0)] * made.data.owners
+    if not own:
+        return tables(Federation(Scenario(people, Learning(made, recipe, seed=1), NoPayments(), steps=2)).run())
+    training, market = Personal(made, recipe, AnswerScores(), seed=1), ModelMarket(2.0, 10.0)
+    valuation = ImportGain(market.gain)
+    return tables(Federation(Scenario(people, training, market, steps=2, valuation=valuation)).run())
+
+
+def languages_agree(folder: Path, clusters: list[Cluster]) -> list[bool]:
+    """Whether frames with a tiny language model are those of one process; with what its front makes of texts or not."""
+    base, found = small(folder, "causal"), []
+    for how in ({"cached": True}, {"cached": False}):
+        for own in (False, True):
+            alone = spoken(speaking(base, **how), own=own)
+            found += [same(alone, spoken(speaking(base, cluster, **how), own=own)) for cluster in clusters]
+    return found
+
+
+def resumed(
+    make: Make, first: int | Cluster | None, then: int | Cluster | None, place: Path
+) -> dict[str, pd.DataFrame]:
+    """Frames of a run that was interrupted after a step with some workers and went on with others."""
+    begun = Federation(make(engine(first)))
+    begun.step()
+    save(begun, place)
+    return tables(restore(place, make(engine(then))).run())
 
 
 def tables(model: Federation) -> dict[str, pd.DataFrame]:
@@ -275,9 +319,9 @@ def main() -> int:
     """Run all cases, and say what differs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=20, help="nodes that are killed, half of them at a checkpoint")
-    parser.add_argument("--only", choices=("equal", "kills", "stopped", "gone"), nargs="*")
+    parser.add_argument("--only", choices=PARTS, nargs="*")
     options = parser.parse_args()
-    wanted = options.only or ["equal", "kills", "stopped", "gone"]
+    wanted = options.only or PARTS
     good = True
 
     def judge(what: str, fine: bool) -> None:
@@ -293,6 +337,15 @@ def main() -> int:
                 for name, make in CASES.items():
                     equal = [same(alone[name], frames(make, cluster)) for cluster in on.values()]
                     judge(f"{name}: equal frames with 1 and 3 workers {equal}", all(equal))
+            if "languages" in wanted:
+                equal = languages_agree(Path(folder) / "model", list(on.values()))
+                judge(f"adapters of a language model: equal frames with 1 and 3 workers {equal}", all(equal))
+            if "resumed" in wanted:
+                ways = list(itertools.permutations((None, *on.values()), 2))
+                for name, make in CASES.items():
+                    place = Path(folder) / "resumed.checkpoint"
+                    equal = [same(alone[name], resumed(make, *way, place)) for way in ways]
+                    judge(f"{name}: interrupted and gone on with other workers, equal frames {equal}", all(equal))
             if "kills" in wanted:
                 right = noticed = 0
                 kinds = list(CASES)

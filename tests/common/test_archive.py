@@ -132,6 +132,17 @@ def test_tensors_come_back_with_their_strides():
     assert parameter.requires_grad
 
 
+def test_tensors_of_the_same_numbers_are_kept_once_and_come_back_apart():
+    one = torch.arange(5000.0)
+    found = again((one, one.clone(), one.reshape(50, 100), one + 1))
+    assert [part.shape for part in found] == [(5000,), (5000,), (50, 100), (5000,)]
+    assert len(pack((one, one.clone(), one.reshape(50, 100)), NOTHING)) < 1.1 * one.nbytes
+    found[0].zero_()
+    assert found[1].equal(one)
+    assert found[2].flatten().equal(one)
+    assert found[3].equal(one + 1)
+
+
 def test_what_is_given_is_not_written_but_named():
     def function():
         pass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -24,12 +26,15 @@ from fedabm.learning.language import activations
 from fedabm.learning.language.adapters import Adapted, Adapter
 from fedabm.learning.language.answers import AnswerScores
 from fedabm.learning.language.exchange import read_adapter, write_adapter
+from fedabm.learning.language.frozen import share
 from fedabm.learning.language.instructions import instructed
 from fedabm.learning.language.models import ModelSource, checksum, load, transformers
 from fedabm.learning.language.writing import written
 from fedabm.learning.oracles import Measure, Rounds
 from fedabm.learning.personal.models import Personal
 from fedabm.learning.rules.recipe import Recipe
+from fedabm.learning.shards.network import frozen_bytes
+from fedabm.learning.shards.worker import WorkerSettings
 from fedabm.mechanisms import ModelMarket, ShapleyShare
 from fedabm.mechanisms.market import ImportGain
 from fedabm.simulation import checkpoint
@@ -103,6 +108,32 @@ def test_cached_activations_change_nothing_in_memory_or_on_disk(kind, request, t
     assert rows[0].equal(rows[1])
     torch.testing.assert_close(rows[0], rows[2], atol=1e-5, rtol=0)
     assert engine_size(base) > 20 * kept.size
+
+
+def test_workers_get_what_nobody_trains_once_and_no_front_that_they_do_not_need(causal):
+    """The tail of a model whose front has done its work, else the whole of it, though front and tail both hold it."""
+    pytest.importorskip("ray", reason="Ray, which packs networks, is not installed")
+    whole = 4 * engine_size(causal)
+    sent = {}
+    for cached in (True, False):
+        network = Adapted(causal, ADAPTER, answers=2, cached=cached)
+        settings = pickle.loads(pickle.dumps(WorkerSettings(network.prepared(), "serial", "float32", None)))
+        x = network.prepare(torch.from_numpy(owned(causal).x_train))
+        assert settings.network(x).equal(network(x))
+        assert copy.deepcopy(settings.network).tail.lm_head.weight is settings.network.tail.lm_head.weight
+        sent[cached] = frozen_bytes(network.prepared())
+    assert sent[True] < 0.6 * whole < whole <= sent[False] < 1.1 * whole
+
+
+def test_a_network_that_moves_takes_what_is_frozen_along_and_what_was_one_stays_one(encoder):
+    network = Adapted(encoder, ADAPTER, classes=3)
+    x = network.prepare(torch.from_numpy(owned(encoder).x_train))
+    moved = copy.deepcopy(network).to(torch.float64)
+    assert {tensor.dtype for tensor in share(moved.tail) if tensor.is_floating_point()} == {torch.float64}
+    torch.testing.assert_close(moved(x.double()), network(x).double(), atol=1e-4, rtol=1e-4)
+    assert moved(x.double()).dtype == torch.float64
+    assert {tensor.dtype for tensor in share(network.tail) if tensor.is_floating_point()} == {torch.float32}
+    assert {tensor.device.type for tensor in share(copy.deepcopy(network).to("meta").tail)} == {"meta"}
 
 
 def engine_size(base) -> int:
@@ -224,10 +255,10 @@ def test_an_answer_is_right_if_greedy_decoding_gives_it(causal):
     right = np.concatenate([data.x_test[:, :-2], written.numpy()], axis=1).astype(np.int32)
     wrong = written.clone()
     wrong[:, 1] = (wrong[:, 1] + 1) % causal.tokens
-    for answers, share in ((written, 1.0), (wrong, 0.0)):
+    for answers, part in ((written, 1.0), (wrong, 0.0)):
         told = replace(data, x_test=right, y_test=answers.numpy())
         judged = Engine(Adapted(causal, ADAPTER, answers=2), told)
-        assert judged.evaluate(judged.initial(0)).accuracy.item() == share
+        assert judged.evaluate(judged.initial(0)).accuracy.item() == part
     assert engine.evaluate(engine.initial(0)).loss.isfinite().all()
 
 

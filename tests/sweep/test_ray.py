@@ -5,6 +5,7 @@ import signal
 import socket
 import threading
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -12,13 +13,14 @@ import torch
 
 from fedabm import Federation, InputError, load
 from fedabm.common.cluster import check_reachable
-from fedabm.learning import Engine, Recipe
+from fedabm.learning import AdamW, Engine, Recipe
 from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.sweep import Grid, Seeds, Sweep, runner
 from fedabm.sweep.places import executor_of
-from tests.cluster import CASES, engine, frames, same, tables
+from tests.cluster import CASES, engine, frames, resumed, same, speaking, spoken, tables
 from tests.learning.plain import random_data
+from tests.learning.small_models import small
 from tests.sweep.helpers import assert_same_frames
 from tests.sweep.targets import PAUSE, build, slow, trouble
 
@@ -126,8 +128,25 @@ def _sums(spread, alone, contributions):
     assert max(sent) < 3.0 * spread.model_bytes + 100 * spread.data.owners + 2000
 
 
+@pytest.mark.skipif(find_spec("transformers") is None, reason="the extra llm is not installed")
+def test_adapters_of_a_language_model_train_on_workers_to_the_same_bits(cluster, tmp_path):
+    base = small(tmp_path, "causal")
+    here, spread = speaking(base), speaking(base, 2)
+    how = {"steps": 3, "batch": 4, "optimiser": AdamW(0.05)}
+    alone, rows = [one.train(one.initial(0), one.data.capacities, **how) for one in (here, spread)]
+    assert not alone[0].equal(alone[1])
+    assert rows.equal(alone)
+    assert same(spoken(here, own=True), spoken(spread, own=True))
+
+
 def resources():
     return ray.get_runtime_context().get_assigned_resources()
+
+
+def test_a_run_that_was_interrupted_goes_on_with_other_workers_or_none(cluster, tmp_path):
+    for name, ways in {"FedAvg": [(2, None)], "ModelMarket": [(None, 2), (2, None)]}.items():
+        expected = frames(CASES[name])
+        assert all(same(expected, resumed(CASES[name], *way, tmp_path / "run.checkpoint")) for way in ways)
 
 
 def test_gpus_are_shared_by_fraction(cluster):

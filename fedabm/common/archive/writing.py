@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 import json
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -39,6 +40,7 @@ class _Writer:
         self._given = given
         self._known: dict[int, int] = {}
         self._alive: list[Any] = []
+        self._arrays: dict[tuple[str, tuple[int, ...], bytes], np.ndarray] = {}
         self._end = 0
 
     def value(self, value: Any, *, code: bool = False) -> Any:
@@ -79,8 +81,15 @@ class _Writer:
             return ["generator", *_generator(value)]
         for name, other in FOREIGN.items():
             if kind in other.types:
-                return ["foreign", name, self._values(other.write(value))]
+                return ["foreign", name, self._values(map(self._once, other.write(value)))]
         return self._object(value)
+
+    def _once(self, part: Any) -> Any:
+        """The same array for the same numbers: values of other packages copy theirs when they are read."""
+        if type(part) is not np.ndarray or part.dtype.hasobject or not part.flags.c_contiguous:
+            return part
+        key = part.dtype.str, part.shape, hashlib.sha256(part.data).digest()
+        return self._arrays.setdefault(key, part)
 
     def _keep(self, content: bytes) -> list[int]:
         """Put bytes behind the list; where they begin there, and how many they are."""

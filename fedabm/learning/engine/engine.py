@@ -171,10 +171,12 @@ class Engine:
         """The workers of a cluster among whom this engine's owners are dealt; None: they stay in this process."""
         if self.cluster is None:
             return None
-        network = copy.deepcopy(self._network).to("cpu")
-        return EngineShards(
-            self.cluster, self.data, WorkerSettings(network, self.path, self.precision, self.data.scaling)
-        )
+        network, x = copy.deepcopy(self._network).to("cpu"), self.data.x_train
+        prepared = getattr(network, "prepared", None)
+        if prepared is not None:  # what its front makes of a sample is found once, here
+            network, x = prepared(), pull(self._train.x)
+        settings = WorkerSettings(network, self.path, self.precision, self.data.scaling)
+        return EngineShards(self.cluster, self.data, x, settings)
 
     @property
     def machine(self) -> str:

@@ -21,6 +21,7 @@ from fedabm.learning.engine.blocks import SeededDropout
 from fedabm.learning.language.activations import activations
 from fedabm.learning.language.frozen import Front, padded, row, share, tail_of
 from fedabm.learning.language.models import Base
+from fedabm.learning.language.packed import register_attention
 
 __all__ = ["Adapted", "Adapter", "LowRank"]
 
@@ -110,6 +111,30 @@ class Adapted(nn.Module):
         twin = Adapted.__new__(Adapted)
         memo[id(self)] = twin
         twin.__dict__.update({name: copy.deepcopy(value, memo) for name, value in vars(self).items()})
+        return twin
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self._asked is not None:
+            register_attention()
+
+    def _apply(self, work: Any, recurse: bool = True) -> Adapted:
+        """Also of the frozen tensors, those that share memory together."""
+        super()._apply(work, recurse)
+        moved: dict[tuple[Any, ...], Tensor] = {}
+        for part in self.tail.modules():
+            for name, value in vars(part).items():
+                if isinstance(value, Tensor):
+                    key = value.data_ptr(), value.shape, value.stride()
+                    moved.setdefault(key, work(value))
+                    part.__dict__[name] = moved[key]
+        return self
+
+    def prepared(self) -> Adapted:
+        """The same network for what `prepare` gives, without a front where nobody needs one any more."""
+        twin = copy.deepcopy(self)
+        if self.cached:
+            twin.front, twin.cached = None, False
         return twin
 
     def extra_repr(self) -> str:

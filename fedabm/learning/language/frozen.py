@@ -44,7 +44,8 @@ def stack(model: nn.Module) -> tuple[nn.Module, str]:
 class Front:
     """Embeddings and all layers but the last `last`: from tokens (n, L) to what arrives at the tail, (n, L, width).
 
-    The number after the last token is padding, and what stands for it is zero.
+    The number after the last token is padding, and what stands for it is zero.  The model stays where it was loaded, so
+    that tokens on another device are brought there, and what is found goes back.
     """
 
     def __init__(self, base: Base, last: int) -> None:
@@ -59,13 +60,14 @@ class Front:
         return self
 
     @torch.no_grad()
-    def __call__(self, tokens: Tensor) -> Tensor:
+    def __call__(self, texts: Tensor) -> Tensor:
+        tokens = texts.to(next(self.base.model.parameters()).device)
         present = tokens < self.base.tokens
         hook = self._end.register_forward_pre_hook(_stop, with_kwargs=True)
         try:
             self.base.model(**arguments(tokens.where(present, 0), present), use_cache=False)
         except _EnoughError as found:
-            return found.args[0] * present.unsqueeze(-1)
+            return (found.args[0] * present.unsqueeze(-1)).to(texts.device)
         finally:
             hook.remove()
         raise InputError(f"{type(self.base.model).__name__} does not go through its layers; choose another model")

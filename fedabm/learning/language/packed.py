@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from fedabm.common.errors import InputError
 from fedabm.learning.language.models import transformers
 
-__all__ = ["Packing", "pack_attention"]
+__all__ = ["Packing", "pack_attention", "register_attention"]
 
 #: the name of this attention among those of transformers
 _NAME = "fedabm_packed"
@@ -121,10 +121,15 @@ def _attention(
     return packing.packed_tokens(seen.transpose(1, 2)).unsqueeze(0), None
 
 
-def pack_attention(model: nn.Module) -> None:
-    """From now on the model takes texts as one row (1, T), together with their `packing`."""
+def register_attention() -> None:
+    """Let models of this process find this attention by its name."""
     # Under a name of its own transformers makes no mask for it.
     transformers().AttentionInterface.register(_NAME, _attention)
+
+
+def pack_attention(model: nn.Module) -> None:
+    """From now on the model takes texts as one row (1, T), together with their `packing`."""
+    register_attention()
     for module in model.modules():
         config: Any = getattr(module, "config", None)
         if hasattr(config, "_attn_implementation"):

@@ -14,6 +14,7 @@ from fedabm.common.cluster import Cluster
 from fedabm.data.federated import FederatedData
 from fedabm.learning.engine.host import pull
 from fedabm.learning.engine.local import OwnerDraws, PlannedTraining
+from fedabm.learning.shards.network import frozen_bytes
 from fedabm.learning.shards.pool import Host, Pool, WireTraffic, pool_of
 from fedabm.learning.shards.rows import Dealt, SpreadRows
 from fedabm.learning.shards.worker import Shard, WorkerSettings
@@ -22,20 +23,22 @@ __all__ = ["EngineShards", "dealt"]
 
 
 class EngineShards:
-    """What an engine asks its workers; nothing is started before it asks."""
+    """What an engine asks its workers; nothing is started before it asks.  `x` are the training samples as sent."""
 
-    def __init__(self, cluster: Cluster, data: FederatedData, settings: WorkerSettings) -> None:
-        self._cluster, self._data, self._settings = cluster, data, settings
+    def __init__(self, cluster: Cluster, data: FederatedData, x: np.ndarray, settings: WorkerSettings) -> None:
+        self._cluster, self._data, self._x, self._settings = cluster, data, x, settings
         self._engine = uuid.uuid4().hex
         self._loaded: dict[Host, set[int]] = {}
         self._pool: Pool | None = None
+        #: the settings in the cluster's memory, and how many bytes of them nobody trains
+        self._put: tuple[Any, int] | None = None
         self.said: set[str] = set()
 
     @property
     def pool(self) -> Pool:
         """The workers, which are started when they are first needed."""
         if self._pool is None or not self._pool.open:
-            self._pool = pool_of(self._cluster)
+            self._pool, self._put = pool_of(self._cluster), None
             weakref.finalize(self, self._pool.forget, self._engine)
         return self._pool
 
@@ -142,15 +145,18 @@ class EngineShards:
         pool, data, asked = self.pool, self._data, []
         for host, chunks in zip(pool.hosts, dealt(planned, len(pool.hosts)), strict=True):
             if host not in self._loaded:
-                settings = pool.put(self._settings)
+                if self._put is None:
+                    self._put = pool.put(self._settings), frozen_bytes(self._settings.network)
+                settings, amount = self._put
                 asked.append((host, pool.send(host, 1, "open", self._engine, settings, data=True)))
+                host.traffic.data += amount
                 self._loaded[host] = set()
             wanted = planned.who[np.concatenate(chunks)] if chunks else np.zeros(0, dtype=np.int64)
             fresh = np.sort([owner for owner in wanted.tolist() if owner not in self._loaded[host]]).astype(np.int64)
             if len(fresh):
                 rows = np.concatenate([np.arange(data.offsets[i], data.offsets[i + 1]) for i in fresh])
                 sizes = data.capacities[fresh]
-                sent = self.ask(host, 1, "load", fresh, sizes, data.x_train[rows], data.y_train[rows], data=True)
+                sent = self.ask(host, 1, "load", fresh, sizes, self._x[rows], data.y_train[rows], data=True)
                 asked.append((host, sent))
                 self._loaded[host].update(fresh.tolist())
         self._loaded = {host: owners for host, owners in self._loaded.items() if host in pool.hosts}

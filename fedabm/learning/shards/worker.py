@@ -16,6 +16,7 @@ from fedabm.learning.engine.elsewhere import added, screen_rows
 from fedabm.learning.engine.host import pull
 from fedabm.learning.engine.local import ChunkMembers, LocalTraining, Models, OwnerDraws, Scaling, Trainer, as_samples
 from fedabm.learning.shards.held import HeldSamples
+from fedabm.learning.shards.network import packed, unpacked
 
 __all__ = ["Shard", "ShardWorker", "WorkerSettings"]
 
@@ -28,6 +29,13 @@ class WorkerSettings:
     path: str
     precision: str
     scaling: Scaling
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpacked_settings, (packed(self.network), self.path, self.precision, self.scaling)
+
+
+def _unpacked_settings(network: tuple[bytes, list[np.ndarray]], *how: Any) -> WorkerSettings:
+    return WorkerSettings(unpacked(*network), *how)
 
 
 @dataclass(frozen=True, eq=False)
