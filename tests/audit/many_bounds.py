@@ -1,6 +1,8 @@
 """Nobody gains more by a lie than the audit says is possible: random games and rules, users' own among them.
 
     python -m tests.audit.many_bounds --games 3000 [--seed 0] [--evaluations 20000] [--workers 2]
+    python -m tests.audit.many_bounds --games 1000 --first 2000 --save part3.json
+    python -m tests.audit.many_bounds --sum part1.json part2.json part3.json
 
 Every game is looked at in ways that know nothing of the proof: random lies, a grid of claims with true contributions,
 and for every tenth SciPy's dual annealing.  The best lie of each is settled as a server would.  A bound is beaten if
@@ -14,12 +16,14 @@ is below 95%.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from scipy.optimize import dual_annealing
@@ -48,6 +52,31 @@ class Tally:
     #: what the audit found of what the global search did, alone and together, where that found anything
     shares: dict[str, list[tuple[float, str]]] = field(default_factory=lambda: {"alone": [], "together": []})
     slow: list[tuple[float, str]] = field(default_factory=list)
+    #: seeds and numbers of the games that were looked at
+    games: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Count the games of another one, too; none twice."""
+        if both := set(self.games) & set(other.games):
+            raise ValueError(f"{len(both)} games are in two parts, for instance game {min(both)[1]}; leave one out")
+        self.kinds += other.kinds
+        self.beaten += other.beaten
+        self.slow += other.slow
+        self.games += other.games
+        for which, shares in other.shares.items():
+            self.shares[which] += shares
+
+    def save(self, path: Path) -> None:
+        """As a file that `read` takes."""
+        path.write_text(json.dumps(vars(self), default=float), encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> Tally:
+        """What was saved."""
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        pairs = {name: [(one, two) for one, two in facts[name]] for name in ("slow", "games")}
+        shares = {which: [(share, words) for share, words in some] for which, some in facts["shares"].items()}
+        return cls(Counter(facts["kinds"]), facts["beaten"], shares, **pairs)
 
 
 def check_game(seed: int, number: int, tally: Tally, *, annealing: bool = False, evaluations: int = 0) -> None:
@@ -164,13 +193,18 @@ def _annealed(stage: Stage, owner: int, rng: np.random.Generator) -> Lies:
     return Lies.of(stage, owner, claim=found.x[0], contribution=found.x[1])
 
 
-def run(games: int, seed: int = 0, first: int = 0, evaluations: int = 0) -> Tally:
-    """Look at this many games."""
+def run(games: int, seed: int = 0, first: int = 0, evaluations: int = 0, save: Path | None = None) -> Tally:
+    """Look at this many games; what is known so far is saved after every tenth, if somewhere."""
     tally = Tally()
     for number in range(first, first + games):
         began = time.process_time()
         check_game(seed, number, tally, annealing=number % 10 == 0, evaluations=evaluations)
         tally.slow.append((time.process_time() - began, f"game {number}"))
+        tally.games.append((seed, number))
+        if save is not None and len(tally.games) % 10 == 0:
+            tally.save(save)
+    if save is not None:
+        tally.save(save)
     return tally
 
 
@@ -182,18 +216,24 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first game")
     parser.add_argument("--evaluations", type=int, default=EVALUATIONS, help="of the global search; 0: without it")
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--save", type=Path, help="where a part is written; by one worker")
+    parser.add_argument("--sum", type=Path, nargs="+", help="parts that were saved: no game is looked at")
     options = parser.parse_args()
-    began = time.perf_counter()
-    tally = _by_workers(options)
+    return shown(_summed(options.sum) if options.sum else _by_workers(options))
+
+
+def shown(tally: Tally) -> int:
+    """Print what was found, and give the exit code."""
     for one in tally.beaten:
         print(f"--- beaten: {one}")
     for kind, count in sorted(tally.kinds.items()):
         print(f"{count:7d}  {kind}")
     for seconds, name in sorted(tally.slow, reverse=True)[:5]:
         print(f"{seconds:6.1f} s  {name}")
-    spent = time.perf_counter() - began
+    spent = sum(seconds for seconds, _ in tally.slow)
     enough = [_shown(which, shares) for which, shares in tally.shares.items() if shares]
-    print(f"{len(tally.beaten)} bounds beaten in {options.games} games, {tally.kinds['proven']} proven, {spent:.0f} s")
+    found = f"{len(tally.beaten)} bounds beaten in {len(tally.games)} games, {tally.kinds['proven']} proven"
+    print(f"{found}, {spent:.0f} s of computing")
     return 1 if tally.beaten or not all(enough) else 0
 
 
@@ -207,21 +247,23 @@ def _shown(which: str, shares: list[tuple[float, str]]) -> bool:
     return good >= 0.95
 
 
+def _summed(paths: list[Path]) -> Tally:
+    whole = Tally()
+    for path in paths:
+        whole.add(Tally.read(path))
+    return whole
+
+
 def _by_workers(options: argparse.Namespace) -> Tally:
     """The tallies of parts of the games, joined."""
     cuts = np.linspace(0, options.games, 4 * options.workers + 1 if options.workers > 1 else 2).astype(int)
     parts = [(int(b - a), options.seed, options.first + int(a), options.evaluations) for a, b in pairwise(cuts)]
     if options.workers == 1:
-        return run(*parts[0])
-    with ProcessPoolExecutor(options.workers) as pool:
-        tallies = list(pool.map(run, *zip(*parts, strict=True)))
+        return run(*parts[0], save=options.save)
     whole = Tally()
-    for one in tallies:
-        whole.kinds += one.kinds
-        whole.beaten += one.beaten
-        whole.slow += one.slow
-        for which, shares in one.shares.items():
-            whole.shares[which] += shares
+    with ProcessPoolExecutor(options.workers) as pool:
+        for one in pool.map(run, *zip(*parts, strict=True)):
+            whole.add(one)
     return whole
 
 

@@ -13,7 +13,7 @@ from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import ContributionSubsidy, ShapleyShare
 from fedabm.solving.game import Game
 from tests.audit import many_bounds
-from tests.audit.many_bounds import finding, run
+from tests.audit.many_bounds import Tally, finding, run
 from tests.audit.stages import RULES, random_stage, three
 
 
@@ -30,6 +30,18 @@ def test_a_bound_that_is_too_small_is_noticed(monkeypatch):
 
     monkeypatch.setattr(many_bounds, "finding", wrong)
     assert run(3, seed=11).beaten
+
+
+def test_parts_that_were_saved_add_up_and_no_game_counts_twice(tmp_path):
+    for first in (0, 2):
+        run(2, seed=11, first=first, save=tmp_path / f"{first}.json")
+    whole = Tally()
+    for first in (0, 2):
+        whole.add(Tally.read(tmp_path / f"{first}.json"))
+    at_once = run(4, seed=11)
+    assert (whole.kinds, whole.games, whole.beaten) == (at_once.kinds, at_once.games, at_once.beaten)
+    with pytest.raises(ValueError, match="2 games are in two parts, for instance game 2"):
+        whole.add(Tally.read(tmp_path / "2.json"))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
