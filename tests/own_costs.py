@@ -35,7 +35,7 @@ class Discs(Cost):
         return tuple(self.size * np.arange(1, 2 + int(CAPACITY / self.size)))
 
     def value(self, x):
-        bought = sum(((x >= point) if self.already else (x > point)) for point in self.breaks)
+        bought = np.searchsorted(self.breaks, x, side="right" if self.already else "left")
         return self.rate * x + self.price * bought
 
 

@@ -62,9 +62,10 @@ class Cost(Declaring, Curve):
         """c'(x), from the right; by differences between the same two breaks unless a family knows better."""
         step = 1e-6 * np.maximum(np.abs(x), 1e-3)
         low, high = np.maximum(x - step, 0.0), x + step
-        for kink in self.breaks:
-            low = np.where(kink <= x, np.maximum(low, kink + 1e-3 * step), low)
-            high = np.where(kink > x, np.minimum(high, kink - 1e-3 * step), high)
+        kinks = np.concatenate([[-np.inf], np.sort(np.asarray(self.breaks, dtype=float)), [np.inf]])
+        after = np.searchsorted(kinks, x, side="right")
+        low = np.maximum(low, kinks[after - 1] + 1e-3 * step)
+        high = np.minimum(high, kinks[np.minimum(after, len(kinks) - 1)] - 1e-3 * step)
         width = np.maximum(high - low, 1e-3 * step)
         return (self.value(low + width) - self.value(low)) / width
 
