@@ -134,6 +134,16 @@ def test_chunks_go_to_several_devices_in_turn(held):
     assert torch.equal(*trained)
 
 
+@pytest.mark.parametrize("how", [{"device": ["meta"] * 3}, {"workers": Cluster(3, gpus=0.5)}])
+def test_every_gpu_gets_a_chunk_although_all_owners_would_fit_into_one(how):
+    data = random_data((4,), sizes=SIZES * 5, tests=(2,) * 30)
+    made = Engine("tiny_mlp", data, **({"device": "cpu"} | how))
+    plan = made._planned(made.initial(0), data.capacities, length=TrainingLength(3, 2))
+    assert [len(chunk) for chunk in plan.chunks] == [10, 10, 10]
+    if made.shards is None:
+        assert made.train(made.initial(0), data.capacities, epochs=1).shape == (30, made.size)
+
+
 def test_devices_and_workers_exclude_each_other():
     with pytest.raises(InputError, match="give device or workers"):
         engine(device=["cpu", "cpu"], workers=2)

@@ -440,7 +440,17 @@ class Engine:
         if self.path == "serial":
             return 1
         busy = self.device.type == "cpu" and owners * batch * self.work.multiplications >= 4 * BUSY
-        return even(owners, fits, busy) if self._chunk is None else self._chunk
+        if self._chunk is not None:
+            return self._chunk
+        gpus = self._sharing_gpus
+        return even(owners, fits, busy) if gpus < 2 else even(owners, min(fits, -(-owners // gpus)), sharers=gpus)
+
+    @property
+    def _sharing_gpus(self) -> int:
+        """Among how many GPUs owners are dealt, of this process or of workers: each wants a chunk."""
+        if self.cluster is not None:
+            return self.cluster.workers if self.cluster.gpus else 1
+        return 1 if self.device.type == "cpu" else len(self._devices)
 
     def staff(self, jobs: int, samples: int) -> int:
         """How many workers to do jobs with this many samples each; 0: threads inside operators instead."""

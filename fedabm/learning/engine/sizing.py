@@ -127,17 +127,17 @@ def chunk_size(work: Work, batch: int, copies: int, path: str, device: torch.dev
     return min(fits, max(1, cached)) if device.type == "cpu" else fits
 
 
-def even(owners: int, most: int, busy: bool = False) -> int:
+def even(owners: int, most: int, busy: bool = False, sharers: int = 2) -> int:
     """The size of chunks of at most `most` owners: if there are several, an even number, so that two workers share.
 
     With much to do (`busy`) there are at least two.  The size must not depend on the number of workers, as rounding may
-    depend on the size.
+    depend on the size; where GPUs share them, which round anyhow, their number is a multiple of that of the `sharers`.
 
-    >>> even(100, 40), even(30, 40), even(30, 40, busy=True)
-    (25, 30, 15)
+    >>> even(100, 40), even(30, 40), even(30, 40, busy=True), even(90, 30, sharers=3)
+    (25, 30, 15, 30)
     """
     chunks = max(-(-owners // max(most, 1)), 2 if busy else 1)
-    return max(-(-owners // (chunks + chunks % 2)) if chunks > 1 else owners, 1)
+    return max(-(-owners // (chunks + -chunks % sharers)) if chunks > 1 else owners, 1)
 
 
 def default_memory(device: torch.device) -> float:
