@@ -22,6 +22,7 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?[\d.,]+(e[+-]?\d+)?( ?(±|%|to) ?[\d.,e+-]*)*", re.IGNORECASE)
 #: decimals that nobody reads to the end
 _LONG = re.compile(r"(?<![\w.])\d+\.\d{5,}(?:e[+-]?\d+)?(?![\w.])")
+_ARRAY = re.compile(r"FrozenArray\((\[.*?\])\)", re.DOTALL)
 #: what Markdown would take for more than a sign
 _MARKDOWN = str.maketrans({**{sign: f"\\{sign}" for sign in "\\`*_[]|~"}, "<": "&lt;", ">": "&gt;", "&": "&amp;"})
 #: what tells a spreadsheet that a text follows
@@ -39,12 +40,14 @@ def readable(value: float, digits: int = 4, *, sign: bool = False) -> str:
 
 
 def short_decimals(text: str) -> str:
-    """A text whose long decimals have four digits that count.
+    """A text whose long decimals have four digits that count, and whose arrays are lists.
 
     >>> short_decimals("CostSharing(rate=0.8577712)"), short_decimals("scale=118.2383603154, owners=1234567")
     ('CostSharing(rate=0.8578)', 'scale=118.2, owners=1234567')
+    >>> short_decimals("LinearPayoff(weight=FrozenArray([1., 2.]))")
+    'LinearPayoff(weight=[1., 2.])'
     """
-    return _LONG.sub(lambda found: f"{float(found[0]):.4g}", text)
+    return _LONG.sub(lambda found: f"{float(found[0]):.4g}", _ARRAY.sub(r"\1", text))
 
 
 def others(loss: float) -> str:
