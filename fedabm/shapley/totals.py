@@ -144,14 +144,15 @@ class Ruler:
 
 def ruler_of(accuracy: Exposure, top: float) -> Ruler | None:
     """How wide cells may be, if v and v' are polynomials on them up to rounding; None: they are not smooth enough."""
-    low = max(accuracy.viable, 0.0)
-    base = max(low, top / 4096.0)
-    for part in (1.0, 0.5, 0.25, 0.125, 0.0625):
-        ruler = Ruler(base, part, top)
-        starts = Ruler(base, 0.5 * part, top).edges(top)
-        starts = np.concatenate([[low], starts[(starts > low) & (starts < top)]])
-        if all(_is_smooth(curve, starts, ruler) for curve in (accuracy.curve, accuracy.curve_slope)):
-            return ruler
+    low, even = max(accuracy.viable, 0.0), top / 4096.0
+    # A curve that leaves zero long before the first cut bends in the first cells: they begin where it does.
+    for base in (max(low, even), low) if 0.0 < low < even else (max(low, even),):
+        for part in (1.0, 0.5, 0.25, 0.125, 0.0625):
+            ruler = Ruler(base, part, top)
+            starts = Ruler(base, 0.5 * part, top).edges(top)
+            starts = np.concatenate([[low], starts[(starts > low) & (starts < top)]])
+            if all(_is_smooth(curve, starts, ruler) for curve in (accuracy.curve, accuracy.curve_slope)):
+                return ruler
     return None
 
 

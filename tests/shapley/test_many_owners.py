@@ -11,7 +11,7 @@ from fedabm.games.accuracy.base import Exposure
 from fedabm.games.accuracy.pac_bound import PacBound
 from fedabm.mechanisms import BanzhafShare, ShapleyShare
 from fedabm.shapley import choose_method, counting, shapley, shapley_curves, shapley_jacobian, shapley_marginals
-from fedabm.shapley.totals import TotalCells
+from fedabm.shapley.totals import TotalCells, Totals, cells_of, ruler_of
 from fedabm.solving.equilibrium import certify
 from fedabm.solving.game import Game
 from fedabm.solving.search import Path
@@ -160,3 +160,16 @@ def test_counts_that_hardly_ever_occur_are_left_out_without_a_trace(levels, coun
     whole = counting._totals(*asked, evenly=True)
     for some, every in zip(short, whole, strict=True):
         np.testing.assert_array_equal(some, every)
+
+
+def test_hundreds_of_thousands_of_totals_of_a_curve_that_soon_leaves_zero_come_in_cells():
+    """The curve bends most below the 4096th part of all data, where cells begin otherwise."""
+    accuracy, owners = PacBound(0.9), 277_273
+    before = Totals(*counting._totals(np.array([50.0]), np.array([owners - 1])))
+    ruler = ruler_of(accuracy, 50.0 * owners)
+    assert ruler is not None
+    cells = cells_of(before, ruler, accuracy.viable)
+    assert len(cells.nodes) < len(before.total) / 20
+    x = np.array([0.0, 1e-3, 7.0, 50.0])
+    for term in (accuracy.curve, accuracy.curve_slope):
+        assert cells.mean(term, x) == pytest.approx(before.mean(term, x), rel=1e-12, abs=0)
