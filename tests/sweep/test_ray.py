@@ -128,6 +128,26 @@ def _sums(spread, alone, contributions):
     assert max(sent) < 3.0 * spread.model_bytes + 100 * spread.data.owners + 2000
 
 
+class Unreadable(torch.nn.Linear):
+    """A network that no other process can read, as where versions differ."""
+
+    def __getstate__(self):
+        return {**vars(self), "process": os.getpid()}
+
+    def __setstate__(self, state):
+        if state["process"] != os.getpid():
+            raise AttributeError("no such layer")
+        super().__setstate__(state)
+
+
+def test_what_no_worker_can_read_is_told_and_not_tried_for_ever(cluster, capsys):
+    data = random_data((4,), classes=3, sizes=(5, 5), tests=(1, 1))
+    made = Engine(Unreadable(4, 3), data, device="cpu", workers=2)
+    with pytest.raises(InputError, match="8 times in a row"):
+        made.train(made.initial(0), data.capacities, epochs=1)
+    assert "a worker cannot read what it was sent (AttributeError: no such layer)" in capsys.readouterr().err
+
+
 @pytest.mark.skipif(find_spec("transformers") is None, reason="the extra llm is not installed")
 def test_adapters_of_a_language_model_train_on_workers_to_the_same_bits(cluster, tmp_path):
     base = small(tmp_path, "causal")

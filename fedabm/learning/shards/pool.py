@@ -264,7 +264,10 @@ def size_of(what: Any) -> int:
 
 def _line(error: BaseException) -> str:
     words = {"ActorDiedError": "a worker died", "ActorUnavailableError": "a worker cannot be reached"}
-    return words.get(type(error).__name__, f"something on the cluster was lost ({type(error).__name__})")
+    kind = type(error).__name__
+    if kind == "RaySystemError":  # whose last line is what was raised where a message was read
+        return f"a worker cannot read what it was sent ({str(error).strip().splitlines()[-1]})"
+    return words.get(kind, f"something on the cluster was lost ({kind})")
 
 
 _pools: dict[Cluster, Pool] = {}

@@ -15,7 +15,7 @@ from fedabm.data.federated import FederatedData
 from fedabm.learning.engine.host import pull
 from fedabm.learning.engine.local import OwnerDraws, PlannedTraining
 from fedabm.learning.shards.network import frozen_bytes
-from fedabm.learning.shards.pool import Host, Pool, WireTraffic, pool_of
+from fedabm.learning.shards.pool import Host, Pool, WireTraffic, WorkerLost, pool_of
 from fedabm.learning.shards.rows import Dealt, SpreadRows
 from fedabm.learning.shards.worker import Shard, WorkerSettings
 
@@ -88,7 +88,12 @@ class EngineShards:
             asked.append((host, answer))
             sums += [] if sum_by is None else [total]
             places.append((host, mine))
-        answers = pool.collect(asked)[len(loads) :]
+        try:
+            answers = pool.collect(asked)[len(loads) :]
+        except WorkerLost:
+            for host, _ in loads:  # nobody knows whether it came there
+                self._loaded.pop(host, None)
+            raise
         usable = np.ones(len(planned.who), dtype=bool)
         for (_, mine), (screened, states) in zip(places, answers, strict=True):
             usable[mine] = screened
