@@ -9,6 +9,7 @@ import torch
 from fedabm import InputError
 from fedabm.common.cluster import Cluster, chosen_cluster, on_cluster
 from fedabm.learning import SGD, Engine, FedAvg, Proximal, Received, Recipe
+from fedabm.learning.engine import threads
 from fedabm.learning.engine.batches import TrainingLength
 from fedabm.learning.engine.elsewhere import added
 from fedabm.learning.engine.local import LocalTraining, OwnerDraws
@@ -54,6 +55,22 @@ def test_a_worker_trains_its_owners_as_the_engine_does_whatever_came_first():
     assert sound.tolist() == [True] * 4
     assert (states, total) == ([], None)
     assert torch.equal(torch.from_numpy(rows), expected[[5, 0, 1, 4]])
+
+
+def test_a_large_chunk_by_itself_is_trained_with_as_many_threads_as_without_workers():
+    """Operators add in another order with more threads."""
+    made = Engine("cifar_cnn", random_data((3, 32, 32), classes=10, sizes=(20,), tests=(2,)), device="cpu")
+    how = {"batch": 20, "steps": 1, "optimiser": SGD(0.05)}
+    length = TrainingLength(20, None, 1)
+    with threads.threads_inside(2):
+        expected = made.train(made.initial(0), made.data.capacities, **how)
+        planned = made._planned(made.initial(0), made.data.capacities, length=length, optimiser=SGD(0.05))
+    training = LocalTraining(length, SGD(0.05))
+    mine = [np.array([0])], [made.data.capacities], made.initial(0).numpy(), None, False, None, OwnerDraws(), False
+    worker = worker_with(made, [0])
+    worker.train("round", Shard(training, *mine, planned.threads), True, None, [])
+    assert planned.threads == 2
+    assert torch.from_numpy(worker.take("round", np.arange(1))).equal(expected)
 
 
 @pytest.mark.parametrize("keep", [True, False])

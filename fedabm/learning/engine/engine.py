@@ -310,7 +310,10 @@ class Engine:
         chunks = [places[i : i + size] for i in range(0, len(who), size)]
         training = LocalTraining(length, optimiser, 0.0 if proximal is None else proximal.weight, augment)
         draws = OwnerDraws(seed, round, None if streams is None else streams.each())
-        return PlannedTraining(training, who, counts, chunks, Models(starts, centre, drifts), draws)
+        inside = (
+            1 if self.device.type != "cpu" or self.staff(len(chunks), size * length.batch) else torch.get_num_threads()
+        )
+        return PlannedTraining(training, who, counts, chunks, Models(starts, centre, drifts), draws, inside)
 
     def _here(self, planned: PlannedTraining) -> Tensor:
         """Train in this process: chunks go to the devices in turn."""

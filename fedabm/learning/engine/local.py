@@ -85,7 +85,10 @@ class OwnerDraws:
 
 @dataclass(frozen=True, eq=False)
 class PlannedTraining:
-    """Which owners train on how many samples, and who shares a chunk; chunks hold places in the order of `who`."""
+    """Which owners train on how many samples, and who shares a chunk; chunks hold places in the order of `who`.
+
+    Operators use this many `threads`: results depend on it, wherever a chunk is trained.
+    """
 
     training: LocalTraining
     who: np.ndarray
@@ -93,6 +96,7 @@ class PlannedTraining:
     chunks: list[np.ndarray]
     models: Models
     draws: OwnerDraws
+    threads: int = 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import torch
 
-__all__ = ["one_thread", "run"]
+__all__ = ["one_thread", "run", "threads_inside"]
 
 Job = TypeVar("Job")
 Tool = TypeVar("Tool")
@@ -69,10 +69,16 @@ os.register_at_fork(after_in_child=_staff.cache_clear)
 @contextmanager
 def one_thread(*, wanted: bool = True) -> Iterator[None]:
     """Operators inside use one thread, if wanted; afterwards as many as before."""
-    threads = torch.get_num_threads()
+    with threads_inside(1 if wanted else torch.get_num_threads()):
+        yield
+
+
+@contextmanager
+def threads_inside(count: int) -> Iterator[None]:
+    """Operators inside use this many threads; afterwards as many as before."""
+    before = torch.get_num_threads()
     try:
-        if wanted:
-            torch.set_num_threads(1)
+        torch.set_num_threads(count)
         yield
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)

@@ -143,6 +143,7 @@ class EngineShards:
             part(models.drift),
             OwnerDraws(draws.seed, draws.round, given),
             updates,
+            planned.threads,
         )
 
     def _load(self, planned: PlannedTraining) -> list[tuple[Host, Any]]:

@@ -43,7 +43,7 @@ class Shard:
     """One worker's part of a training: whole chunks of owners, in the order of the plan.
 
     Starts, centres and drifts are one row for all or one each in that order; with `at_start` the centre is the start.
-    With `updates` the rows that result are changes of the start.
+    With `updates` the rows that result are changes of the start.  `threads` are those of operators, as without workers.
     """
 
     training: LocalTraining
@@ -55,6 +55,7 @@ class Shard:
     drift: Any
     draws: OwnerDraws
     updates: bool
+    threads: int = 1
 
     @property
     def owners(self) -> int:
@@ -87,7 +88,7 @@ class ShardWorker:
 
         The rows are kept under the name if they are to be, else only until they have been added.
         """
-        with threads.one_thread():
+        with threads.threads_inside(shard.threads):
             return self._train(name, shard, keep, weights, before)
 
     def _train(
