@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from fedabm.cli.describe import of_runs
-from fedabm.common.cluster import Cluster, on_cluster
+from fedabm.common.cluster import Cluster, check_reachable, on_cluster, was_used
 from fedabm.common.cores import cores
 from fedabm.common.device import in_precision, on_device, repeatable
 from fedabm.common.errors import FedabmError, InputError, Interrupted
@@ -74,6 +74,8 @@ def run_scenario(options: argparse.Namespace) -> None:
     if resume.finished(folder, command, script.where):
         study.note(f"{folder} holds this run already, complete; to make it anew choose another --out")
         return
+    if cluster is not None and not cluster.local:
+        check_reachable(cluster.address, "--cluster")
     resume.make_room(folder, command)
     unfinished = resume.unfinished(folder, command, study, options.checkpoint)
     with contextlib.ExitStack() as how:
@@ -112,6 +114,8 @@ def run_scenario(options: argparse.Namespace) -> None:
         study.table(pd.DataFrame(profile.rows()), "Where the time went", "profile")
     pictures = [path for path in paths if path.suffix == ".png"]
     others = ", ".join(path.name for path in paths if path not in pictures)
+    if cluster is not None and not was_used(cluster):
+        study.note("No owners were spread over the cluster: nothing was trained here")
     study.note(f"\nWritten to {folder}: {others}")
     study.note(f"All on one page: {command_word()} report {shlex.quote(str(folder))}")
     if options.watch:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,9 +17,19 @@ from typing import Any
 from fedabm.common.device import environment
 from fedabm.common.errors import InputError, MissingExtraError, check_number, check_positive, check_whole
 
-__all__ = ["Cluster", "check_reachable", "chosen_cluster", "connect", "import_ray", "on_cluster"]
+__all__ = [
+    "Cluster",
+    "check_reachable",
+    "chosen_cluster",
+    "connect",
+    "import_ray",
+    "note_use",
+    "on_cluster",
+    "was_used",
+]
 
 _CLUSTER = "FEDABM_CLUSTER"
+_KNOWN = re.compile(r"local|auto|(ray://)?[^\s;/]+:\d+")
 #: the word for a cluster of this machine alone
 LOCAL = "local"
 
@@ -48,13 +59,27 @@ class Cluster:
         check_whole("workers", self.workers)
         check_number("gpus", self.gpus, zero=True)
         check_positive("patience", self.patience)
-        if not isinstance(self.address, str) or not self.address or ";" in self.address:
+        if not isinstance(self.address, str) or not _KNOWN.fullmatch(self.address):
             raise InputError(f"cluster must be local, auto or HOST:PORT, got {self.address!r}; start Ray by: ray start")
 
     @property
     def local(self) -> bool:
         """Whether it is a new one on this machine."""
         return self.address == LOCAL
+
+
+#: the clusters whose workers this process has asked for something
+_used: set[Cluster] = set()
+
+
+def note_use(cluster: Cluster) -> None:
+    """Workers of this cluster were asked for something."""
+    _used.add(cluster)
+
+
+def was_used(cluster: Cluster) -> bool:
+    """Whether they were, since `on_cluster` began."""
+    return cluster in _used
 
 
 def chosen_cluster() -> Cluster | None:
@@ -71,6 +96,7 @@ def on_cluster(cluster: Cluster | None) -> Iterator[None]:
     """Engines that are made meanwhile spread their owners over this cluster unless they say more; None: as before."""
     words = {}
     if cluster is not None:
+        _used.discard(cluster)
         words = {_CLUSTER: f"{cluster.address};{cluster.workers};{cluster.gpus!r};{cluster.patience!r}"}
     with environment(words):
         yield

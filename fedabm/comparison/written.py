@@ -42,7 +42,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fedabm.common.cluster import Cluster, chosen_cluster, on_cluster
+from fedabm.common.cluster import Cluster, chosen_cluster, on_cluster, was_used
 from fedabm.common.confidence import ConfidenceIntervals, Noise
 from fedabm.common.device import check_written, preferring
 from fedabm.common.errors import InputError, check_range, check_whole
@@ -229,8 +229,11 @@ class Written:
         others = [name for name in self.figures if name != "comparison"]
         if others and replace(self.keep, **study.keep).owners == 0:
             raise InputError(f"the figure {others[0]!r} needs rows of owners, got owners = 0 to keep; leave one out")
-        with preferring(self.device), on_cluster(chosen_cluster() or self.cluster):
+        asked = chosen_cluster()
+        with preferring(self.device), on_cluster(asked or self.cluster):
             found = self.compared(study)
+        if asked is None and self.cluster is not None and not was_used(self.cluster):
+            study.note("No owners were spread over the cluster of this study: nothing was trained here")
         show(found, study, self.figures, self.unknown)
         if self.values:
             study.note("accuracy: what the model is worth to its owners, in money, by their values of it")

@@ -53,6 +53,25 @@ def test_reports_of_and_to_long_names_are_refused(here, capsys):
     assert "File name too long" in refused(["report", "done", "--html", f"{LONG}.html"], capsys)
 
 
+@pytest.mark.parametrize(
+    ("address", "words"), [("nonsense", "must be local, auto or HOST:PORT"), ("127.0.0.1:1", "cannot reach Ray at")]
+)
+def test_a_cluster_that_is_none_is_refused_also_where_nothing_trains(address, words, here, capsys):
+    command = ["run", "free_riding", "--steps", "1", "--quiet", "--out", "run", "--cluster", address]
+    assert words in refused(command, capsys)
+    assert names(here) == []
+
+
+def test_a_cluster_that_nothing_needs_is_said_to_be_unused(capsys):
+    Path("study.toml").write_text(EXAMPLE)
+    for more in (["--cluster", "local"], []):
+        assert main(["run", "study.toml", "--steps", "1", "--out", f"run{len(more)}", *more]) == 0
+        assert ("No owners were spread over the cluster" in capsys.readouterr().out) is bool(more)
+    Path("study.toml").write_text('cluster = { address = "local", workers = 2 }\n' + EXAMPLE)
+    assert main(["run", "study.toml", "--steps", "1", "--out", "again"]) == 0
+    assert "No owners were spread over the cluster of this study" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("words", [["solve"], ["audit"], ["run"], ["compare"], ["sweep"], ["live", "--no-browser"]])
 def test_a_pipe_in_place_of_a_file_is_not_waited_for(words, capsys):
     if words[0] == "live":
