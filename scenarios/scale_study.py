@@ -5,6 +5,10 @@ goes; and per model of local training, from ten owners to ten thousand, beside t
 model in large batches.  The last table is computed, not measured: a step of 10^8 owners on the cores of a cluster if
 every core does its part at the measured price, and what the cores then have to tell each other.
 
+How one federation that trains is spread over workers of a cluster was measured before, by `python -m
+tests.benchmarks.cluster`, and is only read here: seconds of a round, what goes over the wire, and from how many owners
+on a second worker pays.
+
 Times differ from machine to machine and from run to run; nothing else in this study does.
 """
 
@@ -12,6 +16,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from importlib import resources
 from typing import Literal, NamedTuple
 
 import matplotlib.pyplot as plt
@@ -60,6 +65,10 @@ _INPUTS = 20
 _ENOUGH = 10_000
 #: processor seconds that a coarse clock tells from none
 _SEEN = 0.02
+#: bytes a second of a slow network
+_GIGABIT = 125e6
+#: of tables that are only read
+_BEFORE = "Measured before on two cores"
 #: memory beyond which a size counts as out of reach
 _MEMORY = 2 * 2**30
 
@@ -139,6 +148,7 @@ def run(
     study.table(_wide(models, "training"), "Microseconds per sample of local training, by number of owners", "training")
     title = f"On paper: a step of {owners:,} owners on {cores:,} cores"
     study.table(_extrapolated(steps, owners, cores), title, "extrapolated")
+    _show_spread(study)
     study.picture(_figure(steps, models), "scale_study")
 
 
@@ -188,7 +198,7 @@ def _models(study: Study, size: Size) -> pd.DataFrame:
     counts = [10**k for k in range(1, 5) if 10**k <= size.models]
     for owners in study.track(counts, "trainings"):
         for name, split, batch in (("owners", owners, _BATCH), ("limit: one model", 1, 1000)):
-            engine = Engine("tiny_mlp", _data(split, owners * _SAMPLES // split, study.seed))
+            engine = Engine("tiny_mlp", _data(split, owners * _SAMPLES // split, study.seed), workers=0)
             start, given = engine.initial(study.seed), engine.data.capacities
             seconds = []
             for number in range(2):
@@ -197,6 +207,40 @@ def _models(study: Study, size: Size) -> pd.DataFrame:
                 seconds.append(time.process_time() - began)
             rows.append((name, owners, 1e6 * min(seconds) / (owners * _SAMPLES)))
     return pd.DataFrame(rows, columns=["training", "owners", "microseconds"])
+
+
+def _show_spread(study: Study) -> None:
+    """Tables of what was measured before, on one machine of two cores."""
+    seconds, wire = (_measured(name) for name in ("seconds", "wire"))
+    by_place = seconds.pivot_table(index=["network", "owners"], columns="where", values="seconds", sort=False)
+    study.table(
+        by_place.reset_index().rename_axis(columns=None), f"{_BEFORE}: seconds of a round, 50 samples each", "workers"
+    )
+    traffic = wire.pivot_table(index=["network", "exchange"], columns="owners", values="models", sort=False)
+    traffic = traffic.rename(columns="{:,}".format).reset_index().rename_axis(columns=None)
+    study.table(
+        traffic, f"{_BEFORE}: models over the wire of each of two workers in a round, by number of owners", "wire"
+    )
+    title = f"{_BEFORE}: what a second worker saves in a round, and what the wire would take on a slow network"
+    study.table(_worth(by_place, wire), title, "worth")
+
+
+def _measured(name: str) -> pd.DataFrame:
+    """A table that the benchmark of clusters has written."""
+    with resources.as_file(resources.files("fedabm.analysis") / "measured" / f"cluster_{name}.csv") as path:
+        return pd.read_csv(path)
+
+
+def _worth(by_place: pd.DataFrame, wire: pd.DataFrame) -> pd.DataFrame:
+    """Seconds that two workers save against one process with one thread, beside those of a wire of 1 Gbit/s."""
+    sums = wire[wire["exchange"] == "sum, equal data"].set_index(["network", "owners"])
+    two = by_place.reindex(sums.index)
+    bytes_each = 4.0 * sums["weights"] * sums["models"]
+    saved = two["no cluster, 1 thread"] - two["2 workers"]
+    reckoned = bytes_each / _GIGABIT
+    columns = {"MB over a wire": bytes_each / 1e6, "seconds saved": saved, "reckoned seconds of the wire": reckoned}
+    pays = np.where(saved <= 0.0, "no", np.where(saved > reckoned, "yes", "on one machine"))
+    return pd.DataFrame(columns).assign(**{"a second worker pays": pays}).reset_index()
 
 
 def _data(owners: int, samples: int, seed: int) -> FederatedData:

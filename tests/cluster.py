@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import pandas as pd
@@ -200,43 +200,61 @@ def home_of(process: int, nodes: Any) -> Any:
     return next(node for node in nodes.list_all_nodes() if node.all_processes["raylet"][0].process.pid == parent)
 
 
-def killer_of(nodes: Any, pool: Pool) -> threading.Thread:
-    """What sends SIGKILL to everything on the first worker's node, once it is started."""
-    home = home_of(pool.processes()[0], nodes)
-    return threading.Thread(target=nodes.remove_node, args=(home,), kwargs={"allow_graceful": False})
+class NodeKill(threading.Thread):
+    """SIGKILL to everything on the node of a pool's first worker, once it is started."""
+
+    def __init__(self, nodes: Any, pool: Pool) -> None:
+        processes = pool.attempt(pool.processes)
+        home = home_of(processes[0], nodes)
+        self._workers = [process for process in processes if home_of(process, nodes) is home]
+        super().__init__(target=nodes.remove_node, args=(home,), kwargs={"allow_graceful": False})
+
+    def dead(self) -> int:
+        """How many of the pool's workers it has killed."""
+        self.join()
+        _, alive = psutil.wait_procs([psutil.Process(one) for one in self._workers if psutil.pid_exists(one)], 10.0)
+        return len(self._workers) - len(alive)
 
 
-def killed_in_a_round(nodes: Any, on: Cluster, make: Make, question: int) -> tuple[dict[str, pd.DataFrame], int]:
-    """Frames of a run whose node is killed while this question to the workers is open, and how many were lost."""
+class Survived(NamedTuple):
+    """A run of which a node was killed: its frames, how many workers that hit, and whether the run noticed."""
+
+    frames: dict[str, pd.DataFrame]
+    workers: int
+    noticed: bool
+
+
+def killed_in_a_round(nodes: Any, on: Cluster, make: Make, question: int) -> Survived:
+    """A run whose node is killed while this question to the workers is open."""
     made = engine(on)
     assert made.shards is not None
     pool = made.shards.pool
-    before, asked, killer = pool.generation, itertools.count(1), killer_of(nodes, pool)
+    asked, kill = itertools.count(1), NodeKill(nodes, pool)
+    before = pool.generation
 
     def collect(questions: Any) -> Any:
         if next(asked) == question:
-            killer.start()
+            kill.start()
         return Pool.collect(pool, questions)
 
     with patch.object(pool, "collect", collect):
         found = tables(Federation(make(made)).run())
-    killer.join()
-    return found, pool.generation - before
+    return Survived(found, kill.dead(), pool.generation > before)
 
 
-def killed_at_a_checkpoint(nodes: Any, on: Cluster, make: Make, folder: Path) -> tuple[dict[str, pd.DataFrame], int]:
-    """Frames of a run that went on from a checkpoint during which a node was killed."""
+def killed_at_a_checkpoint(nodes: Any, on: Cluster, make: Make, folder: Path) -> Survived:
+    """A run that went on from a checkpoint during which a node was killed."""
     made = engine(on)
     assert made.shards is not None
     pool = made.shards.pool
-    before, scenario = pool.generation, make(made)
+    scenario = make(made)
     model = Federation(scenario)
     model.step()
-    killer = killer_of(nodes, pool)
-    killer.start()
+    kill, before = NodeKill(nodes, pool), pool.generation
+    kill.start()
     place = save(model, folder / "run.checkpoint")
-    killer.join()
-    return tables(restore(place, scenario).run()), pool.generation - before
+    kill.join()
+    return Survived(tables(restore(place, scenario).run()), kill.dead(), pool.generation > before)
 
 
 def stopped(on: Cluster, make: Make) -> tuple[dict[str, pd.DataFrame], int]:
@@ -347,19 +365,22 @@ def main() -> int:
                     equal = [same(alone[name], resumed(make, *way, place)) for way in ways]
                     judge(f"{name}: interrupted and gone on with other workers, equal frames {equal}", all(equal))
             if "kills" in wanted:
-                right = noticed = 0
+                right = hit = noticed = 0
                 kinds = list(CASES)
                 for number in range(options.kills):
                     name = kinds[number % len(kinds)]
                     if number % 2:
-                        found, lost = killed_at_a_checkpoint(nodes, on[3], CASES[name], Path(folder))
+                        run = killed_at_a_checkpoint(nodes, on[3], CASES[name], Path(folder))
                     else:
-                        found, lost = killed_in_a_round(nodes, on[3], CASES[name], 2 + number % 3)
+                        run = killed_in_a_round(nodes, on[3], CASES[name], 2 + number % 3)
                     nodes.add_node(num_cpus=4, object_store_memory=10**8)
-                    right, noticed = right + same(alone[name], found), noticed + (lost > 0)
-                    print(f"  kill {number + 1}: {name}, workers lost: {lost > 0}", flush=True)
+                    right += same(alone[name], run.frames)
+                    hit, noticed = hit + (run.workers > 0), noticed + run.noticed
+                    when = "at a checkpoint" if number % 2 else "in a round"
+                    print(f"  kill {number + 1}: {name}, {when}, {run.workers} workers dead", flush=True)
                 judge(f"{right} of {options.kills} runs with a node killed have equal frames", right == options.kills)
-                judge(f"{noticed} of {options.kills} kills were noticed", noticed >= 0.8 * options.kills)
+                judge(f"{hit} of {options.kills} kills hit workers", hit == options.kills)
+                judge(f"{noticed} of {options.kills} kills were noticed in the run", noticed >= 0.8 * options.kills)
             if "stopped" in wanted:
                 found, lost = stopped(Cluster(2, nodes.address, patience=5.0), CASES["FedAvg"])
                 judge(

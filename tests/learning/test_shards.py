@@ -173,7 +173,7 @@ def test_the_cluster_that_was_asked_for_is_the_engines_and_no_part_of_what_is_sa
     asked = Cluster(3, "127.0.0.1:6379", 0.5, 7.0)
     with on_cluster(asked):
         assert chosen_cluster() == engine().cluster == asked
-        assert engine(device="meta").cluster is None
+        assert engine(device="meta").cluster is engine(workers=0).cluster is None
     assert chosen_cluster() is None
     assert engine(workers=2).cluster == Cluster(2)
     assert engine(workers=2).content == engine().content

@@ -101,8 +101,8 @@ class Engine:
         In which numbers gradients are found: "float32", or "bfloat16" with the weights in float32; "auto" is what
         --precision names, else float32.  Models are judged in float32 in any case.
     workers : int | Cluster | None, optional
-        Among how many workers of a Ray cluster owners are dealt; a number starts one on this machine.  None: what
-        --cluster says, else owners stay in this process.
+        Among how many workers of a Ray cluster owners are dealt; a number starts one on this machine, and with 0 owners
+        stay in this process.  None: what --cluster says, else 0.
     """
 
     @timed("handing data to the engine")
@@ -508,8 +508,8 @@ def _shared(path: Any, x: Tensor) -> Tensor:
 
 
 def _cluster(workers: int | Cluster | None) -> Cluster | None:
-    if workers is None:
-        return chosen_cluster()
+    if workers is None or workers == 0:
+        return None if workers == 0 else chosen_cluster()
     return workers if isinstance(workers, Cluster) else Cluster(workers)
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fedabm.common.cluster import Cluster, connect, import_ray
+from fedabm.common.cluster import Cluster, connect, import_ray, note_use
 from fedabm.common.errors import InputError
 from fedabm.common.log import LOG
 from fedabm.learning.shards.worker import ShardWorker, WorkerSettings
@@ -83,6 +83,11 @@ class _Process:
         """Forget an engine."""
         self._parts.pop(engine, None)
 
+    def drop(self, engine: str, names: list[str]) -> None:
+        """Forget rows of an engine, which may be forgotten itself already."""
+        if engine in self._parts:
+            self._parts[engine].drop(names)
+
     def ask(self, engine: str, method: str, *given: Any) -> Any:
         """What the part of an engine answers."""
         return getattr(self._parts[engine], method)(*given)
@@ -143,6 +148,7 @@ class Pool:
 
     def send(self, host: Host, returns: int, method: str, *given: Any, data: bool = False) -> Any:
         """Ask a worker; the answer can be had from the reference, or the references, that this gives."""
+        note_use(self.cluster)
         amount = size_of(given)
         if data:
             host.traffic.data += amount
@@ -225,8 +231,8 @@ class Pool:
         return f"{context.gcs_address} {context.get_job_id()}"
 
     def processes(self) -> list[int]:
-        """The numbers of the workers' processes."""
-        return list(self._ray.get([self._ping(host) for host in self.hosts]))
+        """The numbers of the workers' processes; `WorkerLost` if one does not answer."""
+        return self.collect([(host, self._ping(host)) for host in self.hosts])
 
     def forget(self, engine: str) -> None:
         """Tell all workers that an engine is gone."""

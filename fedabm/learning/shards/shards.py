@@ -107,7 +107,7 @@ class EngineShards:
         pool = self._pool
         if pool is not None and pool.open and dealt.generation == pool.generation:
             for host, _ in dealt.places:
-                self.ask(host, 1, "drop", [dealt.name])
+                pool.send(host, 1, "drop", self._engine, [dealt.name])
 
     def _used_up(self, planned: PlannedTraining, mine: np.ndarray, states: list[Any]) -> None:
         """The generators that were given go on from where the workers left them."""
