@@ -22,6 +22,7 @@ from fedabm.mechanisms import ContributionSubsidy
 from fedabm.simulation.activation import Sequential
 from fedabm.specs.kinds import kinds
 from fedabm.strategies import (
+    AdaptiveAttacker,
     Attacker,
     BestResponse,
     FixedShare,
@@ -50,6 +51,7 @@ def one_of_each(package: ModuleType, base: type, *given: Any) -> dict[str, Any]:
 STRATEGIES: dict[str, Strategy] = one_of_each(
     fedabm.strategies,
     Strategy,
+    AdaptiveAttacker(BestResponse()),
     Attacker(BestResponse(), "noise", scale=0.1),
     BestResponse(0.5),
     FixedShare(0.37),

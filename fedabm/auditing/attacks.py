@@ -36,9 +36,9 @@ __all__ = ["ATTACKS", "DEFENCES", "PAYMENTS", "attack_league", "attack_table"]
 #: what a third of the owners do in every round
 ATTACKS = (
     *("claims twice", "free ride", "delta weights", "disguised noise", "copy", "noisy labels", "nan", "scaled"),
-    *("sign flip", "inner product", "little is enough", "min-max", "sybils", "backdoor"),
+    *("sign flip", "adaptive sign flip", "inner product", "little is enough", "min-max", "sybils", "backdoor"),
 )
-#: how the server learns from what it is sent; the last three look for bad updates
+#: how the server learns from what it is sent; the last four look for bad updates
 DEFENCES: Mapping[str, Rule] = {
     "FedAvg": FedAvg(),
     "CoordinateMedian": CoordinateMedian(),
@@ -47,6 +47,7 @@ DEFENCES: Mapping[str, Rule] = {
     "Krum": Krum(),
     "FoolsGold": FoolsGold(),
     "NormBound": NormBound(),
+    "NormBound, refusing": NormBound(refuses=True),
     "NoDuplicates": NoDuplicates(),
 }
 PAYMENTS: Mapping[str, Mechanism] = {

@@ -31,7 +31,7 @@ from fedabm.learning.knowledge.gtg_shapley import GTGShapley
 from fedabm.learning.knowledge.update_norms import UpdateNorms
 from fedabm.mechanisms import Mechanism, ScorePayments
 from fedabm.solving.game import Game
-from fedabm.strategies import Attacker, FreeRider, Honest, Liar, Strategy
+from fedabm.strategies import AdaptiveAttacker, Attacker, FreeRider, Honest, Liar, Strategy
 
 __all__ = [
     "BEHAVIOURS",
@@ -61,6 +61,7 @@ BEHAVIOURS: Mapping[str, Callable[[Strategy], Strategy]] = {
     "noise": lambda own: Attacker(own, "noise", 0.1),
     "nan": lambda own: Attacker(own, "nan"),
     "sign flip": lambda own: Attacker(own, "sign_flip"),
+    "adaptive sign flip": lambda own: AdaptiveAttacker(own),
     "scaled": lambda own: Attacker(own, "scaled"),
     "inner product": lambda own: Attacker(own, "inner_product"),
     "little is enough": lambda own: Attacker(own, "little_is_enough"),

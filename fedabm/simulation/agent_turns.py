@@ -75,10 +75,11 @@ class AgentTurns:
         seen, streams = self._shown(members), self._people.streams_of_each(members)
         experience = map(_experience, apart(np.column_stack([*_columns(self._people.recent_experience(members))])))
         quotas = repeat(None) if seen.quota is None else apart(seen.quota)
+        refused = apart(self._people.unusable_of(members))
         near = repeat(None) if seen.neighbours is None else (seen.neighbours.take([row]) for row in range(len(members)))
         turns, step, public = self._turns[first:last], self._step, seen.public
-        rows = zip(turns, seen.offers.singly(), streams, experience, quotas, near, strict=False)
-        for turn, offers, rng, last_two, quota, others in rows:
+        rows = zip(turns, seen.offers.singly(), streams, experience, quotas, near, refused, strict=False)
+        for turn, offers, rng, last_two, quota, others, rejected in rows:
             facts = turn.facts
             yield made(
                 OwnerView,
@@ -94,6 +95,7 @@ class AgentTurns:
                 memory=take_rows(turn.cohort.memory, None),
                 neighbours=others,
                 quota=quota,
+                rejected=rejected,
                 **public,
             )
 

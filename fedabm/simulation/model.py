@@ -257,7 +257,8 @@ class Federation(MeasuredFederation):
         for turn in turns:
             seen, strategy = shown(turn.members), turn.cohort.strategy
             rng, experience = people.streams(turn), people.recent_experience(turn.members)
-            view = turn.view(self.steps, seen.offers, rng, experience, seen.neighbours, quota=seen.quota, **seen.public)
+            own = {"quota": seen.quota, "rejected": people.unusable_of(turn.members)}
+            view = turn.view(self.steps, seen.offers, rng, experience, seen.neighbours, **own, **seen.public)
             self.note(view)
             with as_user_error(strategy, turn.members, f"in step {self.steps}"):
                 people.apply(turn, strategy.act(view), rng)

@@ -104,7 +104,8 @@ class StackedRuns:
             rows = turn.members
             offers = self._offers if len(rows) == len(people) else self._offers.take(rows)
             rng, seen = people.streams(turn), people.recent_experience(turn.members)
-            view = turn.view(self.steps, offers, rng, seen, None, quota=None, total=total[rows], **public)
+            own = {"quota": None, "rejected": people.unusable_of(rows), "total": total[rows]}
+            view = turn.view(self.steps, offers, rng, seen, None, **own, **public)
             action = turn.cohort.strategy.act(replace(view, owner=rows % self.owners))
             known = take_rows(turn.cohort.memory, None)
             if action.memory is not None:

@@ -1,5 +1,6 @@
 from fedabm.common.privacy import noise_for as noise_for
 from fedabm.common.random import Streams as Streams
+from fedabm.strategies.adaptive_attacker import AdaptiveAttacker as AdaptiveAttacker
 from fedabm.strategies.attackers import ATTACKS as ATTACKS
 from fedabm.strategies.attackers import SEEING as SEEING
 from fedabm.strategies.attackers import Attacker as Attacker

@@ -39,6 +39,7 @@ def view_of(
     experience = Experience(last, rng.uniform(0, 1, n), rng.normal(size=n), rng.normal(size=n))
     payoff, streams = Payoff(offers, cost, capacity), owner_streams(seed, n)
     public: dict[str, Any] = {"total": float(claimed.sum()), "present": n, "owner": np.arange(n)}
+    public["rejected"] = np.arange(n) % 3 == 0
     view = OwnerView(3, capacity, cost, experience, payoff, streams, neighbours=_seen_by(n, rng), **public)
     return view if strategy is None else replace(view, memory=_lived(strategy, view, rng))
 
@@ -74,6 +75,7 @@ def row(view: OwnerView, i: int) -> OwnerView:
         owner=view.owner[[i]],
         memory=take_rows(view.memory, [i]),
         neighbours=None if view.neighbours is None else view.neighbours.take([i]),
+        rejected=None if view.rejected is None else view.rejected[[i]],
     )
 
 

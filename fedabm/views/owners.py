@@ -151,7 +151,8 @@ class OwnerView:
     several runs act together).  `frozen`: the protocol asks owners to keep contributing what they do.  `quota` is
     how much the mechanism asks for (None: that is up to them).  `owner` is the number of each row's owner, `memory`
     what the strategy chose to remember (`Strategy.begin`), and `neighbours` what those whom the scenario's network
-    links them to did in the last step (None: there is no network).
+    links them to did in the last step (None: there is no network).  `rejected` says whether the server dropped its last
+    report or update (None: nobody tells).
 
     Parameters
     ----------
@@ -187,6 +188,8 @@ class OwnerView:
         What the strategy chose to remember.
     neighbours : Neighbours | None, optional
         What those did whom the network links it to.
+    rejected : Flags | None, optional
+        Whether the server dropped its last report or update; None: nobody tells.
     """
 
     step: int
@@ -205,6 +208,7 @@ class OwnerView:
     owner: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     memory: Memory = field(default_factory=dict)
     neighbours: Neighbours | None = None
+    rejected: Flags | None = None
 
     def report(self, contribution: Array) -> Reports:
         """The truthful report for a contribution."""

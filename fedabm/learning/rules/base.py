@@ -78,10 +78,11 @@ class Received:
 
 
 class Step(NamedTuple):
-    """How the shared model changes, (P,), and what the rule remembers."""
+    """How the shared model changes, (P,), what the rule remembers, and whose updates (n,) it refused, if it can."""
 
     change: Tensor
     memory: Memory = ()
+    refused: Tensor | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ __all__ = ["RuleRound", "federate", "one_round", "server_part", "tamper", "tampe
 
 
 class RuleRound(NamedTuple):
-    """After a round: the model (P,), the updates as sent (n, P), which were usable (n,), what the rule remembers."""
+    """After a round: the model (P,), the updates as sent (n, P), which were used (n,), what the rule remembers."""
 
     model: Tensor
     updates: Rows
@@ -79,7 +79,8 @@ def server_part(rule: Rule, start: Tensor, received: Received, memory: Memory) -
     for tensor in _tensors(step.memory):
         fine = fine & screen(tensor.reshape(1, -1))
     kept = _either(fine, step.memory, memory)
-    return RuleRound(torch.where(fine, model, start), received.sent, received.usable, kept)
+    usable = received.usable if step.refused is None else received.usable & ~step.refused
+    return RuleRound(torch.where(fine, model, start), received.sent, usable, kept)
 
 
 def federate(

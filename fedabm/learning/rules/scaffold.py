@@ -59,7 +59,7 @@ class Scaffold(Rule):
     def step(self, received: Received, memory: Any) -> Step:
         if received.rate is None:
             raise InputError("Scaffold needs to know how far owners went; let them train by plain SGD")
-        change, _ = self.averaging.step(received, ())
+        change = self.averaging.step(received, ()).change
         path = torch.from_numpy(received.rate * received.steps).to(received.updates).unsqueeze(1)
         fresh = memory.own - memory.mean - received.updates / torch.where(path > 0, path, 1.0)
         known = received.usable & screen(fresh) & (path[:, 0] > 0)

@@ -65,7 +65,8 @@ class ServerOptimiser(Rule):
         return self.inner.local(start, memory.inner)
 
     def step(self, received: Received, memory: Any) -> Step:
-        change, inner = self.inner.step(received, memory.inner)
-        first = torch.lerp(memory.first, change, 1.0 - self.betas[0])
-        second = self.spread(memory.second, change**2)
-        return Step(self.rate * first / (second.sqrt() + self.floor), Moments(first, second, inner))
+        done = self.inner.step(received, memory.inner)
+        first = torch.lerp(memory.first, done.change, 1.0 - self.betas[0])
+        second = self.spread(memory.second, done.change**2)
+        change = self.rate * first / (second.sqrt() + self.floor)
+        return Step(change, Moments(first, second, done.memory), done.refused)

@@ -43,7 +43,7 @@ class Watched(Rule):
     def step(self, received: Received, memory: Memory) -> Step:
         done = self.detector.step(received, memory[0])
         trust = torch.where(received.usable, self.detector.trust(received).double(), 0.0)
-        return Step(done.change, (done.memory, memory[1] + trust, memory[2] + 1.0))
+        return Step(done.change, (done.memory, memory[1] + trust, memory[2] + 1.0), done.refused)
 
 
 def trusted(memory: Memory) -> Array:
