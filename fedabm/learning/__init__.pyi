@@ -1,4 +1,6 @@
 from fedabm.common.cluster import Cluster as Cluster
+from fedabm.learning.columns import detection_columns as detection_columns
+from fedabm.learning.columns import success_column as success_column
 from fedabm.learning.engine.adapt import adapt as adapt
 from fedabm.learning.engine.augment import CropAndFlip as CropAndFlip
 from fedabm.learning.engine.engine import Engine as Engine
