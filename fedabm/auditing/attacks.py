@@ -12,7 +12,7 @@ import pandas as pd
 
 from fedabm.auditing.arena import DIGITS, Arena, Ended
 from fedabm.auditing.trained import BEHAVIOURS, change_of
-from fedabm.common.errors import InputError, nearest
+from fedabm.common.errors import InputError, check_whole, nearest
 from fedabm.data.backdoor import Backdoor
 from fedabm.data.quality import LabelNoise, Quality
 from fedabm.learning.oracles.backdoors import attack_success
@@ -81,6 +81,7 @@ def attack_league(seeds: int = 5, owners: int = 6, rules: Sequence[str] | None =
         One row per attack, defence, rule and seed: accuracy that each of the others loses, what an attacker gains in
         utility, how often a backdoor works, and precision and recall of detectors; nan where these mean nothing.
     """
+    check_whole("owners", owners, 4)
     for name in rules or ():
         if name not in PAYMENTS:
             raise InputError(f"no payment rule of this table is called {name!r}; {nearest(name, PAYMENTS)}")

@@ -35,7 +35,7 @@ _OFF_SCALE = -10.0
 _UNBOUNDED = "Payments or fines have no bound, and an attack makes them large"
 _WHY_OFF_SCALE = {
     "FACT": "When it was recorded it fined by the square of how many samples an owner is off its own optimum (since "
-    "then by the square of what so many samples cost, which is on the scale of accuracy)"
+    "then by the square of what these samples cost, which is on the scale of accuracy)"
 }
 
 

@@ -19,7 +19,7 @@ from fedabm.auditing.claims import Claim
 from fedabm.auditing.league import BEST, League
 from fedabm.auditing.survival import TOLERATED, survival
 
-__all__ = ["card_picture", "league_picture", "survival_picture"]
+__all__ = ["attacks_picture", "card_picture", "league_picture", "survival_picture"]
 
 #: verdicts: a colour that is told apart without colour vision, and a word
 _LOOKS = {True: ("#1a7f4b", "holds"), False: ("#b3261e", "fails"), None: ("#59636f", "")}
@@ -120,6 +120,22 @@ def league_picture(found: League) -> Figure:
     seeds = found.rows["seed"].nunique()
     words = f"mean over {seeds} seed{'s' if seeds > 1 else ''}, as a share of what an owner has if nobody deviates"
     figure.supxlabel(f"{words}; · means nothing there", fontsize=9)
+    return figure
+
+
+def attacks_picture(found: pd.DataFrame) -> Figure:
+    """Attacks x defences twice, means over payment rules: what each of the others loses, and what an attacker gains."""
+    lost, gained = (
+        found.pivot_table(index="attack", columns="defence", values=name, sort=False)
+        for name in ("accuracy lost", "gain")
+    )
+    figure = Figure(figsize=(13.0, 1.9 + 0.3 * len(lost)), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    _heat(left, lost, "accuracy that each of the others loses")
+    _heat(right, gained, "utility that an attacker gains")
+    rules, seeds = found["rule"].nunique(), found["seed"].nunique()
+    words = f"mean over {rules} payment rule{'s' if rules > 1 else ''} and {seeds} seed{'s' if seeds > 1 else ''}"
+    figure.supxlabel(f"{words}, in units of accuracy; orange: more, violet: less than nothing", fontsize=9)
     return figure
 
 

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Column, Table
 
 from fedabm.auditing.definitive import alike, definitive, printed
 from fedabm.auditing.league import BEST, League, league
-from fedabm.auditing.pictures import league_picture
+from fedabm.auditing.pictures import attacks_picture, league_picture
 from fedabm.auditing.recording import read_league
 from fedabm.auditing.study_league import league_of_study
 from fedabm.auditing.survival import sentences, survival
@@ -128,30 +129,45 @@ def _attacks(options: argparse.Namespace, console: Console, owners: int) -> None
     from fedabm.auditing.attacks import attack_league
 
     seeds = (1 if options.quick else 5) if options.seeds is None else options.seeds
-    found = attack_league(seeds, max(owners, 4), options.rules.split(",") if options.rules else None)
-    rows = found.groupby(["attack", "defence"], sort=False)
-    shown = found.pivot_table(
-        index=["attack", "defence"], columns="rule", values=["accuracy lost", "gain"], sort=False, dropna=False
-    )
-    shown.columns = [f"{'lost' if what == 'accuracy lost' else 'gain'}: {rule}" for what, rule in shown.columns]
-    shown = shown.assign(**{name: rows[name].mean() for name in ("success", "precision", "recall")})
-    shown.index = [f"{attack} / {defence}" for attack, defence in shown.index]
+    owners = 6 if options.owners is None else owners  # so that two attack
+    found = attack_league(seeds, owners, options.rules.split(",") if options.rules else None)
     console.print(
         "lost: accuracy of each of the others; gain: utility of an attacker; success of a backdoor; precision and "
-        "recall of detectors, over rounds; · means nothing there",
+        "recall of detectors, over rounds; · means nothing there, or nobody was caught",
         highlight=False,
     )
-    _show(
-        console,
-        shown,
-        f"Attacks by a third of {owners} owners x defences, by payment rule; {seeds} seed{'s' if seeds > 1 else ''}",
-    )
+    many = f"{seeds} seed{'s' if seeds > 1 else ''}"
+    title = f"\nAttacks by {owners // 3} of {owners} owners x defences, by payment rule; means over {many}"
+    console.print(_attack_table(found, title), highlight=False)
     if options.json:
         print(found.to_json(orient="records"))
     if options.out is not None:
-        with draft(options.out / "attacks.csv", _REMEDY) as path:
-            write_table(found, path)
-        console.print(f"Written: {options.out / 'attacks.csv'}", highlight=False, markup=False, soft_wrap=True)
+        writers: dict[str, Callable[[Path], Any]] = {"attacks.csv": partial(write_table, found)}
+        for kind in ("png", "pdf"):
+            writers[f"attacks.{kind}"] = partial(_draw, attacks_picture(found), kind)
+        for path in _put_all(options.out, writers):
+            console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _attack_table(found: pd.DataFrame, title: str) -> Table:
+    """Attacks and defences down, payment rules across; an attack is named where its rows begin."""
+    rows = found.groupby(["attack", "defence"], sort=False)
+    wide = found.pivot_table(
+        index=["attack", "defence"], columns="rule", values=["accuracy lost", "gain"], sort=False, dropna=False
+    )
+    wide.columns = [f"{'lost' if what == 'accuracy lost' else 'gain'}: {rule}" for what, rule in wide.columns]
+    wide = wide.assign(**{name: rows[name].mean() for name in ("success", "precision", "recall")})
+    names = (Column(name, no_wrap=True) for name in ("attack", "defence"))
+    numbers = (Column(name, justify="right", overflow="fold") for name in wide)
+    shown = Table(*names, *numbers, title=title, title_justify="left")
+    last = ""
+    for (attack, defence), row in wide.iterrows():
+        if last and attack != last:
+            shown.add_section()
+        cells = ("·" if value != value else "0" if abs(value) < 5e-3 else f"{value:.2f}" for value in row)
+        shown.add_row(str(attack) if attack != last else "", str(defence), *cells)
+        last = attack
+    return shown
 
 
 def _recorded(options: argparse.Namespace, console: Console) -> None:
@@ -241,7 +257,12 @@ def _write(found: League, folder: Path, name: str) -> list[Path]:
     if BEST in found.table():
         writers["paired.csv"] = partial(write_table, found.paired())
     for kind in ("png", "pdf"):
-        writers[f"{name}.{kind}"] = partial(_draw, found, kind)
+        writers[f"{name}.{kind}"] = partial(_draw, league_picture(found), kind)
+    return _put_all(folder, writers)
+
+
+def _put_all(folder: Path, writers: dict[str, Callable[[Path], Any]]) -> list[Path]:
+    """Write files, and say where."""
     clear_drafts(folder, writers)
     for file, writer in writers.items():
         with draft(folder / file, _REMEDY) as path:
@@ -249,5 +270,5 @@ def _write(found: League, folder: Path, name: str) -> list[Path]:
     return [folder / file for file in writers]
 
 
-def _draw(found: League, kind: str, path: Path) -> None:
-    league_picture(found).savefig(path, format=kind, dpi=150, facecolor="white")
+def _draw(figure: Figure, kind: str, path: Path) -> None:
+    figure.savefig(path, format=kind, dpi=150, facecolor="white")

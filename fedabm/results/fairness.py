@@ -58,17 +58,17 @@ def fairness_columns(alone: Any, tolerance: float = 0.0) -> tuple[Column, ...]:
     """
     given = tuple(finite_vector("accuracies alone", alone, len(alone)).tolist())
     return (
-        Column("owners", "alone", _Beside(given), "accuracy that it reaches alone with all its data"),
+        Column("owners", "alone", _Comparison(given), "accuracy that it reaches alone with all its data"),
         Column(
             "steps",
             "fairness",
-            _Beside(given, "fairness"),
+            _Comparison(given, "fairness"),
             "Pearson correlation of the accuracies that owners reach alone and receive (empty: all are alike)",
         ),
         Column(
             "steps",
             "as_well_as_alone",
-            _Beside(given, "as well", float(tolerance)),
+            _Comparison(given, "as well", float(tolerance)),
             "share of the owners present that receive at least the accuracy that they reach alone",
             unit="share",
         ),
@@ -76,7 +76,7 @@ def fairness_columns(alone: Any, tolerance: float = 0.0) -> tuple[Column, ...]:
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _Comparison:
     """What is received beside what is reached alone: for all owners, or one number per run."""
 
     alone: tuple[float, ...]

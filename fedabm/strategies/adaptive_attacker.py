@@ -21,6 +21,7 @@ __all__ = ["AdaptiveAttacker"]
 _SCALED = ("constant", "gaussian", "noise", "scaled", "sign_flip")
 #: strengths beyond which nothing is learned any more
 _WEAKEST, _STRONGEST = 1e-6, 1e6
+_TRUTH = "truth: "
 
 
 @dataclass(frozen=True)
@@ -69,16 +70,17 @@ class AdaptiveAttacker(Wrapper):
     def begin(self, n: int, rng: Streams) -> Memory:
         """How strong the attack is, whether anything was sent, and what the wrapped strategy remembers."""
         own = {"scale": np.full(n, float(self.scale)), "sent": np.zeros(n, dtype=bool)}
-        return {**own, "truth": self.truth.begin(n, rng) or {}}
+        return {**own, **_wrapped(self.truth.begin(n, rng) or {})}
 
     def act(self, view: OwnerView) -> Action:
         """The wrapped strategy's action, with an update that is as strong as has been learned."""
         known = view.memory
-        action = self.truth.act(replace(view, memory=known["truth"]))
+        theirs = {name.removeprefix(_TRUTH): part for name, part in known.items() if name.startswith(_TRUTH)}
+        action = self.truth.act(replace(view, memory=theirs))
         scale = self._learned(known, view)
         tamper: Tamper = Grown(self.attack, tuple(view.owner.tolist()), tuple(scale.tolist()))
-        within = known["truth"] if action.memory is None else action.memory
-        memory = {"scale": scale, "sent": np.ones(len(scale), dtype=bool), "truth": within}
+        own = {"scale": scale, "sent": np.ones(len(scale), dtype=bool)}
+        memory = {**own, **_wrapped(theirs if action.memory is None else action.memory)}
         tamper = tamper if action.tamper is None else TamperTwice(action.tamper, tamper)
         return replace(action, tamper=tamper, memory=memory)
 
@@ -87,6 +89,11 @@ class AdaptiveAttacker(Wrapper):
         rejected = np.zeros(len(known["scale"]), dtype=bool) if view.rejected is None else view.rejected
         factor = np.where(rejected, 1.0 / self.fall, self.rise)
         return np.clip(np.where(known["sent"], factor, 1.0) * known["scale"], _WEAKEST, _STRONGEST)
+
+
+def _wrapped(memory: Memory) -> Memory:
+    """What the wrapped strategy remembers, by names that are not the attack's own."""
+    return {f"{_TRUTH}{name}": part for name, part in memory.items()}
 
 
 @dataclass(frozen=True)

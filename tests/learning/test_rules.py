@@ -79,6 +79,8 @@ def memory_of(rule: Rule, owners: int = OWNERS, rounds: int = 2) -> Memory:
 
 
 def tensors(memory: Any) -> list[Tensor]:
+    if memory is None:
+        return []
     return [memory] if isinstance(memory, Tensor) else [tensor for part in memory for tensor in tensors(part)]
 
 

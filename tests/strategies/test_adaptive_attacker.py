@@ -9,6 +9,7 @@ from fedabm import Federation, InputError, Scenario, population
 from fedabm.data import IID, from_partition, load_dataset
 from fedabm.learning import SGD, Engine, Learning, NormBound, Recipe
 from fedabm.mechanisms import Deposit
+from fedabm.simulation.checkpoint import restore, save
 from fedabm.strategies import AdaptiveAttacker, Attacker, Honest
 from fedabm.testing.owner_views import first_view, view_of
 
@@ -57,3 +58,17 @@ def test_it_beats_fixed_attacks_well_below_and_above_a_bound_on_norms():
 def test_only_attacks_whose_strength_is_a_factor_can_grow():
     with pytest.raises(InputError, match="no attack that can grow is called 'shuffle'"):
         AdaptiveAttacker(Honest(), "shuffle")
+
+
+def test_two_attacks_one_upon_the_other_go_on_after_a_checkpoint(tmp_path):
+    """What tampers is written with the run, and found again."""
+    data = from_partition(load_dataset("digits"), IID(3), 0, 0.3)
+    recipe = Recipe(steps=2, batch=8, optimiser=SGD(0.1), rule=NormBound(3.0, refuses=True))
+    twice = AdaptiveAttacker(Attacker(Honest(), "scaled", 2.0))
+    people = population([0.0] * 3, data.capacities, [twice, *[Honest()] * 2])
+    scenario = Scenario(people, Learning(Engine("logistic", data, device="cpu"), recipe), steps=4)
+    whole, begun = Federation(scenario, seed=0).run(), Federation(scenario, seed=0)
+    begun.step()
+    begun.step()
+    again = restore(save(begun, tmp_path / "run.checkpoint"), scenario).run()
+    assert again.frames().owners.equals(whole.frames().owners)
