@@ -237,9 +237,9 @@ def _worth(by_place: pd.DataFrame, wire: pd.DataFrame) -> pd.DataFrame:
     two = by_place.reindex(sums.index)
     bytes_each = 4.0 * sums["weights"] * sums["models"]
     saved = two["no cluster, 1 thread"] - two["2 workers"]
-    reckoned = bytes_each / _GIGABIT
-    columns = {"MB over a wire": bytes_each / 1e6, "seconds saved": saved, "reckoned seconds of the wire": reckoned}
-    pays = np.where(saved <= 0.0, "no", np.where(saved > reckoned, "yes", "on one machine"))
+    estimated = bytes_each / _GIGABIT
+    columns = {"MB over a wire": bytes_each / 1e6, "seconds saved": saved, "estimated seconds of the wire": estimated}
+    pays = np.where(saved <= 0.0, "no", np.where(saved > estimated, "yes", "on one machine"))
     return pd.DataFrame(columns).assign(**{"a second worker pays": pays}).reset_index()
 
 
