@@ -12,11 +12,11 @@ from itertools import combinations, product
 from math import comb
 
 import numpy as np
-from scipy.optimize import minimize
+from numpy.typing import NDArray
 
 from fedabm.auditing.deviations import Deviation, LieLimits, Lies, in_words, with_deviations
-from fedabm.auditing.evaluate import reads
-from fedabm.auditing.search import NOTHING, BestDeviation, SearchEffort, climbed, evolved
+from fedabm.auditing.evaluate import on_curves, reads
+from fedabm.auditing.search import NOTHING, BestDeviation, SearchEffort, climbed, evolved, powell
 from fedabm.auditing.stage import Stage
 from fedabm.games.curves import Array
 
@@ -26,8 +26,10 @@ __all__ = ["Joint", "best_joint_lie", "groups_of"]
 _PRECISION = 1e-4
 #: how many combinations of roles are tried first, at most
 _COMBINED = 100
-#: points along every axis where no concave shape is promised
-_ALONG = 33
+#: true contributions of a group that are looked at behind every statement, and how often they are made finer
+_GIVEN, _FINER = 1000, 14
+#: points along every axis where no concave shape is promised, and along misstatements of sizes and costs
+_ALONG, _FEW = 33, 9
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,16 @@ def best_joint_lie(
     points = np.array([[float(getattr(one, name)) for one in trial for name in names] for trial in trials])
     points = np.unique(points, axis=0)
     near = _near(stage, members, names, bounds)
-    if stage.plays_a_game and stage.offers.shape != "concave":
-        points = np.vstack([points, *_all_along(loss, bounds, points)])
-    best, least = climbed(loss, bounds, points, effort, *members, near=near)
+    everywhere = stage.plays_a_game and stage.offers.shape != "concave"
+    if on_curves(stage):
+        behind = BehindStatements(stage, members, lies, names)
+        best = behind.searched(points, bounds, near, effort, everywhere=everywhere)
+        least, tried = loss(best), tried + behind.asked
+    else:
+        points = (
+            np.vstack([points, *_all_along(loss, bounds, points, [_ALONG] * len(bounds))]) if everywhere else points
+        )
+        best, least = climbed(loss, bounds, points, effort, *members, near=near)
     found = lies(best)
     most = -least
     honest, asked = _honest(stage, members, effort, truth, [one.contribution for one in found])
@@ -93,6 +102,118 @@ def best_joint_lie(
     harm = float((stage.settled.utility[others] - settled[others]).sum())
     words = "; ".join(in_words(stage, owner, one) for owner, one in zip(members, found, strict=True))
     return Joint(tuple(members), gain, better, harm, tried + asked, words)
+
+
+@dataclass
+class BehindStatements:
+    """What members say is searched; what they best contribute behind it follows without another question to the rule.
+
+    Where a rule settles by its offers, neither access nor money depends on what is really contributed, so that the sum
+
+        sum_m access_m a_m(s) + payment_m - c_m(s_m)
+
+    is the largest of a grid of true contributions, for every statement, and then of ever finer ones.
+    """
+
+    stage: Stage
+    members: Sequence[int]
+    lies: Callable[[Array], list[Deviation]]
+    names: Sequence[str]
+    asked: int = 0
+
+    def searched(
+        self,
+        points: Array,
+        bounds: Sequence[tuple[float, ...]],
+        near: Sequence[tuple[float, ...]],
+        effort: SearchEffort,
+        *,
+        everywhere: bool,
+    ) -> Array:
+        """The best lie from some starts; `everywhere` along all that can be said, too."""
+        grid, said = self._grid(), self._said
+        room, close = ([ends for ends, one in zip(some, said, strict=True) if one] for some in (bounds, near))
+
+        def loss(statement: Array) -> float:
+            return -grid.best(*self._handed(self._with(points[0], statement)))[0]
+
+        starts = np.unique(points[:, said], axis=0)
+        # What is concave in a contribution need not be so in what is said of sizes and costs.
+        along = [_ALONG if everywhere and name == "claim" else _FEW for name in self.names if name != "contribution"]
+        if everywhere or len(along) > 1:
+            starts = np.vstack([starts, *_all_along(loss, room, starts, along * len(self.members))])
+        found = self._with(points[0], climbed(loss, room, starts, effort, *self.members, near=close)[0])
+        found[~said] = grid.sharpened(*self._handed(found))
+        return found
+
+    @property
+    def _said(self) -> NDArray[np.bool_]:
+        """Which of the columns are statements."""
+        return np.tile([name != "contribution" for name in self.names], len(self.members))
+
+    def _with(self, point: Array, statement: Array) -> Array:
+        changed = point.copy()
+        changed[self._said] = statement
+        return changed
+
+    def _handed(self, point: Array) -> tuple[Array, Array]:
+        """Access and payment of each member."""
+        self.asked += 1
+        play, rows = with_deviations(self.stage, self.members, self.lies(point)), list(self.members)
+        outcome = self.stage.outcome(play, self.stage.accuracy)
+        return outcome.access[rows], outcome.payments[rows]
+
+    def _grid(self) -> Contributions:
+        stage, each = self.stage, int(_GIVEN ** (1.0 / len(self.members)))
+        known = np.column_stack([stage.profile, stage.honest.contribution])
+        axes = [
+            np.unique([*np.linspace(0.0, stage.capacities[one], each), *known[one], *0.01 * known[one]])
+            for one in self.members
+        ]
+        return Contributions.of(stage, self.members, axes)
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """True contributions of some owners (g, m), what models are then worth to them (g, m), and what they spend (g,)."""
+
+    stage: Stage
+    members: Sequence[int]
+    axes: Sequence[Array]
+    given: Array
+    worth: Array
+    spent: Array
+
+    @classmethod
+    def of(cls, stage: Stage, members: Sequence[int], axes: Sequence[Array]) -> Contributions:
+        """All combinations of some contributions of each, while all others stand still."""
+        rows = list(members)
+        given = np.array(list(product(*axes)))
+        profiles = np.repeat(stage.profile[None], len(given), axis=0)
+        profiles[:, rows] = given
+        spent = stage.costs.take(rows).value(np.ascontiguousarray(given.T)).sum(axis=0)
+        return cls(stage, members, axes, given, stage.accuracy.values(profiles)[:, rows], spent)
+
+    def best(self, access: Array, payment: Array) -> tuple[float, Array]:
+        """The largest sum of utilities, and at what contributions."""
+        sums = self.worth @ access - self.spent
+        place = int(np.argmax(sums))
+        return float(sums[place] + payment.sum()), self.given[place]
+
+    def sharpened(self, access: Array, payment: Array) -> Array:
+        """The best contributions on ever finer grids around the best."""
+        most, best = self.best(access, payment)
+        width = np.array([np.max(np.diff(axis), initial=0.0) for axis in self.axes])
+        tops = self.stage.capacities[list(self.members)]
+        for _ in range(_FINER):
+            axes = [
+                np.unique(np.clip(here + far * np.linspace(-1.0, 1.0, 7), 0.0, top))
+                for here, far, top in zip(best, width, tops, strict=True)
+            ]
+            reached, there = Contributions.of(self.stage, self.members, axes).best(access, payment)
+            most, best = max((most, best), (reached, there), key=lambda one: one[0])
+            width = width / 3.0
+        return best
 
 
 def _first(
@@ -124,6 +245,7 @@ def _roles(truth: Deviation, limits: LieLimits) -> list[Deviation]:
         replace(truth, claim=0.0),
         replace(truth, claim=0.0, cost=high),
         replace(truth, contribution=0.0, claim=0.0, cost=high),
+        replace(truth, contribution=0.0, claim=0.0, size=limits.size[0] * truth.size, cost=low),
         replace(truth, contribution=0.0, cost=low),
         replace(truth, contribution=0.0, claim=truth.size, cost=low),
         replace(truth, claim=top, size=top),
@@ -149,10 +271,12 @@ def _near(
     ]
 
 
-def _all_along(loss: Callable[[Array], float], bounds: Sequence[tuple[float, ...]], starts: Array) -> list[Array]:
+def _all_along(
+    loss: Callable[[Array], float], bounds: Sequence[tuple[float, ...]], starts: Array, along: Sequence[int]
+) -> list[Array]:
     """Where no concave shape is promised: the best point along one axis after the other, from the best two starts.
 
-    Peaks far from all that is tried first are found by nothing that climbs.
+    Peaks far from all that is tried first are found by nothing that climbs.  So many points are tried on each axis.
     """
     values = np.array([loss(start) for start in starts])
     found = []
@@ -161,8 +285,8 @@ def _all_along(loss: Callable[[Array], float], bounds: Sequence[tuple[float, ...
         while least < before - _PRECISION * abs(least):
             before = least
             for axis, (low, high) in enumerate(bounds):
-                trials = np.repeat(point[None], _ALONG, axis=0)
-                trials[:, axis] = np.linspace(low, high, _ALONG)
+                trials = np.repeat(point[None], along[axis], axis=0)
+                trials[:, axis] = np.linspace(low, high, along[axis])
                 losses = [loss(trial) for trial in trials]
                 if min(losses) < least:
                     point, least = trials[int(np.argmin(losses))], min(losses)
@@ -211,8 +335,7 @@ def _honest(
     bounds = [(0.0, float(stage.capacities[owner])) for owner in members]
     best, least = evolved(loss, bounds, stage.profile[list(members)].tolist(), effort, *members)
     for start in (best, np.asarray(near)):
-        found = minimize(loss, start, method="Powell", bounds=bounds, options={"maxfev": effort.questions})
-        least = min(least, float(found.fun))
+        least = min(least, powell(loss, bounds, start, effort)[1])
     return -least, asked
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "climbed",
     "evolved",
     "looked_at",
+    "powell",
     "searched",
 ]
 
@@ -413,13 +414,27 @@ def climbed(
     near: Sequence[tuple[float, ...]] | None = None,
 ) -> tuple[Array, float]:
     """The least loss, and where: best of some starts, what evolves `near` them, and where Powell climbs from these."""
-    low, high = np.transpose(bounds)
     values = np.array([loss(start) for start in starts])
     order = np.argsort(values, kind="stable")
     found = [(starts[place], float(values[place])) for place in order[:2]]
     found.append(evolved(loss, bounds if near is None else near, found[0][0].tolist(), effort, *stream))
     for start, _ in sorted(found, key=lambda one: one[1])[:2]:
-        inside = np.clip(start, low, high)
-        climb = minimize(loss, inside, method="Powell", bounds=bounds, options={"maxfev": effort.questions})
-        found.append((climb.x, float(climb.fun)))
+        found.append(powell(loss, bounds, start, effort))
     return min(found, key=lambda one: one[1])
+
+
+def powell(
+    loss: Callable[[Array], float], bounds: Sequence[tuple[float, ...]], start: Array, effort: SearchEffort
+) -> tuple[Array, float]:
+    """The least loss that SciPy's Powell finds from a start, and where; it is never asked beyond the bounds.
+
+    SciPy keeps bounds up to rounding only, and a contribution of -1e-20 is refused.
+    """
+    low, high = np.transpose(bounds)
+
+    def within(point: Array) -> float:
+        return loss(np.clip(point, low, high))
+
+    options = {"maxfev": effort.questions}
+    found = minimize(within, np.clip(start, low, high), method="Powell", bounds=bounds, options=options)
+    return np.clip(found.x, low, high), float(found.fun)

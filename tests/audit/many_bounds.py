@@ -120,7 +120,8 @@ def beside_search(
     if stage.owners < 2:
         return
     pair = sorted((owner, (owner + 1) % stage.owners))
-    alone = [best_lie(stage, one, LieLimits(), SearchEffort(questions=100)) for one in pair]
+    known = {} if reads(stage) else {owner: found}
+    alone = [known.get(one) or best_lie(stage, one, LieLimits(), SearchEffort(questions=100)) for one in pair]
     joint = best_joint_lie(stage, pair, LieLimits(), SearchEffort(), alone)
     lying = Lying(*facts, sized="size" in reads(stage), costed=stage.mechanism.asks_cost)
     stand = float(stage.settled.utility[pair].sum())

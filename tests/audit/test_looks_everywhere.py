@@ -6,18 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scipy.optimize import OptimizeResult
 
 from fedabm import Game
+from fedabm.auditing import search
 from fedabm.auditing.deviations import LieLimits
-from fedabm.auditing.groups import best_joint_lie
+from fedabm.auditing.groups import Contributions, best_joint_lie
 from fedabm.auditing.search import SearchEffort, best_claim_alone, best_lie
 from fedabm.auditing.stage import Stage
 from fedabm.games.accuracy import Custom, PowerLaw
 from fedabm.games.costs import Quadratic
-from fedabm.mechanisms import Clarke, ContributionSubsidy, Deposit, LeaveOneOut, PaymentRule, Verification
+from fedabm.mechanisms import Clarke, ContributionSubsidy, Deposit, LeaveOneOut, NoPayments, PaymentRule, Verification
 from fedabm.mechanisms.supervised import Supervised
 from tests.audit.global_search import Lying, best_joint, best_single
 from tests.audit.many_bounds import Tally, beside_search
+from tests.audit.stages import random_stage, three
 
 COSTS, EFFORT = [0.02, 0.03, 0.05], SearchEffort(questions=100)
 
@@ -109,3 +112,35 @@ def test_a_global_search_sees_what_the_audit_misses():
     assert tally.shares["alone"][0][0] >= 0.9
     assert tally.shares["together"][0][0] >= 0.9
     assert best_joint(lying(stage), (0, 1), np.random.default_rng(0), 500) > stage.settled.utility[:2].sum()
+
+
+def test_behind_every_statement_a_pair_contributes_what_is_best_for_both():
+    """2 / (1 + S)^2 = 0.02 where the cheaper one gives alone: S = 9, of which the third owner gives 1."""
+    stage = three(NoPayments())
+    axes = [np.linspace(0.0, 12.0, 8)] * 2
+    behind = Contributions.of(stage, (0, 1), axes)
+    assert behind.sharpened(np.ones(2), np.zeros(2)) == pytest.approx([8.0, 0.0], abs=1e-5)
+    assert behind.best(np.ones(2), np.array([1.0, 2.0]))[0] == pytest.approx(
+        behind.best(np.ones(2), np.zeros(2))[0] + 3
+    )
+
+
+def test_a_pair_misstates_sizes_also_where_offers_are_concave_in_contributions():
+    """Whoever is said to have little is asked for little: what is concave in a claim need not be so in a size."""
+    stage = random_stage(np.random.default_rng([0, 1003]))
+    joint = best_joint_lie(stage, (1, 2), LieLimits(), SearchEffort(questions=40), [])
+    assert joint.gain + joint.honest_gain >= 0.1096
+
+
+def test_a_search_that_leaves_its_bounds_by_rounding_asks_nobody_there(monkeypatch):
+    """SciPy's Powell was seen at -7e-21, where a cost may rightly be undefined."""
+    asked = []
+
+    def rounding(loss, start, **given):
+        loss(np.full(2, -7e-21))
+        return OptimizeResult(x=np.array([1.0 + 1e-16, -7e-21]), fun=0.0)
+
+    monkeypatch.setattr(search, "minimize", rounding)
+    best, _ = search.powell(lambda point: asked.append(point) or 0.0, [(0.0, 1.0)] * 2, np.array([-1e-20, 0.5]), EFFORT)
+    assert all(np.all((point >= 0) & (point <= 1)) for point in [*asked, best])
+    assert asked
