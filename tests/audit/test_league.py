@@ -91,7 +91,7 @@ def test_unknown_rules_are_refused():
 def test_the_heat_map_has_a_number_in_every_cell():
     rows = [(rule, kind, 0.5) for rule in ("A", "NoPayments") for kind in (BEST, "claim")]
     table = pd.DataFrame(rows, columns=["rule", "deviation", "gain"]).assign(seed=0, stake=1.0, loss=0.1)
-    left, right = league_picture(League(table)).axes
+    left, right, *_ = league_picture(League(table)).axes
     assert [text.get_text() for text in left.texts] == ["0.50"] * 4
     assert [text.get_text() for text in right.texts] == ["0.10"] * 2
 
