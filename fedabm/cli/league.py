@@ -17,6 +17,7 @@ from rich.table import Column, Table
 
 from fedabm.auditing.definitive import alike, definitive, printed
 from fedabm.auditing.league import BEST, League, league
+from fedabm.auditing.parts import TITLES
 from fedabm.auditing.pictures import attacks_picture, league_picture
 from fedabm.auditing.recording import read_league
 from fedabm.auditing.study_league import league_of_study
@@ -179,7 +180,9 @@ def _recorded(options: argparse.Namespace, console: Console) -> None:
         console.print(f"- {sentence}", highlight=False, markup=False, soft_wrap=True)
     for name, one in found.worlds.items():
         table = survival(one)
-        shown = Table("mechanism", *table.columns, title=f"\nWhich rule survives, {name}", title_justify="left")
+        shown = Table(
+            "mechanism", *table.columns, title=f"\nWhich rule survives, {TITLES.get(name, name)}", title_justify="left"
+        )
         for rule, row in table.iterrows():
             shown.add_row(str(rule), *(verdict or "·" for verdict in row))
         console.print(shown, highlight=False)
