@@ -231,6 +231,7 @@ def attempt(command: Command, whole: Path, fault: Fault, tally: Tally) -> bool:
         kind = "from then on" if fault.lasting else "once"
         reason = errno.errorcode[fault.reason]
         tally.wrong.append(f"{command.name}, {reason} at operation {fault.point}, {kind}: {trouble}")
+        print(f"--- wrong: {tally.wrong[-1]}", flush=True)
     return True
 
 
@@ -341,8 +342,6 @@ def main() -> int:
     options = parser.parse_args()
     began = time.perf_counter()
     tally = hunt(options.faults, options.seed, only=options.only)
-    for one in tally.wrong:
-        print(f"--- wrong: {one}")
     seconds = time.perf_counter() - began
     print(
         f"{tally.faults} faults {tally.by_command} in {seconds:.0f} s: {tally.went_on} went on, "
