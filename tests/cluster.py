@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -268,43 +268,63 @@ def stopped(on: Cluster, make: Make) -> tuple[dict[str, pd.DataFrame], int]:
     return tables(model.run()), pool.generation - before
 
 
+#: whoever has a token for Ray from another cluster would be asked for it
+_OPEN = {"RAY_AUTH_MODE": "disabled"}
+
+
+@contextmanager
+def head_at(port: int) -> Iterator[None]:
+    """A Ray cluster of one node at a port, which is killed in the end, and nothing else."""
+    words = ["start", "--head", f"--port={port}", "--num-cpus=3", "--include-dashboard=false", "--disable-usage-stats"]
+    command = [str(Path(sys.executable).with_name("ray")), *words, "--block"]
+    head = psutil.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ | _OPEN)
+    try:
+        while not answers(port):
+            time.sleep(0.2)
+        time.sleep(5.0)  # until its node has joined
+        yield
+    finally:
+        for process in [*head.children(recursive=True), head]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        head.wait()
+
+
+def answers(port: int) -> bool:
+    """Whether somebody listens at a port of this machine."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 1.0).close()
+    except OSError:
+        return False
+    return True
+
+
 def gone(folder: Path) -> bool:
     """Whether a run says in one line that its cluster is gone, and goes on with the same command on a new one."""
-    script = folder / "spread.py"
+    script, port = folder / "spread.py", free_port()
     script.write_text(SCRIPT)
-    port = free_port()
-    ray = str(Path(sys.executable).with_name("ray"))
-    begin = [
-        ray,
-        "start",
-        "--head",
-        f"--port={port}",
-        "--num-cpus=3",
-        "--include-dashboard=false",
-        "--disable-usage-stats",
-    ]
-    words = ["run", str(script), "--cluster", f"127.0.0.1:{port}", "--workers", "2", "--checkpoint", "0", "--quiet"]
-    command = [sys.executable, "-m", "fedabm", *words, "--out", str(folder / "spread")]
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run(begin, check=True, **quiet)
-    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    while not (folder / "mark").exists():
-        time.sleep(0.1)
-        if run.poll() is not None:
-            print(run.communicate()[1])
-            return False
-    subprocess.run([ray, "stop", "--force"], check=True, **quiet)
-    said = run.communicate()[1].splitlines()
-    print("  said:", *said, sep="\n    ")
-    subprocess.run(begin, check=True, **quiet)
-    again = subprocess.run(command, stderr=subprocess.PIPE, text=True)
-    subprocess.run([ray, "stop", "--force"], check=True, **quiet)
-    alone = [*command[:4], "--quiet", "--out", str(folder / "alone")]
-    subprocess.run(alone, check=True, **quiet)
+    run = [sys.executable, "-m", "fedabm", "run", str(script), "--quiet"]
+    spread = [*run, "--cluster", f"127.0.0.1:{port}", "--workers", "2", "--checkpoint", "0.001"]
+    spread += ["--out", str(folder / "spread")]
+    how: dict[str, Any] = {"stderr": subprocess.PIPE, "text": True, "env": os.environ | _OPEN}
+    with head_at(port):
+        begun = subprocess.Popen(spread, **how)
+        while not (folder / "mark").exists() and begun.poll() is None:
+            time.sleep(0.1)
+    said = begun.communicate()[1].splitlines()
+    print(f"  exit code {begun.returncode}, said:", *said, sep="\n    ")
+    unreached = subprocess.run(spread, **how)
+    print("  and again:", unreached.stderr.strip())
+    with head_at(port):
+        again = subprocess.run(spread, **how)
+    subprocess.run([*run, "--out", str(folder / "alone")], check=True)
     both = [load(folder / name) for name in ("spread", "alone")]
     found = [{name: getattr(one, name).drop(columns=TIMED, errors="ignore") for name in FRAMES} for one in both]
-    errors = [line for line in said if "cluster" in line and "round is done again" not in line]
-    return run.returncode not in (0, None) and len(errors) == 1 and again.returncode == 0 and same(*found)
+    last = [line for line in said if line.startswith("fedabm: ") and "round is done again" not in line]
+    refused = unreached.returncode == 2 and len(unreached.stderr.strip().splitlines()) == 1
+    equal = same(*found)
+    print(f"  the same command with a new cluster: exit code {again.returncode}, equal frames: {equal}")
+    return begun.returncode == 2 and len(last) == 1 and refused and again.returncode == 0 and equal
 
 
 def free_port() -> int:

@@ -123,7 +123,10 @@ def connect(ray: Any, address: str | None, workers: int | None, option: str) -> 
         ray.init(**given, log_to_driver=False, logging_level="error", include_dashboard=False)
     except Exception as error:  # Ray raises these plainly, too, where a node takes long to start
         reason = str(error).strip().splitlines()[0]
-        raise InputError(f"cannot reach Ray at {address or 'this machine'}: {reason}; check {option}") from None
+        where, remedy = address or "this machine", f"check {option}"
+        if address and "RAY_AUTH_MODE" not in os.environ:  # Ray says no more than that it failed
+            remedy += ", or export RAY_AUTH_MODE=token where it asks for one"
+        raise InputError(f"cannot reach Ray at {where}: {reason}; {remedy}") from None
 
 
 def check_reachable(address: str, option: str = "--address", seconds: float = 10.0) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import itertools
 import os
+import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -28,6 +29,8 @@ Result = TypeVar("Result")
 _WATCH = "watch"
 #: seconds that a worker may take to start, and between two looks at those that are silent
 _START, _LOOK = 300.0, 1.0
+#: seconds in which the head of a cluster that is there takes up a connection
+_ANSWER = 10.0
 #: how often in a row the same work is begun anew
 _TRIES = 8
 
@@ -102,7 +105,7 @@ class Pool:
         self._own = not self._ray.is_initialized()
         if self._own:
             connect(self._ray, None if cluster.local else cluster.address, cluster.workers, "--cluster")
-        self._session = self._joined()
+        self._session, self._gone = self._joined(), False
         self._numbers = itertools.count()
         self.hosts: list[Host] = []
         self._grow()
@@ -169,6 +172,7 @@ class Pool:
             for reference in ready:
                 del waiting[reference]
             if not ready:
+                self._check_head()
                 self._watch(set(waiting.values()), pings)
         answers = []
         for host, reference in asked:
@@ -202,12 +206,24 @@ class Pool:
     def attempt(self, work: Callable[[], Result]) -> Result:
         """Do some work; where a worker is lost it is replaced and the work done again."""
         for _ in range(_TRIES):
+            self._check_head()
             try:
                 return work()
             except WorkerLost as reason:
+                self._check_head()
                 LOG.warning(f"{reason}; its owners go to others, and the round is done again")
                 self._mend()
         raise InputError(f"workers were lost {_TRIES} times in a row; repair the cluster and give the same command")
+
+    def _check_head(self) -> None:
+        """Raise if nobody answers at the cluster's head: Ray itself would end this process without a word."""
+        host, _, port = self._ray.get_runtime_context().gcs_address.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), _ANSWER).close()
+        except OSError:
+            self._gone = True
+            again = "give the same command once it runs again, or without the cluster"
+            raise InputError(f"the Ray cluster at {host}:{port} is gone; {again}") from None
 
     def _mend(self) -> None:
         """Keep who answers, and replace the others."""
@@ -224,7 +240,7 @@ class Pool:
     @property
     def open(self) -> bool:
         """Whether this process is still part of the same cluster."""
-        return bool(self._ray.is_initialized()) and self._session == self._joined()
+        return not self._gone and bool(self._ray.is_initialized()) and self._session == self._joined()
 
     def _joined(self) -> str:
         context = self._ray.get_runtime_context()
