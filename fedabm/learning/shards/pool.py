@@ -205,7 +205,8 @@ class Pool:
 
     def attempt(self, work: Callable[[], Result]) -> Result:
         """Do some work; where a worker is lost it is replaced and the work done again."""
-        for _ in range(_TRIES):
+        for lost in range(_TRIES):
+            time.sleep(float(lost - 1 if lost else 0))  # a dead node is offered until Ray has noticed
             self._check_head()
             try:
                 return work()
