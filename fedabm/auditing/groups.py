@@ -276,7 +276,7 @@ def _all_along(
 ) -> list[Array]:
     """Where no concave shape is promised: the best point along one axis after the other, from the best two starts.
 
-    Peaks far from all that is tried first are found by nothing that climbs.  Each axis has as many points as `along` says.
+    Peaks far from all that is tried first are found by nothing that climbs.  Axis k has along[k] points.
     """
     values = np.array([loss(start) for start in starts])
     found = []
