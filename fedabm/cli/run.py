@@ -21,7 +21,7 @@ from fedabm.common.cluster import Cluster, check_reachable, on_cluster, was_used
 from fedabm.common.cores import cores
 from fedabm.common.device import in_precision, on_device, repeatable
 from fedabm.common.errors import FedabmError, InputError, Interrupted
-from fedabm.common.files import Unwritable, new_folder, write
+from fedabm.common.files import Unwritable, new_folder
 from fedabm.common.texts import visible
 from fedabm.common.timing import profiled
 from fedabm.report.folder import DESCRIPTION
@@ -105,8 +105,8 @@ def run_scenario(options: argparse.Namespace) -> None:
             more = ", or repeat the command to go on" if resume.worth(folder) else ""
             print(visible(f"fedabm: interrupted; {_seen(folder)}{more}"), file=sys.stderr)
             raise Interrupted from None
+        _describe(study, script, parameters)
         paths = study.save(folder, command)
-    paths += _description(study, script, parameters, folder)
     if options.json:
         print(json.dumps({"folder": str(folder), "files": [path.name for path in paths], "tables": study.as_dict()}))
     if options.profile:
@@ -126,12 +126,11 @@ def run_scenario(options: argparse.Namespace) -> None:
         study.note(_SHAPES)
 
 
-def _description(study: Study, script: Script, parameters: dict[str, Any], folder: Path) -> list[Path]:
-    """Write the ODD protocol of what was simulated beside the frames; nothing where nothing was."""
-    if not study.scenarios:
-        return []
-    model = replace(of_runs(script, parameters, study.seed, study.scenarios), more=study.more_scenarios)
-    return [write(folder / DESCRIPTION, markdown(f"{script.name}: ODD protocol", elements(model)))]
+def _describe(study: Study, script: Script, parameters: dict[str, Any]) -> None:
+    """Keep the ODD protocol of what was simulated, to be saved beside the frames; nothing where nothing was."""
+    if study.scenarios:
+        model = replace(of_runs(script, parameters, study.seed, study.scenarios), more=study.more_scenarios)
+        study.text(markdown(f"{script.name}: ODD protocol", elements(model)), DESCRIPTION)
 
 
 def _cluster(options: argparse.Namespace) -> Cluster | None:

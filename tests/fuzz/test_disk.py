@@ -1,11 +1,13 @@
 """Some faults of a disk; `python -m tests.fuzz.disk` tries hundreds."""
 
 import errno
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+from fedabm.cli import main as fedabm
 from tests.fuzz import disk
 from tests.fuzz.disk import COMMANDS, Command, End, Fault, Tally, attempt
 
@@ -55,3 +57,12 @@ def test_tracebacks_silence_and_many_lines_are_noticed():
     bad = [End(2, ""), End(1, "fedabm: x\n"), End(2, "Traceback"), End(2, "fedabm: x\nfedabm: y\n"), End(0, "noise\n")]
     assert [one.trouble for one in good] == [""] * 3
     assert all(one.trouble for one in bad)
+
+
+def test_a_run_that_is_called_complete_has_its_description(tmp_path):
+    """Where the disk was full after the manifest, the same command never wrote what was to come behind it."""
+    script = Path(__file__).with_name("small_study.py")
+    assert fedabm(["run", str(script), "--steps", "1", "--quiet", "--out", str(tmp_path / "out")]) == 0
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert "odd.md" in manifest["files"]
+    assert "odd.md" in manifest["digests"]
