@@ -285,8 +285,10 @@ def memory_met(rows: Rows) -> bool:
         print(f"  {workers} workers: {found.together:.2f} GB in all, {found.largest:.2f} GB the largest worker")
         rows.memory.append({"owners": MANY, "workers": workers} | {k: round(v, 3) for k, v in found._asdict().items()})
     good = judge("all processes and the object store", peaks[2].together, MOST, least=False, unit=" GB")
-    shrinks = peaks[4].largest / peaks[2].largest
-    return good & judge("memory of a worker of four in that of one of two", shrinks, 0.8, least=False)
+    for few, many in ((1, 2), (2, 4)):
+        words = f"memory of the largest worker of {many} in that of {few}"
+        good &= judge(words, peaks[many].largest / peaks[few].largest, 0.95, least=False)
+    return good
 
 
 def main() -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -11,12 +13,13 @@ from fedabm.common.cluster import Cluster, chosen_cluster, on_cluster
 from fedabm.learning import SGD, Engine, FedAvg, Proximal, Received, Recipe
 from fedabm.learning.engine import threads
 from fedabm.learning.engine.batches import TrainingLength
-from fedabm.learning.engine.elsewhere import added
+from fedabm.learning.engine.elsewhere import BLOCK, MANY, added, blocks_of_sums, weighted
 from fedabm.learning.engine.local import LocalTraining, OwnerDraws
 from fedabm.learning.rules.aggregate import aggregate
 from fedabm.learning.rules.rounds import one_round
 from fedabm.learning.shards.rows import _cut, _split
-from fedabm.learning.shards.worker import Shard, ShardWorker, WorkerSettings
+from fedabm.learning.shards.sums import Begun, StretchSum, stretches
+from fedabm.learning.shards.worker import PartOfSum, Shard, ShardWorker, WorkerSettings
 from tests.learning.plain import random_data
 
 SIZES = (7, 5, 9, 12, 3, 8)
@@ -50,7 +53,7 @@ def test_a_worker_trains_its_owners_as_the_engine_does_whatever_came_first():
     expected = made.train(made.initial(0), made.data.capacities, epochs=2, batch=3, optimiser=SGD(0.1), seed=1, round=4)
     plan = [[3, 2], [5, 0], [1, 4]]  # longest first
     worker = worker_with(made, [4, 0, 5, 1])
-    (sound, states), total = worker.train("round", shard(made, plan[1:]), True, None, [])
+    (sound, states), total = worker.train("round", shard(made, plan[1:]), True, None)
     rows = worker.take("round", np.arange(4))
     assert sound.tolist() == [True] * 4
     assert (states, total) == ([], None)
@@ -68,7 +71,7 @@ def test_a_large_chunk_by_itself_is_trained_with_as_many_threads_as_without_work
     training = LocalTraining(length, SGD(0.05))
     mine = [np.array([0])], [made.data.capacities], made.initial(0).numpy(), None, False, None, OwnerDraws(), False
     worker = worker_with(made, [0])
-    worker.train("round", Shard(training, *mine, planned.threads), True, None, [])
+    worker.train("round", Shard(training, *mine, planned.threads), True, None)
     assert planned.threads == 2
     assert torch.from_numpy(worker.take("round", np.arange(1))).equal(expected)
 
@@ -79,9 +82,10 @@ def test_a_sum_that_goes_from_worker_to_worker_is_that_of_one_process(keep):
     weights = np.random.default_rng(0).uniform(size=6).astype(np.float32)
     first, second = worker_with(made, [3, 2, 5, 0]), worker_with(made, [1, 4])
     parts = shard(made, [[3, 2], [5, 0]], updates=True), shard(made, [[1, 4]], updates=True)
-    _, begun = first.train("a", parts[0], keep, weights[:4], [])
-    _, total = second.train("a", parts[1], keep, weights[4:], [begun])
-    assert total is not None
+    one, other = stretches([np.zeros(4, dtype=int), np.zeros(2, dtype=int)])
+    _, begun = first.train("a", parts[0], keep, PartOfSum(weights[:4], one, []))
+    _, (total, opened) = second.train("a", parts[1], keep, PartOfSum(weights[4:], other, [begun]))
+    assert opened is None
     updates = made.train(made.initial(0), made.data.capacities, epochs=2, batch=3, optimiser=SGD(0.1), seed=1, round=4)
     rows = updates.sub_(made.initial(0))[[3, 2, 5, 0, 1, 4]]
     assert torch.equal(torch.from_numpy(total), (torch.from_numpy(weights)[None] @ rows)[0])
@@ -90,10 +94,11 @@ def test_a_sum_that_goes_from_worker_to_worker_is_that_of_one_process(keep):
 def test_rows_that_are_replaced_are_screened_anew_and_left_out_of_sums():
     made = engine()
     worker = worker_with(made, [0, 1])
-    worker.train("a", shard(made, [[0, 1]], updates=True), True, None, [])
+    worker.train("a", shard(made, [[0, 1]], updates=True), True, None)
     broken = np.full((1, made.size), np.nan, dtype=np.float32)
     assert worker.put("a", np.array([1]), broken).tolist() == [False]
-    total = worker.mixed("a", np.array([0.5, 0.0], np.float32), np.array([True, False]), [])
+    alone = PartOfSum(np.array([0.5, 0.0], np.float32), stretches([np.zeros(2, dtype=int)])[0], [])
+    total, _ = worker.mixed("a", np.array([True, False]), alone)
     assert np.array_equal(total, 0.5 * worker.take("a", np.array([0]))[0])
     worker.drop(["a"])
     with pytest.raises(KeyError):
@@ -103,8 +108,8 @@ def test_rows_that_are_replaced_are_screened_anew_and_left_out_of_sums():
 def test_blocks_of_columns_are_put_together_in_the_owners_order():
     made = engine()
     one, other = worker_with(made, [0, 1]), worker_with(made, [2])
-    one.train("a", shard(made, [[0, 1]]), True, None, [])
-    other.train("a", shard(made, [[2]]), True, None, [])
+    one.train("a", shard(made, [[0, 1]]), True, None)
+    other.train("a", shard(made, [[2]]), True, None)
     bounds = [(0, 5), (5, made.size)]
     parts = [worker.cut("a", bounds)[1] for worker in (one, other)]
     block = one.worked((4, made.size - 5), [np.array([2, 0]), np.array([-1])], parts, lambda rows: rows)
@@ -122,6 +127,28 @@ def test_sums_may_be_cut_anywhere(rows, columns):
         assert torch.equal(
             added(added(None, weights[:place], numbers[:place]), weights[place:], numbers[place:]), whole
         )
+
+
+@pytest.mark.parametrize("cuts", [(5,), (256, 300), (100, 2048, 4095), (1024, 1030, 1040, 4200), (256, 512)])
+def test_many_rows_are_added_in_blocks_wherever_workers_begin(cuts):
+    """A worker that waits for another one keeps the rows of one block, not all of its own."""
+    owners = MANY + 300
+    made = torch.Generator().manual_seed(len(cuts))
+    rows, weights = torch.randn(owners, 6, generator=made), torch.rand(owners, generator=made)
+    blocks = blocks_of_sums(np.ones(owners, dtype=int))
+    bounds = [0, *cuts, owners]
+    parts = [slice(first, last) for first, last in pairwise(bounds)]
+    begun = Begun()
+    for part, stretch in zip(parts, stretches([blocks[part] for part in parts]), strict=True):
+        total = StretchSum(stretch, weights[part])
+        for some in rows[part].split(100):
+            total.add(some)
+        assert sum(len(waiting) for _, waiting in total._waiting) <= BLOCK
+        begun = total.after(begun)
+        assert sum(one is not None for one in begun) == stretch.models(0)
+    assert begun.opened is None
+    assert torch.equal(begun.complete, weighted(weights[None], rows)[0])
+    assert torch.allclose(begun.complete, weights @ rows, rtol=1e-3, atol=1e-3)
 
 
 def test_only_many_owners_are_added_in_the_order_of_training_and_few_as_they_stand():

@@ -9,12 +9,25 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["PIECE", "RowsElsewhere", "added", "order_of_sums", "pieces", "screen_rows"]
+__all__ = [
+    "BLOCK",
+    "MANY",
+    "PIECE",
+    "RowsElsewhere",
+    "added",
+    "blocks_of_sums",
+    "order_of_sums",
+    "pieces",
+    "screen_rows",
+    "weighted",
+]
 
 #: how many numbers are copied at once
 PIECE = 1 << 24
 #: up to this many owners are added as they stand, as they were before owners could be spread, also in recorded runs
 FEW = 64
+#: more owners than this are added in blocks of so many, so that no worker waits for others with the rows of all of them
+MANY, BLOCK = 4096, 256
 
 
 def pieces(rows: Tensor) -> tuple[Tensor, ...]:
@@ -102,3 +115,26 @@ def added(total: Tensor | None, weights: Tensor, rows: Tensor) -> Tensor:
     if total is None:
         return (weights.unsqueeze(0) @ rows)[0]
     return torch.addmm(total.unsqueeze(0), weights.unsqueeze(0), rows)[0]
+
+
+def weighted(weights: Tensor, rows: Tensor) -> Tensor:
+    """weights (m, n) @ rows (n, P); many rows block by block, and the sums of blocks one after the other."""
+    if len(rows) <= MANY:
+        return weights @ rows
+    total = weights[:, :BLOCK] @ rows[:BLOCK]
+    for first in range(BLOCK, len(rows), BLOCK):
+        total = total + weights[:, first : first + BLOCK] @ rows[first : first + BLOCK]
+    return total
+
+
+def blocks_of_sums(steps: np.ndarray) -> np.ndarray:
+    """In which block of the sum everybody's update is, (n,), by the steps of local training; few make a single one.
+
+    >>> blocks_of_sums(np.ones(1000, dtype=int)).max(), blocks_of_sums(np.ones(5000, dtype=int)).max()
+    (0, 19)
+    """
+    blocks = np.zeros(len(steps), dtype=np.int64)
+    if len(steps) > MANY:
+        order = order_of_sums(steps)
+        blocks[slice(None) if order is None else order] = np.arange(len(steps)) // BLOCK
+    return blocks

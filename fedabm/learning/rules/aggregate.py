@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from fedabm.common.errors import InputError
-from fedabm.learning.engine.elsewhere import RowsElsewhere, pieces, screen_rows
+from fedabm.learning.engine.elsewhere import RowsElsewhere, pieces, screen_rows, weighted
 
 __all__ = ["Rows", "aggregate", "by_columns", "here", "inner_products", "ordered", "screen", "squared_distances"]
 
@@ -42,7 +42,7 @@ def aggregate(mixing: Tensor, updates: Rows, usable: Tensor | None = None, order
 
     Their weight goes to the others in proportion, so that every row of `mixing` keeps its sum; if nobody with weight is
     left, the result is zero.  Mix differences from the last model, not models, so that zero means no change.  Rows are
-    added one after the other, in this `order` (None: as they stand).
+    added one after the other, in this `order` (None: as they stand); many in blocks, see `weighted`.
 
     >>> aggregate(torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[1.0], [3.0], [float("nan")]])).round(decimals=4)
     tensor([[1.6667]])
@@ -59,9 +59,13 @@ def aggregate(mixing: Tensor, updates: Rows, usable: Tensor | None = None, order
     if isinstance(updates, RowsElsewhere):
         return torch.stack([updates.mixed(row, kept, order) for row in weights])
     if order is None:
-        return by_columns(lambda part: weights @ torch.where(kept.unsqueeze(1), part, 0.0), updates)
+        return by_columns(lambda part: weighted(weights, torch.where(kept.unsqueeze(1), part, 0.0)), updates)
     sorted_weights, sorted_kept = weights.index_select(1, order), kept.index_select(0, order).unsqueeze(1)
-    return by_columns(lambda part: sorted_weights @ torch.where(sorted_kept, part.index_select(0, order), 0.0), updates)
+
+    def summed(part: Tensor) -> Tensor:
+        return weighted(sorted_weights, torch.where(sorted_kept, part.index_select(0, order), 0.0))
+
+    return by_columns(summed, updates)
 
 
 def ordered(rows: Tensor, usable: Tensor) -> Tensor:

@@ -13,12 +13,14 @@ import torch
 from torch import Tensor
 
 from fedabm.common.log import LOG
-from fedabm.learning.engine.elsewhere import PIECE, RowsElsewhere, order_of_sums
+from fedabm.learning.engine.elsewhere import MANY, PIECE, RowsElsewhere, blocks_of_sums, order_of_sums, weighted
 from fedabm.learning.engine.host import pull
 from fedabm.learning.engine.local import PlannedTraining
 from fedabm.learning.shards.pool import Host, Pool
+from fedabm.learning.shards.sums import Stretch, stretches
+from fedabm.learning.shards.worker import PartOfSum
 
-__all__ = ["Dealt", "SpreadRows"]
+__all__ = ["Dealt", "SpreadRows", "SumBy"]
 
 Result = TypeVar("Result")
 #: columns that are worked on side by side, or a multiple of them
@@ -37,6 +39,23 @@ class Dealt:
     kept: bool
 
 
+@dataclass(frozen=True, eq=False)
+class SumBy:
+    """A sum of rows: the weight of each, and the block it is added in."""
+
+    weights: np.ndarray
+    blocks: np.ndarray
+
+    def handed(self, places: list[tuple[Host, np.ndarray]], size: int) -> list[Stretch]:
+        """What is whose part of it; counts what workers hand on to each other."""
+        found = stretches([self.blocks[mine] for _, mine in places])
+        for (giver, _), (taker, _), part in zip(places, places[1:], found, strict=False):
+            amount = 4 * size * part.models(int(found[0].blocks[0]))
+            giver.traffic.up += amount
+            taker.traffic.down += amount
+        return found
+
+
 class RowKeepers(Protocol):
     """What these rows need of the workers of an engine."""
 
@@ -50,7 +69,7 @@ class RowKeepers(Protocol):
         """Ask one."""
 
     def send_out(
-        self, planned: PlannedTraining, name: str, *, updates: bool, sum_by: Tensor | None, keep: bool
+        self, planned: PlannedTraining, name: str, *, updates: bool, sum_by: SumBy | None, keep: bool
     ) -> Dealt:
         """Let all train."""
 
@@ -103,7 +122,7 @@ class SpreadRows(RowsElsewhere):
         def attempt() -> Result:
             dealt = self._dealt
             if dealt is None or (keep and (dealt.generation != pool.generation or not dealt.kept)):
-                sum_by = None if keep or self._weights is None else self._weights[torch.from_numpy(self._rows)]
+                sum_by = None if keep or self._weights is None else self._sum_by(pull(self._weights))
                 how = self._planned, uuid.uuid4().hex
                 dealt = self._shards.send_out(*how, updates=self._updates, sum_by=sum_by, keep=keep)
                 self._dealt = dealt
@@ -134,18 +153,25 @@ class SpreadRows(RowsElsewhere):
             if total is not None and not self._other:
                 return total.to(self.device)
         if planned:
-            factors, there = pull(wanted)[self._rows], pull(used)[self._rows]
-            return self._asked(lambda dealt: self._chain(dealt, factors, there)).to(self.device)
+            by, there = self._sum_by(pull(wanted)), pull(used)[self._rows]
+            return self._asked(lambda dealt: self._chain(dealt, by, there)).to(self.device)
         few = pull((wanted != 0) & used).nonzero()[0]
-        if len(few) <= len(self._shards.pool.hosts):
+        if len(few) <= len(self._shards.pool.hosts) and len(self) <= MANY:
             places = torch.from_numpy(few)
             return (wanted[places].unsqueeze(0).to(self.device) @ self.take(places))[0]
         return self.by_columns(_Mixed(wanted.unsqueeze(0), used, None if order is None else order.cpu()))[0]
 
-    def _order_of_sums(self) -> Tensor | None:
+    def _sum_by(self, weights: np.ndarray) -> SumBy:
+        """The sum by weights (n,) of all owners."""
+        return SumBy(weights[self._rows], blocks_of_sums(self._steps())[self._rows])
+
+    def _steps(self) -> np.ndarray:
         steps = np.zeros(self._shape[0], dtype=np.int64)
         steps[self._rows] = self._planned.training.length.lengths(self._planned.counts)
-        found = order_of_sums(steps)
+        return steps
+
+    def _order_of_sums(self) -> Tensor | None:
+        found = order_of_sums(self._steps())
         return None if found is None else torch.from_numpy(found)
 
     def _in_plan(self, order: Tensor | None) -> bool:
@@ -154,17 +180,14 @@ class SpreadRows(RowsElsewhere):
         wanted = np.arange(self._shape[0]) if order is None else pull(order)
         return bool(np.array_equal(trained, wanted[np.isin(wanted, self._rows)]))
 
-    def _chain(self, dealt: Dealt, factors: np.ndarray, kept: np.ndarray) -> Tensor:
+    def _chain(self, dealt: Dealt, by: SumBy, kept: np.ndarray) -> Tensor:
         """The sum, from worker to worker."""
         last: list[tuple[Host, Any]] = []
-        for host, places in dealt.places:
-            if last:
-                last[0][0].traffic.up += 4 * self._size
-                host.traffic.down += 4 * self._size
-            before = [reference for _, reference in last]
-            last = [(host, self._shards.ask(host, 1, "mixed", dealt.name, factors[places], kept[places], before))]
+        for (host, places), stretch in zip(dealt.places, by.handed(dealt.places, self._size), strict=True):
+            part = PartOfSum(by.weights[places], stretch, [reference for _, reference in last])
+            last = [(host, self._shards.ask(host, 1, "mixed", dealt.name, kept[places], part))]
         found = self._shards.pool.collect(last)
-        return torch.from_numpy(np.array(found[0])) if found else torch.zeros(self._size)
+        return torch.from_numpy(np.array(found[0][0])) if found else torch.zeros(self._size)
 
     def by_columns(self, work: Callable[[Tensor], Tensor]) -> Tensor:
         return self.worked_by_columns(work, np.arange(self._shape[0]))
@@ -273,8 +296,9 @@ class _Some(RowsElsewhere):
         return self._whole.usable()[torch.from_numpy(self._rows).to(self.device)]
 
     def mixed(self, weights: Tensor, kept: Tensor, order: Tensor | None) -> Tensor:
-        if order is not None:
-            return self.by_columns(_Mixed(weights.cpu().unsqueeze(0), kept.cpu(), order.cpu()))[0]
+        if order is not None or len(self._whole) > MANY:
+            how = weights.cpu().unsqueeze(0), kept.cpu(), None if order is None else order.cpu()
+            return self.by_columns(_Mixed(*how))[0]
         every = torch.zeros(len(self._whole))
         every[torch.from_numpy(self._rows)] = weights.to("cpu", torch.float32)
         there = torch.zeros(len(self._whole), dtype=torch.bool)
@@ -312,9 +336,9 @@ class _Mixed:
         weights, kept = self.weights.to(part.device), self.kept.to(part.device)
         rows = torch.where(kept.unsqueeze(1), part, 0.0)
         if self.order is None:
-            return weights @ rows
+            return weighted(weights, rows)
         order = self.order.to(part.device)
-        return weights.index_select(1, order) @ rows.index_select(0, order)
+        return weighted(weights.index_select(1, order), rows.index_select(0, order))
 
 
 def _split(size: int, width: int) -> list[tuple[int, int]]:

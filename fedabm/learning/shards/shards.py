@@ -16,8 +16,8 @@ from fedabm.learning.engine.host import pull
 from fedabm.learning.engine.local import OwnerDraws, PlannedTraining
 from fedabm.learning.shards.network import frozen_bytes
 from fedabm.learning.shards.pool import Host, Pool, WireTraffic, WorkerLost, pool_of
-from fedabm.learning.shards.rows import Dealt, SpreadRows
-from fedabm.learning.shards.worker import Shard, WorkerSettings
+from fedabm.learning.shards.rows import Dealt, SpreadRows, SumBy
+from fedabm.learning.shards.worker import PartOfSum, Shard, WorkerSettings
 
 __all__ = ["EngineShards", "dealt"]
 
@@ -64,7 +64,7 @@ class EngineShards:
         return rows
 
     def send_out(
-        self, planned: PlannedTraining, name: str, *, updates: bool, sum_by: Tensor | None, keep: bool
+        self, planned: PlannedTraining, name: str, *, updates: bool, sum_by: SumBy | None, keep: bool
     ) -> Dealt:
         """One training by all workers, and what it has led to."""
         pool = self.pool
@@ -73,21 +73,17 @@ class EngineShards:
         common = {id(part): pool.put(pull(part)) for part in alike}
         asked = list(loads)
         sums: list[Any] = []
-        places: list[tuple[Host, np.ndarray]] = []
-        for host, chunks in zip(pool.hosts, dealt(planned, len(pool.hosts)), strict=True):
-            if not chunks:
-                continue
-            mine = np.concatenate(chunks)
+        shares = [(host, mine) for host, mine in zip(pool.hosts, dealt(planned, len(pool.hosts)), strict=True) if mine]
+        places = [(host, np.concatenate(chunks)) for host, chunks in shares]
+        handed = None if sum_by is None else sum_by.handed(places, planned.models.start.shape[-1])
+        for k, (host, chunks) in enumerate(shares):
+            mine = places[k][1]
             shard = self._shard(planned, chunks, mine, common, updates=updates)
             host.traffic.down += sum(4 * len(part) for part in alike)
-            factors = None if sum_by is None else pull(sum_by)[mine]
-            if sums:  # what one worker has added up goes on to the next
-                places[-1][0].traffic.up += 4 * planned.models.start.shape[-1]
-                host.traffic.down += 4 * planned.models.start.shape[-1]
-            answer, total = self.ask(host, 2, "train", name, shard, keep, factors, sums[-1:])
+            part = None if handed is None or sum_by is None else PartOfSum(sum_by.weights[mine], handed[k], sums[-1:])
+            answer, total = self.ask(host, 2, "train", name, shard, keep, part)
             asked.append((host, answer))
-            sums += [] if sum_by is None else [total]
-            places.append((host, mine))
+            sums += [] if part is None else [total]
         try:
             answers = pool.collect(asked)[len(loads) :]
         except WorkerLost:
@@ -99,7 +95,7 @@ class EngineShards:
             usable[mine] = screened
             self._used_up(planned, mine, states)
         ends = pool.collect([(places[-1][0], sums[-1])]) if sums else []
-        total = torch.from_numpy(np.array(ends[0])) if ends else None
+        total = torch.from_numpy(np.array(ends[0][0])) if ends else None
         return Dealt(name, pool.generation, places, usable, total, keep)
 
     def drop(self, dealt: Dealt) -> None:

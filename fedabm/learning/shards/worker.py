@@ -12,13 +12,17 @@ from torch import Tensor, nn
 
 from fedabm.learning.engine import threads
 from fedabm.learning.engine.allocator import keep_memory
-from fedabm.learning.engine.elsewhere import added, screen_rows
+from fedabm.learning.engine.elsewhere import screen_rows
 from fedabm.learning.engine.host import pull
 from fedabm.learning.engine.local import ChunkMembers, LocalTraining, Models, OwnerDraws, Scaling, Trainer, as_samples
 from fedabm.learning.shards.held import HeldSamples
 from fedabm.learning.shards.network import packed, unpacked
+from fedabm.learning.shards.sums import Begun, Stretch, StretchSum
 
-__all__ = ["Shard", "ShardWorker", "WorkerSettings"]
+__all__ = ["Handed", "PartOfSum", "Shard", "ShardWorker", "WorkerSettings"]
+
+#: a sum on its way to the next worker: what is complete of it, and its open block
+Handed = tuple[np.ndarray | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,15 @@ class Shard:
         return sum(len(chunk) for chunk in self.chunks)
 
 
+@dataclass(frozen=True, eq=False)
+class PartOfSum:
+    """What a worker adds to a sum: by which weights, where, and to what, if another has begun it."""
+
+    weights: np.ndarray
+    stretch: Stretch
+    before: list[Any]
+
+
 class ShardWorker:
     """A worker's part of one engine; `fetch` brings what others have put into the cluster's memory."""
 
@@ -82,44 +95,42 @@ class ShardWorker:
 
     @torch.no_grad()
     def train(
-        self, name: str, shard: Shard, keep: bool, weights: np.ndarray | None, before: list[Any]
-    ) -> tuple[tuple[np.ndarray, list[Any]], np.ndarray | None]:
-        """Train; which rows are usable, the state of given generators, and the sum by `weights`, added to `before`.
+        self, name: str, shard: Shard, keep: bool, part: PartOfSum | None
+    ) -> tuple[tuple[np.ndarray, list[Any]], Handed | None]:
+        """Train; which rows are usable, the state of given generators, and the sum that was asked for.
 
         The rows are kept under the name if they are to be, else only until they have been added.
         """
         with threads.threads_inside(shard.threads):
-            return self._train(name, shard, keep, weights, before)
+            return self._train(name, shard, keep, part)
 
     def _train(
-        self, name: str, shard: Shard, keep: bool, weights: np.ndarray | None, before: list[Any]
-    ) -> tuple[tuple[np.ndarray, list[Any]], np.ndarray | None]:
+        self, name: str, shard: Shard, keep: bool, part: PartOfSum | None
+    ) -> tuple[tuple[np.ndarray, list[Any]], Handed | None]:
         size = self._trainer.layout.size
-        factors = None if weights is None else self._tensor(weights)
-        at_once = factors is not None and not before and not keep
-        rows = None if at_once else torch.empty(shard.owners, size, device=self._device)
+        total = None if part is None else StretchSum(part.stretch, self._tensor(part.weights))
+        kept = torch.empty(shard.owners, size, device=self._device) if keep else None
         gradients, models = self._trainer.gradients(), self._models(shard)
-        screened, total, first = [], None, 0
+        screened, first = [], 0
         for owners, counts in zip(shard.chunks, shard.counts, strict=True):
             last = first + len(owners)
-            part = torch.empty(len(owners), size, device=self._device) if rows is None else rows[first:last]
-            self._chunk(gradients, shard, models, first, (owners, counts), part)
-            screened.append(screen_rows(part))
-            if at_once and factors is not None:
-                total = added(total, factors[first:last], part)
+            rows = torch.empty(len(owners), size, device=self._device) if kept is None else kept[first:last]
+            self._chunk(gradients, shard, models, first, (owners, counts), rows)
+            screened.append(screen_rows(rows))
+            if total is not None:
+                total.add(rows)
             first = last
-        if rows is not None and keep:
-            self._rows[name] = rows
-        if rows is not None and factors is not None:
-            total = self._chained(before, factors, rows)
+        if kept is not None:
+            self._rows[name] = kept
         streams = shard.draws.given or ()
         answer = pull(torch.cat(screened)), [stream.bit_generator.state for stream in streams]
-        return answer, None if total is None else pull(total)
+        return answer, None if part is None or total is None else self._handed(total, part)
 
-    def _chained(self, before: list[Any], weights: Tensor, rows: Tensor) -> Tensor:
-        """The sum that another worker has begun, with these rows."""
-        begun = self._tensor(self._fetch(before[0])) if before else None
-        return added(begun, weights, rows)
+    def _handed(self, total: StretchSum, part: PartOfSum) -> Handed:
+        """The sum with what another worker has begun, once that is there."""
+        begun = self._fetch(part.before[0]) if part.before else (None, None)
+        done = total.after(Begun(*(None if one is None else self._tensor(one) for one in begun)))
+        return tuple(None if one is None else pull(one) for one in done)
 
     def _models(self, shard: Shard) -> Models:
         start = self._tensor(self._fetch(shard.start))
@@ -142,13 +153,15 @@ class ShardWorker:
             part.sub_(mine.start)
 
     @torch.no_grad()
-    def mixed(self, name: str, weights: np.ndarray, kept: np.ndarray, before: list[Any]) -> np.ndarray:
-        """The weighted sum of those of its rows that are `kept`, added to `before`."""
+    def mixed(self, name: str, kept: np.ndarray, part: PartOfSum) -> Handed:
+        """The weighted sum of those of its rows that are `kept`."""
         with threads.one_thread():
             rows = self._rows[name]
             if not kept.all():
                 rows = torch.where(self._tensor(kept).unsqueeze(1), rows, 0.0)
-            return pull(self._chained(before, self._tensor(weights), rows))
+            total = StretchSum(part.stretch, self._tensor(part.weights))
+            total.add(rows)
+            return self._handed(total, part)
 
     def cut(self, name: str, bounds: list[tuple[int, int]]) -> Any:
         """Its rows in blocks of columns; a single block by itself."""
