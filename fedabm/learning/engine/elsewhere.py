@@ -130,8 +130,8 @@ def weighted(weights: Tensor, rows: Tensor) -> Tensor:
 def blocks_of_sums(steps: np.ndarray) -> np.ndarray:
     """In which block of the sum everybody's update is, (n,), by the steps of local training; few make a single one.
 
-    >>> blocks_of_sums(np.ones(1000, dtype=int)).max(), blocks_of_sums(np.ones(5000, dtype=int)).max()
-    (0, 19)
+    >>> [blocks_of_sums(np.ones(owners, dtype=int)).max().item() for owners in (1000, 5000)]
+    [0, 19]
     """
     blocks = np.zeros(len(steps), dtype=np.int64)
     if len(steps) > MANY:
