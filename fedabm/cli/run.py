@@ -87,24 +87,7 @@ def run_scenario(options: argparse.Namespace) -> None:
         if options.device == "meta":
             study.note(_SHAPES)
         study.watchers += [watcher(kind, folder / WATCHED / kind) for kind in dict.fromkeys(options.watch)]
-        try:
-            script.run(study, **parameters)
-            if not study.tables and not study.empty:
-                study.table(_ends(study.frames), "Each run at its end", "ends")
-        except Unwritable:  # what was recorded could be neither written nor gone on with; checkpoints are
-            raise
-        except FedabmError as error:
-            if study.empty:
-                raise
-            study.save(folder, command, complete=False)
-            raise InputError(f"{error} ({_seen(folder)})") from error
-        except (Interrupted, KeyboardInterrupt):
-            if study.empty:
-                raise KeyboardInterrupt from None
-            study.save(folder, command, complete=False)
-            more = ", or repeat the command to go on" if resume.worth(folder) else ""
-            print(visible(f"fedabm: interrupted; {_seen(folder)}{more}"), file=sys.stderr)
-            raise Interrupted from None
+        _play(study, script, parameters, folder, command)
         _describe(study, script, parameters)
         paths = study.save(folder, command)
     if options.json:
@@ -124,6 +107,28 @@ def run_scenario(options: argparse.Namespace) -> None:
         study.note(f"Picture: {path}")
     if options.device == "meta":
         study.note(_SHAPES)
+
+
+def _play(study: Study, script: Script, parameters: dict[str, Any], folder: Path, command: str) -> None:
+    """Run the script; what it has recorded is saved also where it fails or is interrupted."""
+    try:
+        script.run(study, **parameters)
+        if not study.tables and not study.empty:
+            study.table(_ends(study.frames), "Each run at its end", "ends")
+    except Unwritable:  # what was recorded could be neither written nor gone on with; checkpoints are
+        raise
+    except FedabmError as error:
+        if study.empty:
+            raise
+        study.save(folder, command, complete=False)
+        raise InputError(f"{error} ({_seen(folder)})") from error
+    except (Interrupted, KeyboardInterrupt):
+        if study.empty:
+            raise KeyboardInterrupt from None
+        study.save(folder, command, complete=False)
+        more = ", or repeat the command to go on" if resume.worth(folder) else ""
+        print(visible(f"fedabm: interrupted; {_seen(folder)}{more}"), file=sys.stderr)
+        raise Interrupted from None
 
 
 def _describe(study: Study, script: Script, parameters: dict[str, Any]) -> None:
