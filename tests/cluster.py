@@ -206,14 +206,13 @@ class NodeKill(threading.Thread):
     def __init__(self, nodes: Any, pool: Pool) -> None:
         processes = pool.attempt(pool.processes)
         home = home_of(processes[0], nodes)
-        self._workers = [process for process in processes if home_of(process, nodes) is home]
+        self._workers = [psutil.Process(process) for process in processes if home_of(process, nodes) is home]
         super().__init__(target=nodes.remove_node, args=(home,), kwargs={"allow_graceful": False})
 
     def dead(self) -> int:
-        """How many of the pool's workers it has killed."""
+        """How many of the pool's workers it has killed; returns when they are dead."""
         self.join()
-        _, alive = psutil.wait_procs([psutil.Process(one) for one in self._workers if psutil.pid_exists(one)], 10.0)
-        return len(self._workers) - len(alive)
+        return len(psutil.wait_procs(self._workers, 10.0)[0])
 
 
 class Survived(NamedTuple):
@@ -225,7 +224,7 @@ class Survived(NamedTuple):
 
 
 def killed_in_a_round(nodes: Any, on: Cluster, make: Make, question: int) -> Survived:
-    """A run whose node is killed while this question to the workers is open."""
+    """A run whose node is killed while this question to the workers is open; the next one waits until it is dead."""
     made = engine(on)
     assert made.shards is not None
     pool = made.shards.pool
@@ -233,8 +232,11 @@ def killed_in_a_round(nodes: Any, on: Cluster, make: Make, question: int) -> Sur
     before = pool.generation
 
     def collect(questions: Any) -> Any:
-        if next(asked) == question:
+        number = next(asked)
+        if number == question:
             kill.start()
+        elif number > question:
+            kill.dead()  # else a short run may end before its worker does, and has nothing to notice
         return Pool.collect(pool, questions)
 
     with patch.object(pool, "collect", collect):
@@ -253,8 +255,8 @@ def killed_at_a_checkpoint(nodes: Any, on: Cluster, make: Make, folder: Path) ->
     kill, before = NodeKill(nodes, pool), pool.generation
     kill.start()
     place = save(model, folder / "run.checkpoint")
-    kill.join()
-    return Survived(tables(restore(place, scenario).run()), kill.dead(), pool.generation > before)
+    workers = kill.dead()
+    return Survived(tables(restore(place, scenario).run()), workers, pool.generation > before)
 
 
 def stopped(on: Cluster, make: Make) -> tuple[dict[str, pd.DataFrame], int]:

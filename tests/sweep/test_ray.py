@@ -13,8 +13,11 @@ import torch
 
 from fedabm import Federation, InputError, load
 from fedabm.common.cluster import check_reachable
+from fedabm.common.random import Streams, generator
 from fedabm.learning import AdamW, Engine, Recipe
+from fedabm.learning.engine.batches import TrainingLength
 from fedabm.learning.rules.rounds import one_round
+from fedabm.learning.shards.pool import WorkerLost
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.sweep import Grid, Seeds, Sweep, runner
 from fedabm.sweep.places import executor_of
@@ -112,6 +115,19 @@ def test_owners_that_are_spread_give_the_frames_of_one_process_also_if_a_worker_
     _sums(made, engine(), np.full(made.data.owners, made.data.capacities.min(), dtype=float))
 
 
+def test_training_that_is_done_again_draws_what_it_drew_first_and_the_callers_generators_go_on_once(cluster):
+    spread, alone = engine(2), engine()
+    everybody, counts = range(spread.data.owners), spread.data.capacities.astype(float)
+    one, other = (Streams(generator(3, "training", owner) for owner in everybody) for _ in range(2))
+    rows = spread.shards.train(
+        spread._planned(spread.initial(0), counts, length=TrainingLength(3, epochs=2), streams=one)
+    )
+    os.kill(spread.shards.pool.processes()[0], signal.SIGKILL)  # with the rows that it has trained
+    expected = alone.train(alone.initial(0), counts, epochs=2, batch=3, streams=other)
+    assert torch.equal(rows.take(torch.arange(len(counts))), expected)
+    assert [stream.random() for stream in one.each()] == [stream.random() for stream in other.each()]
+
+
 def test_sums_of_many_owners_with_unequal_data_cross_the_wire_too(cluster):
     data = random_data((4,), sizes=np.random.default_rng(0).integers(1, 30, 70), tests=(1,) * 70)
     spread, alone = (Engine("tiny_mlp", data, device="cpu", chunk=9, workers=workers) for workers in (2, None))
@@ -147,6 +163,20 @@ def test_what_no_worker_can_read_is_told_and_not_tried_for_ever(cluster, capsys)
     with pytest.raises(InputError, match="8 times in a row"):
         made.train(made.initial(0), data.capacities, epochs=1)
     assert "a worker cannot read what it was sent (AttributeError: no such layer)" in capsys.readouterr().err
+
+
+def test_what_ray_raises_beside_a_dead_node_is_a_lost_worker_and_a_missing_file_is_not(cluster, tmp_path):
+    def broken():
+        raise OSError("Broken pipe")  # as Ray does, without a number of the system
+
+    def missing():
+        return (tmp_path / "none").read_text()
+
+    pool = engine(2).shards.pool
+    with pytest.raises(WorkerLost, match="a worker lost its node"):
+        pool.collect([(pool.hosts[0], ray.remote(broken).remote())])
+    with pytest.raises(FileNotFoundError):
+        pool.collect([(pool.hosts[0], ray.remote(missing).remote())])
 
 
 @pytest.mark.skipif(find_spec("transformers") is None, reason="the extra llm is not installed")

@@ -185,7 +185,7 @@ class Pool:
         try:
             return self._ray.get(reference)
         except lost.RayTaskError as error:
-            if isinstance(error.cause, lost.RayError):
+            if isinstance(error.cause, lost.RayError) or _without_a_node(error.cause):
                 raise WorkerLost(_line(error.cause)) from None
             raise error.cause from None
         except lost.RayError as error:
@@ -285,8 +285,17 @@ def size_of(what: Any) -> int:
     return 8
 
 
+def _without_a_node(error: BaseException) -> bool:
+    """Whether Ray raised this on a worker whose node had died: an OSError without the number that the system gives."""
+    return type(error) is OSError and error.errno is None
+
+
 def _line(error: BaseException) -> str:
-    words = {"ActorDiedError": "a worker died", "ActorUnavailableError": "a worker cannot be reached"}
+    words = {
+        "ActorDiedError": "a worker died",
+        "ActorUnavailableError": "a worker cannot be reached",
+        "OSError": "a worker lost its node",
+    }
     kind = type(error).__name__
     if kind == "RaySystemError":  # whose last line is what was raised where a message was read
         return f"a worker cannot read what it was sent ({str(error).strip().splitlines()[-1]})"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -29,7 +30,10 @@ _LANES = 1024
 
 @dataclass(frozen=True, eq=False)
 class Dealt:
-    """A training that workers have done: which places each has, which rows are usable, and a sum that was asked for."""
+    """A training that workers have done: which places each has, which rows are usable, and a sum that was asked for.
+
+    `drawn` has the states in which they left generators that were given, by place.
+    """
 
     name: str
     generation: int
@@ -37,6 +41,7 @@ class Dealt:
     usable: np.ndarray
     total: Tensor | None
     kept: bool
+    drawn: dict[int, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +99,9 @@ class SpreadRows(RowsElsewhere):
         updates: bool,
         weights: np.ndarray | None = None,
     ) -> None:
-        self._shards, self._planned, self._updates = shards, planned, updates
+        # The caller's generators go on; copies stay as they are, so that training that is done again draws the same.
+        self._streams, own = planned.draws.given, replace(planned.draws, given=deepcopy(planned.draws.given))
+        self._shards, self._planned, self._updates = shards, replace(planned, draws=own), updates
         start = planned.models.start
         self.device, self._shape, self._rows = start.device, (len(owners), int(start.shape[-1])), rows
         # A sum can be made where owners train only if they train in the order in which they are added.
@@ -125,12 +132,19 @@ class SpreadRows(RowsElsewhere):
                 sum_by = None if keep or self._weights is None else self._sum_by(pull(self._weights))
                 how = self._planned, uuid.uuid4().hex
                 dealt = self._shards.send_out(*how, updates=self._updates, sum_by=sum_by, keep=keep)
+                self._go_on(dealt)
                 self._dealt = dealt
                 if self._other:
                     self._put(dealt, np.array(list(self._other)), torch.stack(list(self._other.values())))
             return work(dealt)
 
         return pool.attempt(attempt)
+
+    def _go_on(self, dealt: Dealt) -> None:
+        """The caller's generators go on from where workers left them when this was trained first."""
+        if self._dealt is None and self._streams is not None:
+            for place, state in dealt.drawn.items():
+                self._streams[place].bit_generator.state = state
 
     def __del__(self) -> None:
         dealt = getattr(self, "_dealt", None)

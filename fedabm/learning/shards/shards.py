@@ -90,13 +90,13 @@ class EngineShards:
             for host, _ in loads:  # nobody knows whether it came there
                 self._loaded.pop(host, None)
             raise
-        usable = np.ones(len(planned.who), dtype=bool)
+        usable, drawn = np.ones(len(planned.who), dtype=bool), {}
         for (_, mine), (screened, states) in zip(places, answers, strict=True):
             usable[mine] = screened
-            self._used_up(planned, mine, states)
+            drawn |= dict(zip(mine.tolist(), states, strict=False))  # no states where no generators were given
         ends = pool.collect([(places[-1][0], sums[-1])]) if sums else []
         total = torch.from_numpy(np.array(ends[0][0])) if ends else None
-        return Dealt(name, pool.generation, places, usable, total, keep)
+        return Dealt(name, pool.generation, places, usable, total, keep, drawn)
 
     def drop(self, dealt: Dealt) -> None:
         """Tell those who kept rows that nobody needs them any more."""
@@ -104,12 +104,6 @@ class EngineShards:
         if pool is not None and pool.open and dealt.generation == pool.generation:
             for host, _ in dealt.places:
                 pool.send(host, 1, "drop", self._engine, [dealt.name])
-
-    def _used_up(self, planned: PlannedTraining, mine: np.ndarray, states: list[Any]) -> None:
-        """The generators that were given go on from where the workers left them."""
-        if planned.draws.given is not None:
-            for place, state in zip(mine, states, strict=True):
-                planned.draws.given[place].bit_generator.state = state
 
     def _shard(
         self,
