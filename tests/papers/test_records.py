@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -90,8 +91,12 @@ def test_a_record_is_made_read_and_replayed(small, tmp_path, monkeypatch, capsys
     assert records.record_of(replace(play, seed=0)) is None
     assert play.command.endswith(" --seed 3")
     assert not records.records_of([play, Play.of("welfare_by_subsidy", data="digits")])
-    with pytest.raises(InputError, match="is there already"):
-        recording.make_record("welfare_by_subsidy", small.manifest["settings"], 3, folder=tmp_path)
+    again = partial(recording.make_record, "welfare_by_subsidy", small.manifest["settings"], 3, folder=tmp_path)
+    assert again() == small
+    with monkeypatch.context() as patch:
+        patch.setattr(recording, "clean_commit", lambda: "1" * 40)
+        with pytest.raises(InputError, match="is there already"):
+            again()
     assert replays.replay(small, 1e-7, exact=True).rounding == 0.0
     assert main(["record", "--check", small.name]) == 0
     assert "first rounds as recorded" in capsys.readouterr().out

@@ -8,7 +8,7 @@ it, so that uncommitted changes are refused, and so is data=auto, which may be a
 done it is replayed in short (two steps of one seed, or as `short` says), and it becomes a record, by its manifest, only
 if the replay gives its first rounds; until then all that was saved on the way stays.  Rounds are those of the study's
 frames; a scenario without frames may keep a table named "rounds" with the columns label, seed, step and numbers.  A
-recording that was killed goes on by the same command, on the same commit.
+recording that was killed goes on by the same command, on the same commit, which changes nothing once all is there.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def make_record(
     place = (folder or home()) / _name(script.name, settings, seed)
     command = _command("record", script.name, settings, seed)
     at_work = f"{command} (commit {commit[:7]})"
-    if resume.tidied(place, at_work):  # killed when all was there
+    if resume.tidied(place, at_work) or _is_made_by(place, command, commit):  # killed when all was there
         return RecordedRun(place)
     begun_before = resume.left(place) is not None
     if place.exists() and not begun_before and not resume.is_begun(place):
@@ -94,6 +94,14 @@ def make_record(
         study.note(f"Not kept as a record: {trouble}. Its tables stay in {place}, without a manifest.")
         raise trouble
     return RecordedRun(place)
+
+
+def _is_made_by(place: Path, command: str, commit: str) -> bool:
+    """Whether a folder holds the record that this command makes on this commit."""
+    if not (place / MANIFEST).exists():
+        return False
+    made = RecordedRun(place).manifest
+    return bool(made["command"] == command and made["commit"] == commit)
 
 
 def _keep(place: Path, draft: Path, study: Study, manifest: dict[str, Any]) -> FedabmError | None:
