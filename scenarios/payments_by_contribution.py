@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from fedabm import Frames, Scenario, run_script
-from fedabm.checks import check_positive
+from fedabm.checks import check_number
 from fedabm.data import SizeSkew
 from fedabm.figures import dress, panels, protocol_looks, seeds_of
 from fedabm.learning import AnswerCache
@@ -49,7 +49,7 @@ def run(
     Takes some minutes with preset=quick.
     """
     for name, value in (("subsidy", subsidy), ("budget", budget), ("sigma", sigma)):
-        check_positive(name, value)
+        check_number(name, value)
     chosen, dataset = doshi2025.setting(preset, data, study.note)
     if preset == "quick":
         chosen = replace(chosen, seeds=2 * chosen.seeds)
