@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fedabm.cli.members import LIGHT, grouped, members_called, members_of
+from fedabm.cli.members import LIGHT, UNNAMED, grouped, members_called, members_of
 from fedabm.common.errors import FedabmError, InputError
 from fedabm.specs.families import FAMILIES
 from fedabm.specs.hints import hints_of, parameters_of
@@ -30,7 +30,7 @@ __all__ = ["KINDS", "show"]
 #: families of classes that go by name in TOML and on the command line, and where their base is
 KINDS = {**FAMILIES, "oracles": FAMILIES["accuracies"]}  # closed forms and training alike
 #: other families
-OTHERS = ("scenarios", "datasets", "attacks")
+OTHERS = ("scenarios", "datasets", *UNNAMED)
 #: more choices of a family than these are not shown here
 _SHOWN = 8
 #: spaces before a meaning
@@ -118,8 +118,8 @@ def _rows(family: str) -> tuple[str, list[tuple[str, str]]]:
         from fedabm.data.datasets import status  # imports pandas
 
         return "what", [(row.name, f"{row.state}: {row.detail}") for row in status()]
-    if family == "attacks":
-        return "what", [(one.name, one.first) for one in members_of("attacks")]
+    if family in UNNAMED:
+        return "what", [(one.name, one.first) for one in members_of(family)]
     found = choices(pkgutil.resolve_name(KINDS[family]))
     made = {hints_of(one).get("return") for one in found.values() if inspect.isfunction(one)}
     found = {name: one for name, one in found.items() if one not in made}  # whose makers are named instead

@@ -11,16 +11,20 @@ from typing import Any
 
 from fedabm.common.docstrings import head_of, meanings_of
 from fedabm.common.errors import FedabmError
-from fedabm.common.names import brief
+from fedabm.common.names import brief, snake
 from fedabm.specs.bounds import bounds_of
 from fedabm.specs.families import FAMILIES
 from fedabm.specs.hints import hints_of, parameters_of
 from fedabm.specs.kinds import EntryPointKind, choices
 
-__all__ = ["LIGHT", "Member", "grouped", "members_called", "members_of"]
+__all__ = ["LIGHT", "UNNAMED", "Member", "grouped", "members_called", "members_of"]
 
 #: families that are quick to import
 LIGHT = ("mechanisms", "strategies", "accuracies", "costs")
+#: what is listed beside the families, since no text names it where an object is wanted
+UNNAMED = ("attacks", "games")
+#: games to solve or to play, and where they are
+_GAMES = ("fedabm:Game", "fedabm.solving:HedonicGame", "fedabm.tournament:EmpiricalGame")
 #: topics in the order in which they are shown
 ORDER = (
     "one model, and payments",
@@ -96,7 +100,7 @@ def members_called(name: str, *, quick: bool = False) -> list[Member]:
     With `quick` only families are looked through that need no PyTorch.
     """
     found: list[Member] = []
-    for family in LIGHT if quick else (*FAMILIES, "attacks"):
+    for family in LIGHT if quick else (*FAMILIES, *UNNAMED):
         try:
             found += [one for one in members_of(family) if one.name == name]
         except ModuleNotFoundError:  # of PyTorch, which rules of learning need
@@ -114,6 +118,9 @@ def members_of(family: str) -> list[Member]:
             _member(name, family, attack, {"scale": {"type": "float", "usual": f"{scale:g}", "bounds": ""}})
             for name, (attack, scale) in sorted({**ATTACKS, **seeing}.items())
         ]
+    if family == "games":
+        games = [pkgutil.resolve_name(place) for place in _GAMES]
+        return sorted((_loaded(snake(one.__name__), family, one) for one in games), key=lambda one: one.name)
     found = choices(pkgutil.resolve_name(FAMILIES[family]))
     return [_loaded(name, family, found[name]) for name in sorted(found)]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -14,9 +15,11 @@ __all__ = ["Chain", "Duplicates", "FeatureNoise", "LabelFlip", "LabelNoise", "La
 Pair = tuple[np.ndarray, np.ndarray]
 
 
+@runtime_checkable
 class Quality(Protocol):
     """Spoils samples: `spoil(x, y, rng, classes)` -> new (x, y); the arrays handed in stay as they are."""
 
+    @abstractmethod
     def spoil(self, x: np.ndarray, y: np.ndarray, rng: np.random.Generator, classes: int | None) -> Pair:
         """The samples as this owner has them."""
         ...

@@ -8,7 +8,7 @@ import pytest
 
 from fedabm.cli import main
 from fedabm.cli.list import KINDS, OTHERS
-from fedabm.cli.members import ORDER, TOPICS, members_called, members_of
+from fedabm.cli.members import ORDER, TOPICS, UNNAMED, members_called, members_of
 from fedabm.common.errors import InputError
 from fedabm.data.datasets import names as datasets
 from fedabm.learning import Krum
@@ -34,6 +34,22 @@ def test_all_mechanisms_and_data_sets_are_there(capsys):
     assert {row["name"] for row in json.loads(capsys.readouterr().out)} == set(choices(Mechanism))
     main(["list", "datasets", "--json"])
     assert {row["name"] for row in json.loads(capsys.readouterr().out)} == set(datasets())
+
+
+@pytest.mark.parametrize(
+    ("family", "members"),
+    [
+        ("payoffs", {"curved_payoff", "linear_payoff"}),
+        ("games", {"game", "hedonic_game", "empirical_game"}),
+        (
+            "defects",
+            {"backdoor", "chain", "duplicates", "feature_noise", "label_flip", "label_noise", "label_shift"},
+        ),
+    ],
+)
+def test_payoffs_games_and_defects_of_data_are_listed(family, members, capsys):
+    main(["list", family, "--json"])
+    assert {row["name"] for row in json.loads(capsys.readouterr().out)} == members
 
 
 def test_what_others_make_is_not_listed_beside_them(capsys):
@@ -76,7 +92,7 @@ def test_who_asks_for_one_of_a_family_is_told_its_name(wrong, right, capsys):
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize("family", [*FAMILIES, "attacks"])
+@pytest.mark.parametrize("family", [*FAMILIES, *UNNAMED])
 def test_every_member_of_every_family_is_known_by_its_name(family):
     found = members_of(family)
     assert found
