@@ -25,7 +25,7 @@ from fedabm.auditing.plans import Plans
 from fedabm.auditing.ranges import UncertainOwners, about_ranges
 from fedabm.auditing.runs import Runs
 from fedabm.auditing.search import SearchEffort, best_lies
-from fedabm.auditing.secession import about_secession
+from fedabm.auditing.secession import about_secession, leaving_groups
 from fedabm.auditing.stage import Stage
 from fedabm.auditing.trained_card import TrainedAudit
 from fedabm.auditing.truthfulness import about_answers, about_groups, about_kinds, about_lies
@@ -240,7 +240,10 @@ def trained_card(scenario: Scenario, limits: LieLimits, how: Thoroughness) -> Ca
     pairs = list(combinations(owners, 2))
     drawn = np.random.default_rng([seed, 2]).permutation(len(pairs))[: how.groups]
     plans = Plans(rule, Runs.of(scenario, how.rounds), limits, seed, range(seed + 1, seed + 1 + how.seeds))
-    made, tried = TrainedAudit(plans, owners, [pairs[one] for one in sorted(drawn)]), plans.of_each_kind(owners)
+    given = plans.runs.score(seed).contribution
+    groups = leaving_groups(given, how.groups, seed, least=2)[0]
+    made = TrainedAudit(plans, owners, [pairs[one] for one in sorted(drawn)], groups)
+    tried = plans.of_each_kind(owners)
     facts = shorten(brief(rule)), shorten(brief(scenario.accuracy)), len(people), made.profile
     return Card(*facts, tuple(made.claims(tried)), made.rows(tried), made.skipped(tried), limits)
 

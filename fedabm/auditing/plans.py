@@ -13,7 +13,7 @@ from fedabm.auditing.runs import Interval, Move, Runs, Score, interval, moves
 from fedabm.games.curves import Array
 from fedabm.mechanisms.base import Mechanism
 
-__all__ = ["MeasuredPlan", "Plan", "Plans"]
+__all__ = ["MeasuredExit", "MeasuredPlan", "Plan", "Plans"]
 
 #: who does what instead
 Plan = dict[int, Move]
@@ -26,6 +26,13 @@ class MeasuredPlan(NamedTuple):
     words: str
     gain: Interval
     loss: Interval
+
+
+class MeasuredExit(NamedTuple):
+    """A group that leaves together, and what each member gains by that."""
+
+    members: tuple[int, ...]
+    gains: tuple[Interval, ...]
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,18 @@ class Plans:
 
     def surplus(self, seed: int, row: int) -> float:
         """What an owner has more than if it trained alone."""
-        return float(self.runs.score(seed).utility[row] - self.runs.score(seed, alone=row).utility[row])
+        return float(self.runs.score(seed).utility[row] - self.runs.score(seed, among=(row,)).utility[row])
+
+    def leaving(self, groups: Sequence[tuple[int, ...]]) -> MeasuredExit:
+        """The group whose least gaining member gains most by leaving together, measured."""
+        members = max(groups, key=lambda group: float(self._apart(self.chooses, group).min()))
+        gains = np.array([self._apart(seed, members) for seed in self.measures])
+        return MeasuredExit(members, tuple(interval(one) for one in gains.T.tolist()))
+
+    def _apart(self, seed: int, group: tuple[int, ...]) -> Array:
+        """What each member has more if these train among themselves, under the same rule."""
+        rows = list(group)
+        return self.runs.score(seed, among=group).utility[rows] - self.runs.score(seed).utility[rows]
 
     def of_each_kind(self, owners: Sequence[int]) -> dict[str, MeasuredPlan]:
         """The best move of each kind by one owner, measured."""

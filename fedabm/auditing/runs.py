@@ -106,24 +106,27 @@ class Runs:
 
     @property
     def together(self) -> list[Score]:
-        """All runs so far in which nobody is alone."""
-        return [score for (*_, alone), score in self._known.items() if alone is None]
+        """All runs so far in which everybody is there."""
+        return [score for (*_, among), score in self._known.items() if among is None]
 
-    def score(self, seed: int, changes: Changes | None = None, alone: int | None = None) -> Score:
-        """What a run with this seed brings if some owners do something else, or if one is `alone` with its data."""
+    def score(self, seed: int, changes: Changes | None = None, among: tuple[int, ...] | None = None) -> Score:
+        """What a run with this seed brings if some owners do something else, or if some are `among` themselves.
+
+        A group keeps the rule; who trains alone pays nobody where a rule promises something for data.
+        """
         changes = changes or {}
-        key = (seed, tuple(sorted((owner, repr(one)) for owner, one in changes.items())), alone)
+        key = (seed, tuple(sorted((owner, repr(one)) for owner, one in changes.items())), among)
         if key not in self._known:
-            self._known[key] = self._run(seed, changes, alone)
+            self._known[key] = self._run(seed, changes, among)
         return self._known[key]
 
-    def _run(self, seed: int, changes: Changes, alone: int | None) -> Score:
+    def _run(self, seed: int, changes: Changes, among: tuple[int, ...] | None) -> Score:
         people = [replace(one, strategy=changes.get(row, one.strategy)) for row, one in enumerate(self.owners)]
         rule = self.scenario.mechanism
-        if alone is not None:
+        if among is not None:
             late = self.rounds + 1
-            people = [one if row == alone else replace(one, joins=late) for row, one in enumerate(people)]
-            rule = NoPayments() if rule.promises else rule
+            people = [one if row in among else replace(one, joins=late) for row, one in enumerate(people)]
+            rule = NoPayments() if rule.promises and len(among) == 1 else rule
         model = Federation(replace(self.scenario, owners=tuple(people), mechanism=rule), seed)
         utility: list[Array] = []
         given: list[Array] = []

@@ -16,6 +16,8 @@ from fedabm.auditing.deviations import KINDS
 from fedabm.auditing.kinds import Tried
 from fedabm.auditing.plans import MeasuredPlan, Plans
 from fedabm.auditing.runs import interval
+from fedabm.auditing.secession import group_count
+from fedabm.common.errors import InputError
 from fedabm.common.texts import readable
 
 __all__ = ["TrainedAudit"]
@@ -38,11 +40,12 @@ _WHY = "not known where models train: it takes what every profile is worth; audi
 
 @dataclass(frozen=True)
 class TrainedAudit:
-    """Claims about plans of some owners and pairs of owners."""
+    """Claims about plans of some owners and pairs of owners, and about groups that leave."""
 
     plans: Plans
     owners: Sequence[int]
     pairs: Sequence[tuple[int, int]]
+    groups: Sequence[tuple[int, ...]] = ()
 
     @property
     def unit(self) -> float:
@@ -62,7 +65,7 @@ class TrainedAudit:
         claims += [self._about(f"lies: {kind}", one) for kind, one in lies.items()]
         joint = self.plans.joint(self.pairs)
         claims += [] if joint is None else [self._about("groups of 2", joint, "rewards joint lies")]
-        claims += [self._rationality(), self._budget(), self._harm(tried)]
+        claims += [self._rationality(), self._secession(), self._budget(), self._harm(tried)]
         claims += [Claim(name, None, "unknown", np.nan, _WHY) for name in _UNKNOWN]
         return [*claims, Claim("training", None, "found", float(len(self.plans.runs)), self._done())]
 
@@ -109,8 +112,32 @@ class TrainedAudit:
         name = "individual rationality"
         return Claim(name, holds, "found", found.mean, words, flaw=flaw, severity=severity)
 
+    def _secession(self) -> Claim:
+        """Whether some group was found whose members all have more if they train among themselves, by the same rule.
+
+        One by one, who would leave is seen by individual rationality.  That all members gain is told from chance if the
+        interval of each lies above 0 (intersection-union test, Berger 1982).
+        """
+        name, plans, count = "secession", self.plans, len(self.plans.runs.owners)
+        if not self.groups:
+            why = f"there are {count} owners, so that only one alone can leave; see individual rationality"
+            return Claim(name, None, "unknown", np.nan, why)
+        try:
+            found = plans.leaving(self.groups)
+        except InputError as refused:  # of a rule or an oracle that does not take so few owners
+            return Claim(name, None, "unknown", np.nan, f"no run of a group by itself could be made: {refused}")
+        least, small = min(found.gains, key=lambda one: one.mean), 1e-6 * self.unit
+        leaves = all(one.low > small for one in found.gains)
+        holds = False if leaves else True if least.mean <= small else None
+        who = ", ".join(plans.who(row) for row in found.members)
+        verdict = {False: "all gain", True: "not all gain", None: "cannot be told from chance"}[holds]
+        tried = f"tried: {len(self.groups)} of {group_count(count, 2):,} groups of two or more"
+        words = f"{who} leave together and keep the rule: {verdict}, who gains least {least} ({tried})"
+        flaw, severity = "loses groups" if holds is False else "", max(least.mean, 0.0) / self.unit
+        return Claim(name, holds, "found", least.mean, words, flaw=flaw, severity=severity)
+
     def _budget(self) -> Claim:
-        """What the server paid or kept at most in a round, over the runs in which nobody is alone."""
+        """What the server paid or kept at most in a round, over the runs in which everybody is there."""
         scores = self.plans.runs.together
         worst = max((score.paid for score in scores), key=abs)
         rounding = 1e-9 * max(max(score.moved for score in scores), 1e-3)
@@ -134,7 +161,7 @@ class TrainedAudit:
         runs, plans = self.plans.runs, self.plans
         return (
             f"{len(runs)} runs of {runs.rounds} rounds on the same data; utilities are means over the rounds; moves of "
-            f"{len(self.owners)} of {len(runs.owners)} owners and of {len(self.pairs)} pairs were chosen with seed "
-            f"{plans.chooses} and measured with {len(plans.measures)} others, while everybody else does what the "
-            "scenario says"
+            f"{len(self.owners)} of {len(runs.owners)} owners and of {len(self.pairs)} pairs, and which of "
+            f"{len(self.groups)} groups leaves, were chosen with seed {plans.chooses} and measured with "
+            f"{len(plans.measures)} others, while everybody else does what the scenario says"
         )

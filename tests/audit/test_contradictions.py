@@ -97,7 +97,7 @@ def test_a_run_that_is_paired_is_a_run_of_the_federation():
 
 def test_who_is_alone_has_no_others():
     runs = Runs.of(training(NoPayments()), 2)
-    alone = runs.score(1, alone=2)
+    alone = runs.score(1, among=(2,))
     assert alone.contribution.tolist() == [0.0, 0.0, CAPACITY, 0.0]
     assert len(runs.together) == 0
 
