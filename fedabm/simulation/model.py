@@ -382,7 +382,7 @@ class Federation(MeasuredFederation):
         worse = outcome.access < 1.0
         self._promised = np.full(len(self.population), np.inf)
         if np.any(worse):
-            self._promised[present[worse]] = promised[worse]
+            self._promised[present[worse]] = self.oracle(present).accuracy_of(promised)[worse]
             wanted = present[worse], self.population.contribution, promised[worse]
             promised[worse] = self.training.hand_out(self.state, *wanted)
         return promised

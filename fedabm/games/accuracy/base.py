@@ -152,6 +152,10 @@ class Accuracy(Joinable, Declaring, Oracle, ABC):
         """How accurate a model is that is worth this to each owner: just that, unless owners have a payoff."""
         return worth
 
+    def worth_of(self, other: Accuracy) -> Accuracy:
+        """Another accuracy of the same owners as it is worth to them: just that, unless owners have a payoff."""
+        return other
+
     def at_zero(self, owners: int) -> Array:
         """What each owner gets from an empty coalition, a_i(0); of many runs (runs, n) where they have own numbers."""
         found = self.values(np.zeros((1, owners)))

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from fedabm.common.errors import InputError, check_kind, check_positive
+from fedabm.common.state import Kind
 from fedabm.common.table import FrozenArray
-from fedabm.games.accuracy.base import Accuracy, Exposure
+from fedabm.games.accuracy.base import Accuracy, Exposure, Oracle
+from fedabm.games.accuracy.training import RoundResult, State, Training, training_of
 from fedabm.games.curves import Array, Curve, Rows, ScaledEach, align_rows
+from fedabm.games.messages import OwnerMessages
+from fedabm.games.traits import forward
 
 __all__ = ["AccuracyPayoff", "CurvedPayoff", "LinearPayoff", "Valued"]
 
@@ -114,15 +119,17 @@ class CurvedPayoff(AccuracyPayoff):
 
 
 @dataclass(frozen=True)
-class Valued(Accuracy):
+class Valued(Accuracy, Training[State]):
     """What models are worth to owners with a payoff: a_i(s) = phi_i(accuracy_i(s)).
 
-    Every rule, strategy and proof then computes in that unit: shares of a model are shares of its worth.
+    Every rule, strategy and proof then computes in that unit: shares of a model are shares of its worth.  Around a
+    training, such as `Learning` or `Personal`, it values the models of every round and what is announced of them; who
+    is promised a part of a model's worth is handed the model of that worth.
 
     Parameters
     ----------
-    accuracy : Accuracy
-        Of what.
+    accuracy : Oracle
+        Of what: an accuracy, or a training.
     payoff : Payoff
         phi, with a weight for all owners or one for each.
 
@@ -133,11 +140,11 @@ class Valued(Accuracy):
     array([[3., 6.]])
     """
 
-    accuracy: Accuracy
+    accuracy: Any
     payoff: AccuracyPayoff
 
     def __post_init__(self) -> None:
-        check_kind("accuracy", self.accuracy, Accuracy)
+        check_kind("accuracy", self.accuracy, Oracle)
         check_kind("payoff", self.payoff, AccuracyPayoff)
         known = self.accuracy.owners, self.payoff.owners
         if None not in known and known[0] != known[1]:
@@ -149,17 +156,41 @@ class Valued(Accuracy):
         return self.accuracy.owners if self.payoff.owners is None else self.payoff.owners
 
     @property
+    def _closed(self) -> bool:
+        """Whether there is an accuracy at every profile, not only a training."""
+        return isinstance(self.accuracy, Accuracy)
+
+    @property
     def monotone(self) -> bool:  # type: ignore[override]
         """If the accuracies are."""
-        return self.accuracy.monotone
+        return self._closed and self.accuracy.monotone
 
     @property
     def concave(self) -> bool:  # type: ignore[override]
         """If the accuracies are and the payoff is a straight line."""
-        return self.accuracy.concave and isinstance(self.payoff, LinearPayoff)
+        return self._closed and self.accuracy.concave and self.payoff.straight
+
+    @property
+    def costly(self) -> bool:  # type: ignore[override]
+        """As the accuracies."""
+        return self._closed and self.accuracy.costly
+
+    @property
+    def padded(self) -> bool:  # type: ignore[override]
+        """As the accuracies."""
+        return self._closed and self.accuracy.padded
+
+    @cached_property
+    def public(self) -> Accuracy:
+        """What is announced of them, in the same payoffs; always the same object, so that offers can stand."""
+        known = self.accuracy.public
+        return self if known is self.accuracy else Valued(known, self.payoff)
 
     def values(self, profiles: Array) -> Array:
         """phi_i of every accuracy."""
+        if not self._closed:
+            what = f"{type(self.accuracy).__name__} trains while owners decide and has no value at a profile"
+            raise InputError(f"{what}; give it to a Scenario, or value what it announces")
         return self.payoff.weights * self.payoff.of(self.accuracy.values(profiles))
 
     def curves(self, profile: Array) -> Curve:
@@ -185,6 +216,10 @@ class Valued(Accuracy):
         """phi_i^-1 of the worth."""
         return self.accuracy.accuracy_of(self.payoff.inverse_of(worth / self.payoff.weights))
 
+    def worth_of(self, other: Accuracy) -> Accuracy:
+        """The other one in the same payoffs."""
+        return Valued(self.accuracy.worth_of(other), self.payoff)
+
     def kinks(self, profile: Array) -> Array:
         """Those of the accuracy."""
         return self.accuracy.kinks(profile)
@@ -200,6 +235,82 @@ class Valued(Accuracy):
     def restrict(self, rows: Rows) -> Valued:
         """The same payoffs of fewer owners."""
         return Valued(self.accuracy.restrict(rows), self.payoff.take(rows))
+
+    # As a training: that of the accuracies, whose models are valued
+
+    @cached_property
+    def _training(self) -> Training[Any]:
+        return training_of(self.accuracy)
+
+    @property
+    def model_bytes(self) -> int:  # type: ignore[override]
+        """That of the training."""
+        return self._training.model_bytes
+
+    @property
+    def machine(self) -> str:  # type: ignore[override]
+        """That of the training."""
+        return self._training.machine
+
+    def begin(self, seed: int) -> State:
+        """The training's."""
+        return self._training.begin(seed)
+
+    def round(self, state: State, messages: OwnerMessages) -> tuple[State, RoundResult]:
+        """One of the training."""
+        after, result = self._training.round(state, messages)
+        return after, self._valued(state, result)
+
+    def trial(self, state: State, messages: OwnerMessages) -> tuple[State, RoundResult]:
+        """One of the training."""
+        after, result = self._training.trial(state, messages)
+        return after, self._valued(state, result)
+
+    def _valued(self, before: State, result: RoundResult) -> RoundResult:
+        """With what own training gained every owner in its payoff: phi_i(a_i + gained_i) - phi_i(a_i)."""
+        if result.progress is None:
+            return result
+        standing = self._training.worth(before).values(np.zeros((1, len(result.progress))))[0]
+        gained = self.payoff.of(standing + result.progress) - self.payoff.of(standing)
+        return replace(result, progress=self.payoff.weights * gained)
+
+    def worth(self, state: State) -> Valued:
+        """phi_i of what the models are worth by now."""
+        made = self._training.worth(state)
+        return self if made is self.accuracy else replace(self, accuracy=made)
+
+    def frozen(self, state: State) -> bool:
+        """As the training."""
+        return self._training.frozen(state)
+
+    def unwrap(self, state: State) -> tuple[Training[Any], State]:
+        """Those of the training, which knows no payoffs."""
+        return self._training.unwrap(state)
+
+    def within(self, state: State, inner: State) -> State:
+        """As the training."""
+        return self._training.within(state, inner)
+
+    def updates(self, state: State) -> Any:
+        """Those of the training."""
+        return self._training.updates(state)
+
+    def retrained(self, rounds: int, seed: int, state: State | None = None) -> Any:
+        """That of the training, in accuracy."""
+        return self._training.retrained(rounds, seed, state)
+
+    def hand_out(self, state: State, rows: Rows, contributions: Array, promised: Array) -> Array:
+        """phi_i of the models that are handed to who is promised phi_i^-1 of the promise."""
+        payoff = self.payoff.take(rows)
+        accuracy = payoff.inverse_of(promised / payoff.weights)
+        return payoff.weights * payoff.of(self._training.hand_out(state, rows, contributions, accuracy))
+
+    def state_kind(self) -> Kind:
+        """That of the training."""
+        return self._training.state_kind()
+
+
+forward(Valued, Oracle, "accuracy", None)
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ class FromUpdates(Knowledge):
         if context.updates is None:
             return same(context.last, "none", standing(context))
         if self.by == "coalitions":
-            worth = context.updates.coalitions(self.server).public
+            worth = context.accuracy.worth_of(context.updates.coalitions(self.server).public)
             return Known("coalitions", worth, since=context.step)
         scores = self._scores(context.updates)
         known = Known("scores", standing(context), since=context.step, scores=scores)
@@ -95,7 +95,7 @@ class FromUpdates(Knowledge):
         public = super().found_again(context)
         if self.by != "coalitions" or context.updates is None:
             return public
-        return (*public, context.updates.coalitions(self.server).public)
+        return (*public, context.accuracy.worth_of(context.updates.coalitions(self.server).public))
 
     def _scores(self, updates: Updates) -> np.ndarray:
         if self.by == "cosine" or self.server is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -76,7 +76,9 @@ class Measured(Knowledge):
         if last is not None and (self.every is None or context.step < last.since + self.every):
             return last
         state = None if self.every is None else context.state
-        return self.measure(context.training, context.seed, max(context.step, 1), state)
+        found = self.measure(context.training, context.seed, max(context.step, 1), state)
+        worth = context.accuracy.worth_of(found.worth)  # what is measured is accuracy, and so is the band
+        return found if worth is found.worth else replace(found, worth=worth, error=None)
 
     def measure(self, accuracy: Oracle, seed: int = 0, step: int = 1, state: State | None = None) -> Known:
         """The curve of models that start afresh, or from that of a state; its error and its cost."""
