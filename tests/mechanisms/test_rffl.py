@@ -26,6 +26,21 @@ def test_who_was_excluded_stays_so():
     assert not done.imports[:, 2].any()
 
 
+@pytest.mark.parametrize("updates", [[[1.0, 0.0], [-1.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]], ids=["opposite", "silent"])
+@pytest.mark.parametrize("memory", [None, {0: 0.75, 1: 0.25}])
+def test_where_all_would_be_excluded_all_keep_what_they_had(updates, memory):
+    """u is 0 in the first round, and along one owner in a later one, whose reputation is all there is."""
+    done = RFFL(alpha=0.0).exchange(sent(updates, memory))
+    alone = memory and any(updates[0])
+    assert done.memory == pytest.approx({0: 1.0, 1: 0.0} if alone else memory or {0: 0.5, 1: 0.5})
+
+
+@pytest.mark.parametrize("owners", range(1, 30))
+def test_whoever_is_like_all_others_stays_also_at_the_strictest_threshold(owners):
+    done = RFFL(threshold=1.0).exchange(sent([[1.0, 0.0]] * owners))
+    assert done.memory == pytest.approx(dict.fromkeys(range(owners), 1 / owners))
+
+
 def played(attack):
     trained = large()[0]
     kinds = [*[Honest()] * 3, Attacker(Honest(), attack)]

@@ -8,11 +8,15 @@ import numpy as np
 
 from fedabm.common.bounds import within
 from fedabm.common.errors import check_number, check_range
+from fedabm.games.curves import Array
 from fedabm.mechanisms.personalised.base import Personalised
 from fedabm.mechanisms.personalised.reputation import along, numbers, remembered
-from fedabm.views import Exchange, LocalTask, Sent
+from fedabm.views import Exchange, Flags, LocalTask, Sent
 
 __all__ = ["RFFL"]
+
+#: by which share a reputation may fall below the threshold and count as at it
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,8 @@ class RFFL(Personalised):
         member i leaves for good if r_i < threshold / (number of members);  i gets the largest share r_i / max r of u
 
     Xu and Lyu 2020, Algorithm 1, with threshold 1/3 as there; in the first round all that claim data count alike.  Who
-    was excluded goes on from its own model and reaches nobody.  Where all would be excluded, nobody is.
+    was excluded goes on from its own model and reaches nobody.  Where all would be excluded, all keep
+    the reputation that they had.
 
     Its best lies are those of `CGSV`: scaled and copied updates and what the last round brought keep a reputation.  An
     owner whose data are of another kind than the others' is excluded as an attacker is.
@@ -57,10 +62,15 @@ class RFFL(Personalised):
         weights = weights / max(float(weights.sum()), 1e-300)
         psi = along(sent.cosines("start"), weights)
         now = np.where(inside, np.maximum(self.alpha * past + (1.0 - self.alpha) * psi, 0.0), 0.0)
-        now = now / max(float(now.sum()), 1e-300)
-        kept = inside & (now >= self.threshold / max(int(inside.sum()), 1)) if now.any() else inside
-        now = np.where(kept, now, 0.0)
+        now = self._staying(now / max(float(now.sum()), 1e-300), inside)
+        if not now.any():
+            now = past
         access = now / max(float(now.max()), 1e-300)
         model = sent.masked(weights, access, self.gamma)
         memory = dict(zip(numbers(sent), (now / max(float(now.sum()), 1e-300)).tolist(), strict=True))
         return Exchange(LocalTask(model), access[:, None] * weights, kept=model, memory=memory)
+
+    def _staying(self, now: Array, inside: Flags) -> Array:
+        """The reputations (n,) of members that stay; 0 for the others."""
+        least = (1.0 - _ROUNDING) * self.threshold / max(int(inside.sum()), 1)
+        return np.where(inside & (now >= least), now, 0.0)
