@@ -27,6 +27,8 @@ from tests.learning.test_trained_runs import engine
 
 FULL = np.full(4, 80.0)
 MEANS = [FedAvg(), FedProx(0.1), Scaffold()]
+#: those whose change follows from updates, so that coalitions' models can be made of them
+MIXED = [*MEANS, *(rule for rule in RULES.values() if rule.of_updates and rule not in MEANS)]
 LOSS = Measure("loss", 2.0)
 
 
@@ -75,14 +77,14 @@ def test_a_restored_run_goes_on_with_what_the_rule_remembers(rule: Rule, tmp_pat
     assert_equal_frames(rest.run().frames(), model.run().frames())
 
 
-@pytest.mark.parametrize("rule", MEANS, ids=repr)
+@pytest.mark.parametrize("rule", MIXED, ids=repr)
 def test_the_grand_coalition_learns_as_the_rule_says(rule: Rule) -> None:
     recipe = Recipe(rule=rule)
     grand = Coalition(engine(), FULL, 3, recipe, measure=LOSS).values(FULL[None])
     np.testing.assert_allclose(grand, Trained(engine(), 3, recipe, measure=LOSS).values(FULL[None]), rtol=1e-5)
 
 
-@pytest.mark.parametrize("rule", MEANS, ids=repr)
+@pytest.mark.parametrize("rule", MIXED, ids=repr)
 @pytest.mark.parametrize("whole", [False, True])
 def test_rounds_of_coalitions_go_on_as_the_rule_says(rule: Rule, whole: bool) -> None:
     owners = population([0.001] * 4, 80.0, FixedShare(0.5))
@@ -92,11 +94,13 @@ def test_rounds_of_coalitions_go_on_as_the_rule_says(rule: Rule, whole: bool) ->
     np.testing.assert_allclose(made.population.accuracy, 2.0 - engine().evaluate(model).numpy()[0][0], rtol=1e-5)
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES.values() if rule.mean is None], ids=repr)
-def test_coalitions_refuse_rules_that_take_no_mean(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", [one for one in RULES.values() if one.mean is None and not one.of_updates], ids=repr)
+def test_coalitions_refuse_rules_that_remember(rule: Rule) -> None:
     recipe = Recipe(rule=rule)
     for make in (lambda: Coalition(engine(), FULL, recipe=recipe), lambda: Rounds(engine(), recipe)):
-        with pytest.raises(InputError, match=r"mixes models of coalitions as means, got .*; use FedAvg\(\)") as told:
+        with pytest.raises(
+            InputError, match=r"makes models of coalitions from updates alone, got .*; use FedAvg\(\)"
+        ) as told:
             make()
         assert "\n" not in str(told.value)
 

@@ -1,7 +1,8 @@
-"""What models of coalitions are worth where the rule of learning is no mean: each is aggregated by the rule itself."""
+"""What models of coalitions are worth, by their updates; where the rule takes no mean it makes each of them."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -12,12 +13,13 @@ from fedabm.common.errors import InputError
 from fedabm.common.timing import timed
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
-from fedabm.learning.oracles.memory import AnswerCache
+from fedabm.learning.oracles.averaged import AveragedModels
+from fedabm.learning.oracles.memory import AnswerCache, digest
 from fedabm.learning.rules.aggregate import screen
 from fedabm.learning.rules.base import Received
 from fedabm.learning.rules.recipe import Recipe
 
-__all__ = ["AggregatedModels", "Sending", "check_of_updates"]
+__all__ = ["AggregatedModels", "Sending", "check_of_updates", "models_of_coalitions"]
 
 #: models that are made before they are judged
 _AT_ONCE = 64
@@ -37,6 +39,27 @@ class Sending(NamedTuple):
     claimed: np.ndarray
 
 
+def models_of_coalitions(
+    engine: Engine,
+    recipe: Recipe,
+    start: Tensor,
+    sendings: list[Sending],
+    measure: str,
+    known: AnswerCache | None = None,
+    folder: str | Path | None = None,
+) -> AveragedModels | AggregatedModels:
+    """The models that the recipe's rule makes of coalitions' updates: mixed if it takes a mean, else each by itself.
+
+    A mean needs no more than the sum of the updates of all rounds, and weighs by the claims of the last one.
+    """
+    mean = recipe.rule.mean
+    if mean is None:
+        return AggregatedModels(engine, recipe, start, sendings, measure, known, folder)
+    models = start + mean.rate * sum((one.updates for one in sendings[1:]), sendings[0].updates)
+    weights = mean.weigh(sendings[-1].claimed)
+    return AveragedModels(engine, start, models, weights, folder=folder, measure=measure, known=known)
+
+
 class AggregatedModels:
     """Accuracies (or losses) of coalitions' models, w_X = w + sum of rule(updates of X) over some rounds.
 
@@ -52,6 +75,7 @@ class AggregatedModels:
         sendings: list[Sending],
         measure: str = "accuracy",
         known: AnswerCache | None = None,
+        folder: str | Path | None = None,
     ) -> None:
         self.owners = len(sendings[0].claimed)
         check_of_updates(recipe, "AggregatedModels")
@@ -59,7 +83,7 @@ class AggregatedModels:
         self._start, self._sendings = engine.rows(start), sendings
         self._samples, self._offsets = engine.part("test")
         self.judges = len(self._offsets) - 1
-        self._memory = AnswerCache() if known is None else known
+        self._memory = AnswerCache(folder, "" if folder is None else self._digest()) if known is None else known
 
     @property
     def judged(self) -> int:
@@ -89,3 +113,10 @@ class AggregatedModels:
                 received = Received(updates, screen(updates), alone, np.zeros(self.owners))
                 model = model + self._recipe.rule.step(received, ()).change
         return torch.where(screen(model.unsqueeze(0)), model, self._start)
+
+    def _digest(self) -> str:
+        """A name that changes with the network, the rule, the updates, the claims, the data and what is measured."""
+        tensors = (self._start, self._samples.x, self._samples.y, self._offsets)
+        words = f"{self._engine.layout}{self._engine.describe()}{self._recipe.rule}{self._measure}"
+        sent = (part for updates, claimed in self._sendings for part in (pull(updates), claimed))
+        return digest(words, *(pull(tensor) for tensor in tensors), *sent)

@@ -19,11 +19,12 @@ from fedabm.games.accuracy.training import Present, Stepwise
 from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
+from fedabm.learning.oracles.aggregated import AggregatedModels, Sending, check_of_updates, models_of_coalitions
 from fedabm.learning.oracles.answers import Answering, ServerAnswers
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.scores import Measure
 from fedabm.learning.oracles.trained import Trained
-from fedabm.learning.rules.aggregate import here
+from fedabm.learning.rules.aggregate import here, screen
 from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import one_round
 
@@ -33,7 +34,7 @@ __all__ = ["Coalition"]
 class CoalitionModels(NamedTuple):
     """The models of all coalitions, and whose update was ever dropped (n,)."""
 
-    coalitions: AveragedModels
+    coalitions: AveragedModels | AggregatedModels
     dropped: NDArray[np.bool_]
 
 
@@ -51,7 +52,9 @@ class Coalition(Answering, Stepwise):
 
     They train when a value is first asked for.  Values are remembered, in `folder` also between runs, so that an
     interrupted computation goes on where it stopped.  An update that holds NaN or infinity is in no coalition;
-    `dropped` says whose.  The recipe's rule must be a weighted mean of updates, such as `FedAvg`.
+    `dropped` says whose.  Under a robust rule, such as `CoordinateMedian`, a round adds what the rule makes of the
+    updates u_i^t of X instead; every coalition's model is then made and judged by itself.  Rules that remember, such as
+    `FedAdam`, are refused.
 
     Parameters
     ----------
@@ -89,7 +92,7 @@ class Coalition(Answering, Stepwise):
     def __post_init__(self) -> None:
         check_whole("rounds", self.rounds)
         check_seed(self.seed)
-        self.recipe.mean("Coalition")
+        check_of_updates(self.recipe, "Coalition")
         object.__setattr__(self, "profile", finite_vector("profile", self.profile, self.engine.data.owners))
         self.engine.data.counts(self.profile)  # nobody contributes more than it has
         self._open()
@@ -109,7 +112,7 @@ class Coalition(Answering, Stepwise):
         return self._learned.dropped
 
     @property
-    def coalitions(self) -> AveragedModels:
+    def coalitions(self) -> AveragedModels | AggregatedModels:
         """The models of all coalitions."""
         return self._learned.coalitions
 
@@ -118,22 +121,22 @@ class Coalition(Answering, Stepwise):
         """Train along the trajectory of the whole federation."""
         first = self.engine.initial(self.seed) if self.start is None else self.engine.rows(self.start)
         updates, dropped = self._trajectory(first)
-        mean = self.recipe.mean("Coalition")
-        weights = mean.shares(np.where(dropped, 0, self.engine.data.counts(self.profile)))
-        models = first + mean.rate * updates
-        coalitions = AveragedModels(self.engine, first, models, weights, folder=self.folder, measure=self.measure.kind)
-        return CoalitionModels(coalitions, dropped)
+        claimed = np.where(dropped, 0.0, self.engine.data.counts(self.profile))
+        sendings = [Sending(one, claimed) for one in updates]
+        how = (self.engine, self.recipe, first, sendings, self.measure.kind)
+        return CoalitionModels(models_of_coalitions(*how, folder=self.folder), dropped)
 
-    def _trajectory(self, model: Tensor) -> tuple[Tensor, NDArray[np.bool_]]:
-        """Everybody's updates (n, P), summed over the rounds, and whose were ever broken."""
-        total = torch.zeros(self.owners, self.engine.size, device=self.engine.device)
+    def _trajectory(self, model: Tensor) -> tuple[list[Tensor], NDArray[np.bool_]]:
+        """Everybody's updates (n, P) by round, or summed if the rule takes a mean, and whose were ever broken."""
+        found: list[Tensor] = []
         kept = torch.ones(self.owners, dtype=torch.bool, device=self.engine.device)
         memory = None
         for number in range(self.rounds):
             done = one_round(self.engine, model, self.profile, self.recipe, self.seed, number, memory=memory)
-            total, kept = total + here(done.updates, "coalitions mix all updates"), kept & done.usable
-            model, memory = done.model, done.memory
-        return torch.where(kept.unsqueeze(1), total, 0.0), ~pull(kept)
+            sent = here(done.updates, "coalitions mix all updates")
+            found = [found[0] + sent] if found and self.recipe.rule.mean is not None else [*found, sent]
+            model, memory, kept = done.model, done.memory, kept & screen(sent)
+        return [torch.where(kept.unsqueeze(1), one, 0.0) for one in found], ~pull(kept)
 
     def advance(self, profile: Array) -> Coalition:
         """Itself: it is of one profile."""

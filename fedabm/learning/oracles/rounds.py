@@ -21,6 +21,7 @@ from fedabm.games.curves import Array
 from fedabm.games.messages import EFFORT, TAMPERING, Effort, OwnerMessages, Tampering
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
+from fedabm.learning.oracles.aggregated import AggregatedModels, Sending, check_of_updates, models_of_coalitions
 from fedabm.learning.oracles.answers import Answering, ServerAnswers
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.engine_facts import EngineFacts
@@ -39,18 +40,18 @@ __all__ = ["Rounds"]
 class LearnedRound(NamedTuple):
     """What a round has taught.
 
-    coalitions   the models that can be mixed from both trainings of everybody
+    coalitions   the models that the rule makes of both trainings of everybody
     claims       (2, n) what everybody claims with its contribution and beside it
     dropped      (n,) whose update held NaN or infinity
     after        the round with everybody's T_i
-    summed       (n, P) everybody's updates so far
+    past         everybody's updates so far, see `RoundModels`
     """
 
-    coalitions: AveragedModels
+    coalitions: AveragedModels | AggregatedModels
     claims: Array
     dropped: NDArray[np.bool_]
     after: RuleRound
-    summed: Tensor
+    past: Tensor
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,8 +71,9 @@ class Rounds(EngineFacts, Training[Present]):  # type: ignore[override]
     With whole=True coalitions' models leave the others' updates out of all rounds so far (Song et al. 2019), so that
     each step's payments are shares of all that was learned since the beginning, as if training ended there.
 
-    Owners train when a value of the round is first asked for.  The recipe's rule must be a weighted mean of updates,
-    such as `FedAvg`.
+    Owners train when a value of the round is first asked for.  Under a robust rule, such as `CoordinateMedian`, the
+    model of X is what the rule makes of its members' updates, made and judged by itself; with whole=True that of every
+    round so far, of whose updates the server then keeps all.  Rules that remember, such as `FedAdam`, are refused.
 
     Parameters
     ----------
@@ -107,7 +109,7 @@ class Rounds(EngineFacts, Training[Present]):  # type: ignore[override]
         check_whole("more, the samples of the second training,", self.more)
         if self.seed is not None:
             check_seed(self.seed)
-        self.recipe.mean("Rounds")
+        check_of_updates(self.recipe, "Rounds")
         self.engine.data.counts(finite_vector("start", self.start, self.owners))  # nobody contributes more than it has
 
     def __repr__(self) -> str:
@@ -167,7 +169,8 @@ class RoundModels(Answering):
     effort     what everybody trains on and claims; `tampering`: who changes its updates
     round      its number; in round 0 owners train before their first decision
     model      the server's model that it starts from (None: the initial one), with the `memory` of the recipe's rule
-    past       (n, P) everybody's updates of the rounds before, if coalitions leave out those, too
+    past       (t, n, P) everybody's updates of the rounds before, if coalitions leave out those, too: their sum (t = 1)
+               if the rule takes a mean, else each round's, NaN for whoever was not there
     """
 
     engine: Engine
@@ -200,7 +203,7 @@ class RoundModels(Answering):
         work: dict[str, Any] = {"effort": messages.now, "tampering": messages.tampering, "round": self.round + 1}
         if self.round:  # what owners trained before their first decision is not gone on with
             after = self._learned.after
-            work |= {"model": after.model, "memory": after.memory, "past": self._learned.summed if self.whole else None}
+            work |= {"model": after.model, "memory": after.memory, "past": self._learned.past if self.whole else None}
         return replace(self, **work)
 
     @property
@@ -214,8 +217,8 @@ class RoundModels(Answering):
         return self._learned.dropped
 
     @property
-    def coalitions(self) -> AveragedModels:
-        """The models that can be mixed from both trainings of everybody."""
+    def coalitions(self) -> AveragedModels | AggregatedModels:
+        """The models that the rule makes of both trainings of everybody."""
         return self._learned.coalitions
 
     def values(self, profiles: Array) -> Array:
@@ -281,18 +284,25 @@ class RoundModels(Answering):
         claims = np.stack([effort.claimed, np.maximum(effort.claimed + trials[1] - trials[0], 0.0)])
         counted = np.where(usable.reshape(2, -1), np.rint(claims), 0.0)
         first = self._initial if self.whole else start
-        past = torch.zeros_like(updates[: self.owners]) if self.past is None else self.past
-        mean = self.recipe.mean("Rounds")
-        models = first + mean.rate * (updates + past.repeat(2, 1))
-        weights = mean.weigh(counted).ravel()
+        past = [] if self.past is None else [rows.repeat(2, 1) for rows in self.past]
+        sendings = [Sending(rows, counted.ravel()) for rows in (*past, updates)]
         received = self.recipe.received(updates[: self.owners], counts, np.rint(effort.claimed))
+        after = server_part(self.recipe.rule, start, received, memory)
         return LearnedRound(
-            AveragedModels(self.engine, first, models, weights, measure=self.measure.kind, known=self.judged),
+            models_of_coalitions(self.engine, self.recipe, first, sendings, self.measure.kind, self.judged),
             claims,
-            ~usable[: self.owners],
-            server_part(self.recipe.rule, start, received, memory),
-            past + torch.where(kept[: self.owners, None], updates[: self.owners], 0.0),
+            ~pull(after.usable),
+            after,
+            self._with(torch.where(kept[: self.owners, None], updates[: self.owners], 0.0), counted[0] > 0),
         )
+
+    def _with(self, sent: Tensor, there: NDArray[np.bool_]) -> Tensor:
+        """The updates so far, with those of this round (n, P)."""
+        if self.recipe.rule.mean is not None:
+            return (sent if self.past is None else self.past[0] + sent).unsqueeze(0)
+        absent = torch.from_numpy(~there).to(sent.device).unsqueeze(1)
+        rows = torch.where(absent, torch.nan, sent).unsqueeze(0)
+        return rows if self.past is None else torch.cat([self.past, rows])
 
     def _updates(self, start: Tensor, counts: NDArray[np.int64], memory: Memory) -> Tensor:
         """Everybody's update as sent, with the same draws for both trainings."""

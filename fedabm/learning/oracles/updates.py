@@ -14,7 +14,7 @@ from fedabm.games.accuracy.random_discovery import check_width
 from fedabm.games.curves import Array
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.host import pull
-from fedabm.learning.oracles.aggregated import AggregatedModels, Sending, check_of_updates
+from fedabm.learning.oracles.aggregated import AggregatedModels, Sending, models_of_coalitions
 from fedabm.learning.oracles.answers import Answering, ServerAnswers
 from fedabm.learning.oracles.averaged import AveragedModels
 from fedabm.learning.oracles.memory import MEMORY, AnswerCache
@@ -65,14 +65,8 @@ class Updates:
         self, measure: str, server: Engine | None = None, known: AnswerCache | None = None
     ) -> AveragedModels | AggregatedModels:
         """The models that the recipe's rule makes of coalitions' updates, judged by the owners or by the `server`."""
-        judge, claimed, mean = server or self.engine, np.rint(self.claimed), self.recipe.rule.mean
-        if mean is None:
-            check_of_updates(self.recipe, "FromUpdates")
-            sending = Sending(self.sent, claimed)
-            return AggregatedModels(judge, self.recipe, self.start, [sending], measure, known)
-        weights = mean.weigh(np.where(pull(self.usable), claimed, 0.0))
-        models = self.start + mean.rate * self.sent
-        return AveragedModels(judge, self.start, models, weights, measure=measure, known=known)
+        sending = Sending(self.sent, np.where(pull(self.usable), np.rint(self.claimed), 0.0))
+        return models_of_coalitions(server or self.engine, self.recipe, self.start, [sending], measure, known)
 
     @classmethod
     def kind(cls, engine: Engine, recipe: Recipe, measure: Measure) -> Kind:

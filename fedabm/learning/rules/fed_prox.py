@@ -41,6 +41,11 @@ class FedProx(Rule):
         """As the inner rule."""
         return self.inner.plain_descent
 
+    @property
+    def of_updates(self) -> bool:  # type: ignore[override]
+        """As the inner rule."""
+        return self.inner.of_updates
+
     def summed_by(self, claimed: Array, steps: Array) -> Array | None:
         return self.inner.summed_by(claimed, steps)
 

@@ -19,7 +19,7 @@ from fedabm.learning.engine.elsewhere import RowsElsewhere
 from fedabm.learning.engine.engine import Engine
 from fedabm.learning.engine.optimisers import SGD, Optimiser, RateSchedule
 from fedabm.learning.rules.aggregate import Rows, screen
-from fedabm.learning.rules.base import Memory, Received, Rule, WeightedMean
+from fedabm.learning.rules.base import Memory, Received, Rule
 from fedabm.learning.rules.fed_avg import FedAvg
 
 __all__ = ["Recipe"]
@@ -73,13 +73,6 @@ class Recipe:
     def optimiser_in(self, round: int) -> Optimiser:
         """What owners train with in a round, counted from 0."""
         return self.optimiser if self.schedule is None else self.schedule.at(self.optimiser, round)
-
-    def mean(self, who: str) -> WeightedMean:
-        """The weighted mean of updates that the rule takes; a rule that takes none is refused in the name of `who`."""
-        if self.rule.mean is None:
-            means = "FedAvg(), FedProx() or Scaffold()"
-            raise InputError(f"{who} mixes models of coalitions as means, got {self.rule}; use {means}, or Trained")
-        return self.rule.mean
 
     @timed("training")
     def train(
