@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fedabm.common.errors import check_positive, check_range, check_whole
 from fedabm.games.curves import Array
+from fedabm.shapley.of_values import coalitions_of, shapley_of_values
 
 __all__ = ["Truncated", "Truncation", "truncated_shapley"]
 
@@ -65,7 +66,8 @@ def truncated_shapley(
 
     In a batch of orders every player comes first in equally many ("guided"), since the first places decide most.  All
     orders of a batch are walked at once, so that each place is one question to `value`; a coalition is asked for once.
-    Liu et al. 2022, Algorithm 1, with its two truncations; there orders are walked one by one.
+    Liu et al. 2022, Algorithm 1, with its two truncations; there orders are walked one by one.  Where orders have met
+    all coalitions, values are exact.
 
     Parameters
     ----------
@@ -97,7 +99,9 @@ def truncated_shapley(
         drawn += batch
         now = total / drawn
         settled = np.abs(now - before).mean() <= rule.change * np.abs(now).mean() and drawn > batch
-        if settled or drawn >= rule.most or len(game.known) == 2**players:
+        if len(game.known) == 2**players:
+            return Truncated(shapley_of_values(game(coalitions_of(players))), drawn, len(game.known))
+        if settled or drawn >= rule.most:
             return Truncated(now, drawn, len(game.known))
 
 

@@ -50,6 +50,26 @@ def test_flipped_signs_reach_training(rule):
         torch.testing.assert_close(colluding, model(Attacker(Honest(), "sign_flip")))
 
 
+def test_our_omniscient_attacks_are_those_of_the_library():
+    """Ours takes the deviation of a population; ByzFL's is measured on 0 and 2, whose mean and deviation are 1."""
+    data = random_data((6,), sizes=(8,) * 5, tests=(4,) * 5)
+    engine = Engine("logistic", data, device="cpu")
+
+    def model(bad):
+        people = population([0.0] * 5, data.capacities, [bad, bad, *[Honest()] * 3])
+        return Federation(Scenario(people, Learning(engine, Recipe()), steps=2)).run().state.model
+
+    deviation = float(byzfl.ALittleIsEnough(tau=1)(torch.tensor([[0.0], [2.0]]))[0]) - 1.0
+    of_sample = deviation > 1.2
+    factor = np.sqrt(2 / 3) if of_sample else 1.0  # of three honest owners
+    for attack, ours in (
+        (byzfl.ALittleIsEnough(tau=-1.5 * factor), "little_is_enough"),
+        (byzfl.FallOfEmpires(tau=1.5), "inner_product"),
+    ):
+        seeing = Colluder(Honest(), attack, omniscient=True)
+        torch.testing.assert_close(model(seeing), model(Attacker(Honest(), ours)))
+
+
 def test_attacks_that_draw_from_the_global_stream_are_refused():
     with pytest.raises(InputError, match=r"Gaussian of ByzFL does not fit here; use Attacker\(attack='gaussian'\)"):
         Colluder(Honest(), byzfl.Gaussian())
