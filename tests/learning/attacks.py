@@ -3,6 +3,8 @@
     FEDABM_DATA=... python -m tests.learning.attacks            # all three tables, 3 seeds
     FEDABM_DATA=... python -m tests.learning.attacks --epochs   # with rounds of a whole epoch, in which little bites
 
+Beside each number that must show something stands whether it does; where one does not the command ends with 1.
+
 Three of ten owners attack.  Rounds are of a single gradient each: then honest updates are spread widely, and attacks
 have room to hide in it.
 """
@@ -32,6 +34,7 @@ from fedabm.learning import (
 )
 from fedabm.learning.rules.rounds import federate
 from fedabm.strategies import Attacker, Honest
+from tests.thresholds import Thresholds
 
 OWNERS, BAD = 10, 3
 #: rounds of one gradient on a batch; as many local steps as one
@@ -96,6 +99,21 @@ def krum(seed: int, rounds: int = 100, data: Dataset | None = None) -> dict[str,
     return found
 
 
+def judge(found: Thresholds, name: str, means: dict[str, float]) -> None:
+    """Whether the means of a table show what they must."""
+    if name == "costs":
+        for key, points in means.items():
+            found.least(f"points that it costs, {key}", points, 10.0)
+    elif name == "backdoors":
+        for rule in ("FedAvg", "geometric median"):
+            found.least(f"success of the backdoor, {rule}", means[rule], 0.9)
+        for rule in ROBUST:
+            found.most(f"success of the backdoor, {rule}", means[rule], 0.1)
+    else:
+        parts = "two classes each"
+        found.least(f"what Krum loses on {parts}", means[f"FedAvg, {parts}"] - means[f"Krum, {parts}"], 0.2)
+
+
 def main() -> None:
     """Print all of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -105,6 +123,7 @@ def main() -> None:
     options = parser.parse_args()
     how = (Recipe(epochs=1, batch=32, optimiser=SGD(0.1)), 10) if options.epochs else (SINGLE, 150)
     tables = {"costs": lambda seed: costs(seed, *how), "backdoors": backdoors, "krum": krum}
+    judged = Thresholds()
     for name, table in tables.items():
         if options.only in (None, name):
             rows = [table(seed) for seed in range(options.seeds)]
@@ -113,6 +132,9 @@ def main() -> None:
                 print(
                     f"{name}: {key}: mean {np.mean(values):.3f} of {', '.join(f'{v:.3f}' for v in values)}", flush=True
                 )
+            if not (options.epochs and name == "costs"):
+                judge(judged, name, {key: float(np.mean([row[key] for row in rows])) for key in rows[0]})
+    judged.end()
 
 
 if __name__ == "__main__":

@@ -14,10 +14,12 @@ from fedabm.data.partitions import IID
 from fedabm.data.quality import LabelNoise
 from fedabm.games.messages import Effort, OwnerMessages
 from fedabm.learning import SGD, Engine, Learning, Measure, Recipe, Trained
+from fedabm.learning.knowledge.com_fed_sv import ComFedSV, seen
 from fedabm.learning.knowledge.fed_sv import by_enumeration
 from fedabm.learning.knowledge.gtg_shapley import by_orders
 from fedabm.learning.knowledge.round_shapley import RoundGame
-from fedabm.shapley import shapley
+from fedabm.shapley import shapley, shapley_of_values
+from fedabm.shapley.completed import completed
 from fedabm.shapley.truncated import Truncation
 
 
@@ -69,6 +71,23 @@ class Digits:
         rule = truncation or Truncation()
         rngs = (generator(self.seed, "server", number + 1) for number in range(self.rounds))
         return _summed(by_orders(RoundGame(one, utility), rng, rule) for one, rng in zip(self.games, rngs, strict=True))
+
+    def completed(self, utility: str, taking: int = 3) -> tuple[np.ndarray, np.ndarray, int]:
+        """The same of `ComFedSV` and `FedSV` where all take part in the first round and so many, drawn, in the others.
+
+        Scores of each round as they are paid, summed, of both, and how many models were judged.
+        """
+        table, paid, selected, cost = [], np.zeros(self.owners), np.zeros(self.owners), 0
+        for number, updates in enumerate(self.games):
+            drawn = generator(self.seed, "server", number).permutation(self.owners)[: taking if number else None]
+            there = np.isin(np.arange(self.owners), drawn)
+            game = RoundGame(replace(updates, claimed=np.where(there, updates.claimed, 0.0)), utility)
+            row, asked = seen(game)
+            table.append(row)
+            paid += shapley_of_values(completed(np.array(table), ComFedSV.rank, ComFedSV.weight)[-1])
+            selected += by_enumeration(game).scores
+            cost += asked
+        return paid, selected, cost
 
     def retrained(self, utility: str, seed: int | None = None) -> np.ndarray:
         """Shares by training every coalition anew."""
