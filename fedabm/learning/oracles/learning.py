@@ -86,7 +86,9 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
 
     `known` remembers what rounds have led to, also for other runs with the same data, recipe, seed and contributions.
     A round that is known is not trained; should its model be wanted later, all rounds since the last one that was
-    trained are.
+    trained are.  Rounds in which somebody tampers are trained always, and so are those after them: an attack draws from
+    its owner's own stream, as its later decisions do, so that a round that is looked up would change what comes next;
+    and it may be any callable, which has no name to be remembered by.
 
     Parameters
     ----------
@@ -224,7 +226,7 @@ class Learning(EngineFacts, Training[LearningState]):  # type: ignore[override]
             shown = self._shown(state, model, done[0], wanted)
             return np.vstack([shown, np.full(self.owners, time.perf_counter() - begun)])[None]
 
-        # What somebody tampered with is not to be remembered, nor what follows from it; nor are updates.
+        # What somebody tampered with is not remembered, nor what follows from it (see the class); nor are updates.
         path = digest(state.path, *effort) if state.path and not (messages.tampering or messages.keep) else ""
         asked = _question(path, messages.measured)
         worth, dropped, progress, seconds = self._answers(path, asked, find)[0]
