@@ -17,6 +17,8 @@ no evidence of anything.
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -25,7 +27,7 @@ from fedabm import run_script
 from fedabm.checks import check_positive
 from fedabm.figures import LINES, dress, focus, panels, protocol_looks, seeds_of, shared_legend
 from fedabm.learning import AnswerCache
-from fedabm.papers import Sizes, doshi2025, fed_avg, spread
+from fedabm.papers import Protocol, Sizes, doshi2025, fed_avg, spread
 from fedabm.study import Study
 
 _SUBSIDIES = {
@@ -34,6 +36,8 @@ _SUBSIDIES = {
     "paper": (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0),
 }
 _FLAT = ("FedAvg", "UPBReD", "FedAvgStrategic", "FedAvgStrategic as printed")
+#: protocols by the names that `protocols` takes; with 2P-UPBReD go the subsidies
+Named = Literal["FedAvg", "UPBReD", "FedAvgStrategic", "as_printed", "2P-UPBReD"]
 
 
 def run(
@@ -42,6 +46,7 @@ def run(
     data: doshi2025.Data = "auto",
     subsidies: tuple[float, ...] = (),
     seeds: int = 0,
+    protocols: tuple[Named, ...] = (),
 ) -> None:
     """All protocols on the same owners, data and seeds; no `subsidies` and `seeds` = 0 take the preset's.
 
@@ -54,10 +59,13 @@ def run(
     subsidies  money for each sample above the mean of the others, each a point of the picture (none: as the preset
                says)
     seeds      how often it is repeated with new draws (0: as often as the preset says)
+    protocols  which are run besides FedAvg, that they are held against (none: all; as_printed is FedAvgStrategic as
+               printed)
 
     Takes some minutes with preset=quick.
     """
     brief = preset == "decisive" and data != "cifar10"
+    wanted = ("FedAvg", *protocols) if protocols else _all(brief=brief)
     subsidies = subsidies or ((0.0, 2.0) if brief else _SUBSIDIES[preset])
     check_positive("subsidies", subsidies, zero=True)
     chosen, dataset = doshi2025.setting(preset, data, study.note)
@@ -65,19 +73,36 @@ def run(
     for seed in chosen.series(study.seed, seeds):
         parts = doshi2025.owners_of(data, chosen.size.owners)
         case = doshi2025.Doshi.of(chosen, dataset, seed, study.steps, partition=parts, known=known)
-        settled = () if brief else (case.strategic(),)
-        for rule in (fed_avg(), doshi2025.upbred(chosen.gamma), *settled, case.strategic(as_printed=True)):
-            study.simulate(case.scenario(rule), rule.name, seed)
-        for beta in subsidies:
+        for name, rule in _flat(case).items():
+            if name in wanted:
+                study.simulate(case.scenario(rule), rule.name, seed)
+        for beta in subsidies if "2P-UPBReD" in wanted else ():
             study.simulate(case.scenario(case.two_phase(beta)), f"2P-UPBReD, {beta:g}", seed)
     table = _table(study)
     owners = f"{dataset.name}, {chosen.size.owners} owners"
     title = f"{owners}: total accuracy, without costs, in the last round, mean over seeds"
     study.table(doshi2025.without_costs(table), title)
-    title = "Does the authors' order hold? Paired over seeds"
-    study.table(doshi2025.compared(doshi2025.welfare_by_seed(study.frames)), title, "order")
-    study.note(_threshold(table))
+    order = doshi2025.compared(doshi2025.welfare_by_seed(study.frames))
+    if len(order):
+        study.table(order, "Does the authors' order hold? Paired over seeds", "order")
+    if {"UPBReD", "2P-UPBReD"} <= set(table["protocol"]):
+        study.note(_threshold(table))
     study.picture(_figure(table, dataset.name), "welfare_by_subsidy")
+
+
+def _all(*, brief: bool) -> tuple[str, ...]:
+    """The names of all protocols; in short without FedAvgStrategic, which 2P-UPBReD without a subsidy is, too."""
+    return tuple(name for name in get_args(Named) if not (brief and name == "FedAvgStrategic"))
+
+
+def _flat(case: doshi2025.Doshi) -> dict[str, Protocol]:
+    """Those that no subsidy changes, by name."""
+    return {
+        "FedAvg": fed_avg(),
+        "UPBReD": doshi2025.upbred(case.preset.gamma),
+        "FedAvgStrategic": case.strategic(),
+        "as_printed": case.strategic(as_printed=True),
+    }
 
 
 def _table(study: Study) -> pd.DataFrame:
@@ -141,7 +166,7 @@ def _figure(table: pd.DataFrame, data: str) -> Figure:
     figure, (left, right) = panels(2, width=4.4, height=3.3)
     two = table[table["protocol"] == "2P-UPBReD"]
     flat = {name: rows.iloc[0] for name, rows in table.groupby("protocol") if name in _FLAT}
-    highest = two["subsidy"].max()
+    highest = two["subsidy"].max() if len(two) else 1.0
     looks = protocol_looks([*_FLAT, "2P-UPBReD"])
     for panel, column, width in ((left, "welfare", "+-"), (right, "data used %", None)):
         error = None if width is None else two[width].fillna(0.0)
@@ -152,7 +177,8 @@ def _figure(table: pd.DataFrame, data: str) -> Figure:
                 place = highest * (1.06 + 0.04 * turn)
                 panel.errorbar(place, flat[name][column], flat[name][width], color=look["color"], capsize=3)
         style = {"color": looks["2P-UPBReD"].colour, "linestyle": LINES[4], "marker": "o", "label": "2P-UPBReD"}
-        panel.errorbar(two["subsidy"], two[column], error, capsize=3, **style)
+        if len(two):
+            panel.errorbar(two["subsidy"], two[column], error, capsize=3, **style)
     ends = {row.protocol: row.welfare for row in table.itertuples() if row.protocol in _FLAT}
     ends |= {f"2P-UPBReD at {row.subsidy:g}": row.welfare for row in two.itertuples()}
     focus(left, ends, table["+-"].fillna(0.0).median())

@@ -187,7 +187,7 @@ def spread(values: Array) -> tuple[float, float]:
     return float(values.mean()), float(half_width(values.std(ddof=1), len(values)))
 
 
-def more_seeds(gap: float, width: float, seeds: int, most: int = 1000) -> str:
+def more_seeds(gap: float, width: float, seeds: int, most: int = 1000, unit: str = "seeds") -> str:
     """How many seeds would tell a gap of this size, if gap and deviation stay what `seeds` of them show, in words.
 
     `width` is half the 95% interval of the gap, t(n - 1) s / sqrt(n): the least n is looked for whose interval leaves
@@ -199,9 +199,9 @@ def more_seeds(gap: float, width: float, seeds: int, most: int = 1000) -> str:
     'more than 1000 seeds: the gap is next to nothing'
     """
     if seeds < 2 or not np.isfinite(width):
-        return "at least 3 seeds: one has no spread"
+        return f"at least 3 {unit}: one has no spread"
     counts = np.arange(seeds, most + 1)
     enough = counts[half_width(width / half_width(1.0, seeds), counts) < abs(gap)]
     if not len(enough):
-        return f"more than {most} seeds: the gap is next to nothing"
-    return f"about {enough[0]} seeds instead of {seeds}, if gap and deviation stay as they are"
+        return f"more than {most} {unit}: the gap is next to nothing"
+    return f"about {enough[0]} {unit} instead of {seeds}, if gap and deviation stay as they are"

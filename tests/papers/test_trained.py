@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from fedabm.cli import main
 from fedabm.common.confidence import half_width
 from fedabm.papers.doshi2025.order import order_verdict
 from fedabm.papers.doshi2025.panels import decided
@@ -117,7 +120,7 @@ def p_means(gap: float, width: float, first: int = 0) -> Tables:
     names = ["FedAvg", "MWFed", "FedBR", "FedBR-BG"]
     details = {"protocol": names, "utility": [1.0, 2.0, 3.0, 4.0], "data used %": 5.0}
     known = pd.DataFrame(rows, columns=["protocol", "seed", "p", "normalised"])
-    rounds = pd.DataFrame({"label": "MWFed", "seed": [0, 1, 2, 2]})
+    rounds = pd.DataFrame({"label": "MWFed", "seed": [first, first + 1, first + 2, first + 2]})
     return {"order": pd.DataFrame(order), "details": pd.DataFrame(details), "rounds": rounds, "seeds": known}
 
 
@@ -136,12 +139,35 @@ def test_the_order_of_protocols_must_exceed_the_spread(gap: float, width: float,
 
 def test_fresh_seeds_decide_the_order_and_records_must_agree_in_its_sign() -> None:
     """Earlier seeds say the opposite; one record of five says so, too, and then nothing is decided."""
-    earlier, given = p_means(-0.5, 0.1), {"data": "mnist", "reason": ""}
+    earlier, given = p_means(-0.5, 0.1), {"data": "mnist", "reason": "", "first": 6}
     fresh = [p_means(0.5, 0.2, first) for first in (6, 9)]
     assert order_decided(earlier, *fresh, **given).verdict == "reproduced"
     many = [p_means(1.6, 0.1, 6 + 3 * place) for place in range(4)]
     against = order_decided(earlier, *many, p_means(-0.1, 0.1, 30), **given)
     assert (against.verdict, "disagree in the sign" in against.reason) == ("undecided", True)
+
+
+def test_public_curves_that_disagree_are_counted_and_not_their_seeds() -> None:
+    """Curves that say +0.15, +0.05 and -0.05: mean 0.05, interval t(2) 0.1 / sqrt(3) whatever the seeds."""
+    studies = [p_means(0.1 * place - 0.05, 0.01, 6 + 3 * place) for place in range(3)]
+    against = order_decided(*studies, data="mnist", reason="", first=6)
+    (gap,) = (one for one in against.intervals if one.name == "FedBR > MWFed")
+    expected = (pytest.approx(0.05), pytest.approx(4.3027 * 0.1 / 3**0.5, 1e-4))
+    assert (against.verdict, (gap.mean, gap.half)) == ("undecided", expected)
+    count = more_seeds(gap.mean, gap.half, 3, unit="records")
+    assert f"FedBR > MWFed: more public curves, a record each: {count}" in against.reason
+    assert "records instead of 3" in count
+    two = order_decided(*studies[::2], data="mnist", reason="", first=6)
+    assert "more public curves, a record each: two tell no number" in two.reason
+
+
+def test_records_of_one_seed_each_have_a_curve_each() -> None:
+    """Three of them agree, and decide by their interval; each is there with its seed alone."""
+    whole = p_means(0.5, 0.2)
+    runs = [{**whole, "seeds": whole["seeds"].query(f"seed == {seed}")} for seed in (0, 1, 2)]
+    found = order_decided(*runs, data="cifar10", reason="")
+    assert (found.verdict, "by record +0.419, +0.5, +0.581" in found.reason) == ("reproduced", True)
+    assert "3 seeds from 0 on, 3 public curves" in found.ours
 
 
 def doshi_tables(gap: float, width: float, full: float, steps: tuple[float, ...] = (1.0,) * 100) -> Tables:
@@ -216,15 +242,46 @@ def test_a_gap_of_an_early_stage_must_outlast_as_many_rounds_again(steps: tuple[
     assert decided(doshi_tables(0.5, 0.2, 1.0, steps), data="cifar10").verdict == verdict
 
 
-def test_a_criterion_chosen_after_the_run_is_no_evidence() -> None:
+def test_a_criterion_chosen_after_the_run_is_no_evidence_and_neither_is_a_bound_without_tau() -> None:
+    """The largest costs of seeds 4 to 7 are above 0.5: a subsidy of 0.4 is below zeta + tau, one of 1 may not be."""
     found = settled(doshi_tables(0.5, 0.2, 1.0))
-    assert found.verdict == "reproduced in part"
+    assert found.verdict == "undecided"
+    assert "full contribution below zeta + tau: no evidence (full from beta = 1 on" in found.reason
     assert "FedAvg poor in strategic settings: no evidence (" in found.reason
     assert "chosen after the run" in found.reason
-    assert settled(doshi_tables(0.5, 0.2, 2.0)).verdict == "not reproducible"
-    fresh = [settled(doshi_tables(-9.0, 0.2, 1.0), doshi_tables(gap, 0.2, 1.0)) for gap in (0.5, 0.1, -0.5)]
-    assert [one.verdict for one in fresh] == ["reproduced in part", "undecided", "undecided"]
-    assert "fresh seeds: it loses 0.5 +- 0.2" in fresh[0].reason
+    assert "the order of 2P-UPBReD and UPBReD is reversed" in found.reason
+    low = doshi_tables(0.5, 0.2, 1.0)
+    low["summary"] = low["summary"].replace({"subsidy": {1.0: 0.4}})
+    assert settled(low).verdict == "reproduced in part"
+
+
+def strategic_rounds(gap: float, steps: tuple[float, ...]) -> Tables:
+    """What the planned run has: FedAvg, and strategic owners as printed that are behind it by about `gap`."""
+    rounds = doshi_rounds(gap, 0.2, steps).replace({"label": {"UPBReD": "FedAvgStrategic as printed"}})
+    return {"rounds": rounds[~rounds["label"].str.startswith("2P")]}
+
+
+@pytest.mark.parametrize(
+    ("gap", "steps", "verdict"),
+    [
+        (0.5, (1.0,) * 14, "reproduced in part"),
+        (0.1, (1.0,) * 14, "undecided"),
+        (-0.5, (1.0, 1.0, 1.0, 0.8), "undecided"),
+        (0.5, (1.0, 1.0, 1.0, 0.7), "undecided"),  # gone in as many rounds again
+    ],
+)
+def test_fresh_seeds_say_what_strategic_owners_cost(gap: float, steps: tuple[float, ...], verdict: str) -> None:
+    found = settled(doshi_tables(-9.0, 0.2, 1.0), strategic_rounds(gap, steps))
+    assert found.verdict == verdict, found.reason
+    assert f"it loses by strategic owners as printed {gap * steps[-1]:+.3g} +- " in found.reason
+
+
+def test_what_the_plan_needs_is_run_alone(tmp_path: Path) -> None:
+    """FedAvg and strategic owners as printed; with no pair of the authors' order there is no empty table of it."""
+    chosen = [word for text in ("data=digits", "seeds=1", "protocols=as_printed") for word in ("--set", text)]
+    assert main(["run", "welfare_by_subsidy", *chosen, "--steps", "1", "--quiet", "--out", str(tmp_path / "x")]) == 0
+    found = pd.read_csv(tmp_path / "x" / "summary.csv")["protocol"].tolist()
+    assert (found, (tmp_path / "x" / "order.csv").exists()) == (["FedAvg", "FedAvgStrategic as printed"], False)
 
 
 @pytest.mark.parametrize(

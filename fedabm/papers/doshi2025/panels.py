@@ -54,17 +54,20 @@ def decided(*found: Tables, data: str, what: str = "time") -> Finding:
     return joined(ours, parts, said, every=True)
 
 
-def gap_course(found: Sequence[Tables], owners: int, first: int = 0) -> Course:
-    """Total accuracy of 2P-UPBReD less that of UPBReD, by seed from `first` on and by round of training."""
-    gaps = pd.concat([_gaps(one["rounds"], owners) for one in found])
+_PAIR = ("2P-UPBReD", "UPBReD")
+
+
+def gap_course(found: Sequence[Tables], owners: int, first: int = 0, pair: tuple[str, str] = _PAIR) -> Course:
+    """Total accuracy of one of a pair of protocols less the other's, by seed from `first` on and round of training."""
+    gaps = pd.concat([_gaps(one["rounds"], owners, pair) for one in found])
     return Course(gaps[gaps.index >= first])
 
 
-def _gaps(rounds: pd.DataFrame, owners: int) -> pd.DataFrame:
+def _gaps(rounds: pd.DataFrame, owners: int, pair: tuple[str, str]) -> pd.DataFrame:
     protocols = rounds["label"].str.partition(", ")[0]
     length = int(rounds[protocols == "FedAvg"]["step"].max())
-    two, one = (_trained(rounds[protocols == name], length) for name in ("2P-UPBReD", "UPBReD"))
-    return owners * (two - one)
+    better, worse = (_trained(rounds[protocols == name], length) for name in pair)
+    return owners * (better - worse)
 
 
 def _trained(rounds: pd.DataFrame, length: int) -> pd.DataFrame:
