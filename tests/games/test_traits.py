@@ -202,7 +202,7 @@ def test_games_of_a_wrapper_are_solved_by_the_same_method():
 
 #: members that fewer owners have as the base has them: made of what is stated
 BY_THE_BASE = {"spillovers", "spillover_kinks", "restrict", "at_zero", "as_exposure", "as_total", "exposure_groups"}
-BY_THE_BASE |= {"exponentials", "traits", "accuracy_of", "as_common", "take_games"}
+BY_THE_BASE |= {"exponentials", "traits", "accuracy_of", "worth_of", "as_common", "take_games"}
 
 
 def test_fewer_owners_have_every_member_stated_or_forwarded():
