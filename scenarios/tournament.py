@@ -4,22 +4,27 @@ Every strategy meets every mixture of all of them, under every mechanism, on the
 is an empirical game; what earns more spreads (replicator dynamics), also in small populations where chance decides who
 is copied (fixation of mutants, alpha-rank).  Mixtures with a regret of zero are Nash equilibria.
 
-By default data cost more than they are worth to their owner alone and less than to all: without payments free-riders
-take over, with Shapley shares contributors do.
+By default small models really train on handwritten digits, so that attacks on updates do harm; what so much data is
+worth is measured and announced before.  All data of an owner cost it half of all accuracy, so that it had rather use
+the others'.  With `accuracy=power_law capacity=1` the same is played in closed form, where attacks change nothing.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from math import comb
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
-from fedabm import Federation, OwnerProfile, Scenario, population, run_script
-from fedabm.accuracy import Accuracy, PowerLaw
+from fedabm import InputError, OwnerProfile, Scenario, population, run_script
+from fedabm.accuracy import Oracle
 from fedabm.checks import check_count, check_positive, check_range
-from fedabm.figures import simplex_flow
+from fedabm.data import IID, from_partition, load_dataset
+from fedabm.figures import heat_table, simplex_flow
+from fedabm.learning import SGD, Engine, Learning, MeasuredCurve, Recipe, Trained
 from fedabm.mechanisms import (
     Clarke,
     ContributionSubsidy,
@@ -35,8 +40,17 @@ from fedabm.mechanisms import (
     ValueShaping,
 )
 from fedabm.simulation import Sequential
-from fedabm.strategies import FixedShare, FreeRider, Honest, Strategy
-from fedabm.study import Study
+from fedabm.strategies import (
+    Attacker,
+    BestResponse,
+    FixedShare,
+    FreeRider,
+    Honest,
+    Liar,
+    RegretMatching,
+    Strategy,
+)
+from fedabm.study import Study, generator
 from fedabm.tournament import (
     EmpiricalGame,
     End,
@@ -63,68 +77,109 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ProportionalValue(1.0),
     ValueShaping(),
 )
-STRATEGIES: tuple[Strategy, ...] = (FreeRider(), FixedShare(0.5), Honest())
+#: one of each family: who gives nothing, a part or all, responds, lies about data and costs, attacks, or learns
+STRATEGIES: tuple[Strategy, ...] = (
+    FreeRider(),
+    FixedShare(0.5),
+    Honest(),
+    BestResponse(),
+    Liar(BestResponse(), contribution_factor=2.0, size_factor=2.0, cost_factor=2.0),
+    Attacker(Honest(), "sign_flip"),
+    RegretMatching(),
+)
 
-#: federations of more owners have too many mixtures of strategies
-_LARGEST = 30
+#: more mixtures take hours
+_MOST = 2000
+#: starts of the replicator dynamics, at most
+_STARTS = 100
+#: of more strategies only pairs are looked through for equilibria that nothing leads to
+_FEW = 3
+#: samples that owners judge models by, each
+_TEST = 100
+#: how owners train in a round
+_RECIPE = Recipe(steps=10, batch=16, optimiser=SGD(0.05, momentum=0.9))
 
 
 def run(
     study: Study,
     strategies: tuple[Strategy, ...] = STRATEGIES,
     mechanisms: tuple[Mechanism, ...] = MECHANISMS,
-    accuracy: Accuracy = PowerLaw(),  # noqa: B008
-    owners: int = 4,
-    cost: float = 0.75,
+    accuracy: Oracle | None = None,
+    owners: int = 3,
+    cost: float = 0.5,
     spread: float = 0.1,
-    capacity: float = 1.0,
+    capacity: float = 40.0,
     seeds: int = 3,
-    steps: int = 20,
+    steps: int = 8,
     population_size: int = 50,
 ) -> None:
     """Play all mixtures under all mechanisms, and say what survives.
 
     strategies       the strategies that meet
     mechanisms       the mechanisms under which they meet
-    accuracy         what models are worth
+    accuracy         what models are worth; without one they train on handwritten digits
     owners           number of owners in a federation
-    cost             mean cost of a unit of data
+    cost             mean cost of all data of an owner
     spread           by which share of it costs differ between owners, up or down
     capacity         data that every owner has
     seeds            how many populations are drawn
-    steps            steps of each run
+    steps            steps of each run, where models train its rounds
     population_size  owners in the small population in which chance decides who is copied
 
-    Takes seconds.
+    Takes minutes.
     """
-    check_count("owners", owners, 2, _LARGEST)
+    check_count("owners", owners, 2)
     check_count("seeds", seeds)
     check_count("steps", steps)
     check_count("population_size", population_size, owners, 1000)
     check_positive("cost", cost)
+    check_positive("capacity", capacity)
     check_range("spread", spread, 0.0, 1.0)
+    many = comb(owners + len(strategies) - 1, owners)
+    if many > _MOST:
+        what = f"{owners} owners and {len(strategies)} strategies have {many:,} mixtures, more than {_MOST:,}"
+        raise InputError(f"{what}; take fewer owners or strategies")
+    steps = study.steps or steps
+    worth = training(study.seed, owners, capacity, steps) if accuracy is None else accuracy
 
     def draw(rng: np.random.Generator) -> tuple[OwnerProfile, ...]:
-        return population(list(cost * rng.uniform(1.0 - spread, 1.0 + spread, owners)), capacity)
+        return population(list(cost / capacity * rng.uniform(1.0 - spread, 1.0 + spread, owners)), capacity)
 
     people = draw(np.random.default_rng(study.seed))
-    played = {}
-    for mechanism in mechanisms:
-        scenario = Scenario(people, accuracy, mechanism, Sequential(), study.steps or steps, record=None)
-        name = type(mechanism).__name__
-        track = partial(study.track, label=name)
-        played[name] = play(scenario, strategies, seeds, draw=draw, first=study.seed, track=track)
+    scenarios = {type(one).__name__: Scenario(people, worth, one, Sequential(), steps) for one in mechanisms}
+    for name, scenario in scenarios.items():
         for strategy in strategies:
             alone = replace(scenario, owners=tuple(replace(one, strategy=strategy) for one in people))
-            study.add(Federation(alone, study.seed).run().frames(f"{name}, all {strategy.label}", study.parameters))
-    stable = {name: ends(one.game) for name, one in played.items()}
-    study.table(survivors(played, stable, population_size), "What survives", "survivors")
+            study.simulate(alone, f"{name}, all {strategy.label}")
+    played = {}
+    for name, scenario in scenarios.items():
+        bare, track = replace(scenario, record=None), partial(study.track, label=name)
+        played[name] = play(bare, strategies, seeds, draw=draw, first=study.seed, track=track)
+    stable = {name: ends(one.game, _parts(len(strategies))) for name, one in played.items()}
+    left = survivors(played, stable, population_size)
+    study.table(left, "What survives", "survivors")
     study.table(stable_mixtures(played, stable), "Where mixtures end, and Nash equilibria", "mixtures")
     study.text(payoff_table(played).to_csv(index=False), "payoffs.csv")
     for name, found in stable.items():
         study.note(verdict(name, played[name], found, population_size))
     if len(strategies) == 3:
         study.picture(simplex_flow(flow_table(played), end_table(played, stable)), "simplex")
+    study.picture(picture(left), "tournament")
+
+
+def training(seed: int, owners: int, capacity: float, rounds: int) -> Learning:
+    """Small models on handwritten digits, and what so much data of them is worth after all rounds, announced."""
+    whole, samples = load_dataset("digits"), int(capacity)
+    if samples < 1 or owners * (samples + _TEST) > len(whole):
+        what = f"digits have {len(whole):,} samples, of which {owners} owners need {_TEST} each to judge models by"
+        raise InputError(f"{what}; give a capacity of 1 to {len(whole) // owners - _TEST}, got {capacity:g}")
+    chosen = generator(seed, "data").permutation(len(whole))[: owners * (samples + _TEST)]
+    data = from_partition(whole.subset(chosen), IID(owners), seed, _TEST / (samples + _TEST), one_class="allow")
+    engine = Engine("logistic", data)
+    total = owners * samples
+    points = np.unique(np.rint(total * np.array([0.0, 0.1, 0.2, 0.4, 0.7, 1.0])))
+    curve = MeasuredCurve.measure(Trained(engine, rounds, _RECIPE, seed=seed), points, repeats=2, concave=True)
+    return Learning(engine, _RECIPE, announced=curve)
 
 
 def survivors(played: dict[str, Tournament], stable: dict[str, list[End]], size: int) -> pd.DataFrame:
@@ -151,7 +206,7 @@ def stable_mixtures(played: dict[str, Tournament], stable: dict[str, list[End]])
             {"mechanism": mechanism, **_shares(game, end.mixture), "basin": end.basin, "regret": end.regret}
             for end in found
         ]
-        for mixture in symmetric_equilibria(game):
+        for mixture in symmetric_equilibria(game, most=None if len(game.strategies) <= _FEW else 2):
             if all(np.max(np.abs(mixture - end.mixture)) > 0.02 for end in found):
                 regret = float(game.regret(mixture))
                 rows.append({"mechanism": mechanism, **_shares(game, mixture), "basin": 0.0, "regret": regret})
@@ -200,6 +255,22 @@ def end_table(played: dict[str, Tournament], stable: dict[str, list[End]]) -> pd
         for mechanism, tournament in played.items()
         for end in stable[mechanism]
     )
+
+
+def picture(left: pd.DataFrame) -> Figure:
+    """Where mixtures end: the share of each strategy under each mechanism."""
+    shares = left.pivot(index="mechanism", columns="strategy", values="replicator share")
+    shares = shares.loc[left["mechanism"].unique(), left["strategy"].unique()]
+    figure = Figure(figsize=(2.0 + 1.3 * shares.shape[1], 2.0 + 0.4 * len(shares)), layout="constrained")
+    panel = heat_table(shares.reset_index(), "mechanism", ax=figure.subplots())
+    panel.set(title="share of each strategy where mixtures end", xlabel="strategy (shades within a column)", ylabel="")
+    panel.tick_params(axis="x", rotation=30)
+    return figure
+
+
+def _parts(strategies: int) -> int:
+    """Into how many parts edges of the simplex are divided for starts, so that there are not too many of them."""
+    return max(parts for parts in range(1, 11) if parts == 1 or comb(parts + strategies - 1, parts) <= _STARTS)
 
 
 def _alone(game: EmpiricalGame, strategy: int) -> float:

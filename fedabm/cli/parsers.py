@@ -131,7 +131,7 @@ def _watch(parser: argparse.ArgumentParser) -> None:
 
 def _tournament(commands: Any) -> None:
     parser = commands.add_parser("tournament", help="which behaviour survives under which mechanism")
-    parser.add_argument("--quick", action="store_true", help="two mechanisms, three seeds: seconds")
+    parser.add_argument("--quick", action="store_true", help="two mechanisms: about a minute")
     parser.add_argument("--strategy", action="append", metavar="NAME", help="name or { kind = ..., ... }; repeatable")
     parser.add_argument("--mechanism", action="append", metavar="NAME", help="name or { kind = ..., ... }; repeatable")
     parser.add_argument("--seed", type=int, default=0, help="all randomness comes from it (default 0)")

@@ -8,7 +8,7 @@ from fedabm.cli.run import USUAL, run_scenario
 
 __all__ = ["tournament"]
 
-#: enough to see who survives, in seconds
+#: enough to see who survives, in about a minute
 _QUICK = ['mechanisms=["no_payments", "shapley_share"]', "seeds=3"]
 
 

@@ -21,7 +21,7 @@ from fedabm.tournament.replicator import inside
 __all__ = ["symmetric_equilibria"]
 
 
-def symmetric_equilibria(game: EmpiricalGame, tolerance: float = 1e-7) -> list[Array]:
+def symmetric_equilibria(game: EmpiricalGame, tolerance: float = 1e-7, most: int | None = None) -> list[Array]:
     """The mixtures (K,) with a regret of at most the tolerance times the range of payoffs, fewest strategies first.
 
     Parameters
@@ -30,6 +30,8 @@ def symmetric_equilibria(game: EmpiricalGame, tolerance: float = 1e-7) -> list[A
         Owners, accuracy and mechanism.
     tolerance : float, optional
         The largest regret, as a share of the range of payoffs.
+    most : int | None, optional
+        Mixtures of at most this many strategies; None: of any number, of which there are soon too many to look at.
 
     Returns
     -------
@@ -38,7 +40,7 @@ def symmetric_equilibria(game: EmpiricalGame, tolerance: float = 1e-7) -> list[A
     """
     kinds = len(game.strategies)
     found: list[Array] = []
-    for many in range(1, kinds + 1):
+    for many in range(1, min(most or kinds, kinds) + 1):
         for support in combinations(range(kinds), many):
             for mixture in _indifferent(game, support):
                 fair = game.regret(mixture) <= tolerance * game.scale

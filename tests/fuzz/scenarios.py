@@ -43,7 +43,12 @@ SMALL = {
     "reciprocity_table": ["seeds=1", "dataset=mnist"],
     "reciprocity_table_trained": ["seeds=1", "data=digits"],
     "scale_study": ["largest=1000"],
-    "tournament": ["seeds=1", "steps=6", 'mechanisms=["no_payments","shapley_share","clarke","value_shaping"]'],
+    "tournament": [
+        "seeds=1",
+        "steps=3",
+        "owners=2",
+        'mechanisms=["no_payments","shapley_share","clarke","value_shaping"]',
+    ],
     "value_shaping": ["owners=1000", "points=8"],
 }
 #: one owner, nobody left, all attackers or liars, no data, nothing to gain: all of it must end well
@@ -85,7 +90,10 @@ EXTREMES: dict[str, tuple[str, ...]] = {
     "shared_adapter": ("rounds=1", "subsidy=0", "highest_cost=1000"),
     "stage_payments": ("cost=1e-9", "cost=1000", "start=0"),
     "step_size_region": ("owners=1", "cross=0", "bound=1e6"),
-    "tournament": ("owners=2", "spread=0", "spread=1", "cost=1000", "cost=1e-9", "capacity=1e-6", "population_size=4"),
+    "tournament": (
+        *("accuracy=power_law capacity=1e-6", "spread=0", "spread=1", "cost=1000", "cost=1e-9", "capacity=1"),
+        "population_size=4",
+    ),
     "two_phase": ("costs=0,0", "costs=1000,1000 subsidy=1001", "start=0", "costs=0.1"),
     "value_shaping": ("owners=2", "shown_owners=2", "shown_cost=1000", "complexities=1", "points=2"),
     "welfare_by_owners": ("owners=1", "owners=2", "subsidy=0", "subsidy=1e6"),

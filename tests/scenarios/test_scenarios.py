@@ -40,7 +40,7 @@ FEW = {
     "scale_study": ["largest=100"],
     "screening": ["points=5"],
     "shaped_models": ["rounds=4", "interval=200"],
-    "tournament": ['mechanisms=["no_payments", "shapley_share"]', "owners=3", "seeds=1"],
+    "tournament": ['mechanisms=["no_payments", "shapley_share"]', "owners=2", "seeds=1"],
     "value_shaping": ["complexities=1", "points=4"],
 }
 
