@@ -10,6 +10,7 @@ import numpy as np
 
 from fedabm.auditing.deviations import LieLimits
 from fedabm.auditing.runs import Interval, Move, Runs, Score, interval, moves
+from fedabm.common.errors import InputError
 from fedabm.games.curves import Array
 from fedabm.mechanisms.base import Mechanism
 
@@ -57,6 +58,18 @@ class Plans:
     def surplus(self, seed: int, row: int) -> float:
         """What an owner has more than if it trained alone."""
         return float(self.runs.score(seed).utility[row] - self.runs.score(seed, among=(row,)).utility[row])
+
+    def by_themselves(self, groups: Sequence[tuple[int, ...]]) -> tuple[list[tuple[int, ...]], str]:
+        """The groups of which there is a run without the others, and why there is none of the last that has none."""
+        able, why = [], ""
+        for group in groups:
+            try:
+                self._apart(self.chooses, group)
+            except InputError as refused:  # of a rule or an oracle that does not take so few owners
+                why = str(refused)
+            else:
+                able.append(group)
+        return able, why
 
     def leaving(self, groups: Sequence[tuple[int, ...]]) -> MeasuredExit:
         """The group whose least gaining member gains most by leaving together, measured."""

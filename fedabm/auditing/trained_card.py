@@ -17,7 +17,6 @@ from fedabm.auditing.kinds import Tried
 from fedabm.auditing.plans import MeasuredPlan, Plans
 from fedabm.auditing.runs import interval
 from fedabm.auditing.secession import group_count
-from fedabm.common.errors import InputError
 from fedabm.common.texts import readable
 
 __all__ = ["TrainedAudit"]
@@ -122,16 +121,16 @@ class TrainedAudit:
         if not self.groups:
             why = f"there are {count} owners, so that only one alone can leave; see individual rationality"
             return Claim(name, None, "unknown", np.nan, why)
-        try:
-            found = plans.leaving(self.groups)
-        except InputError as refused:  # of a rule or an oracle that does not take so few owners
-            return Claim(name, None, "unknown", np.nan, f"no run of a group by itself could be made: {refused}")
+        able, why = plans.by_themselves(self.groups)
+        if not able:
+            return Claim(name, None, "unknown", np.nan, f"no run of a group by itself could be made: {why}")
+        found = plans.leaving(able)
         least, small = min(found.gains, key=lambda one: one.mean), 1e-6 * self.unit
         leaves = all(one.low > small for one in found.gains)
         holds = False if leaves else True if least.mean <= small else None
         who = ", ".join(plans.who(row) for row in found.members)
         verdict = {False: "all gain", True: "not all gain", None: "cannot be told from chance"}[holds]
-        tried = f"tried: {len(self.groups)} of {group_count(count, 2):,} groups of two or more"
+        tried = f"tried: {len(able)} of {group_count(count, 2):,} groups of two or more"
         words = f"{who} leave together and keep the rule: {verdict}, who gains least {least} ({tried})"
         flaw, severity = "loses groups" if holds is False else "", max(least.mean, 0.0) / self.unit
         return Claim(name, holds, "found", least.mean, words, flaw=flaw, severity=severity)

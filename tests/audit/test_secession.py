@@ -1,11 +1,11 @@
 """Groups that had better leave: the small owners of a mean estimation, whoever pays, and rivals."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from fedabm import Game, Scenario, population
+from fedabm import Game, InputError, Scenario, population
 from fedabm.accuracy import MeanEstimation, PowerLaw
 from fedabm.auditing import Stage
 from fedabm.auditing.card import Thoroughness, audit
@@ -158,3 +158,21 @@ def test_what_cannot_be_run_is_unknown_with_its_reason():
     claim = audit(training(NoPayments(), (1.0, 1.0)), thoroughness=QUICK).claim("secession")
     assert (claim.holds, claim.status) == (None, "unknown")
     assert "there are 2 owners" in claim.words
+
+
+@dataclass(frozen=True)
+class OfThree(NoPayments):
+    """No payments, among three owners or more."""
+
+    def offers(self, accuracy, reports):
+        if len(reports.contribution) < 3:
+            raise InputError("this rule takes three owners or more; add some")
+        return super().offers(accuracy, reports)
+
+
+def test_groups_that_a_rule_refuses_are_not_tried_and_if_it_refuses_all_it_says_why():
+    few = audit(training(OfThree(), (1.0, 1.0, 1.0)), thoroughness=QUICK).claim("secession")
+    assert (few.holds, few.status) == (None, "unknown")
+    assert few.words == "no run of a group by itself could be made: this rule takes three owners or more; add some"
+    plans = Plans(OfThree(), Runs.of(training(OfThree(), (1.0,) * 4), 2), LieLimits(), chooses=0, measures=(1, 2))
+    assert plans.by_themselves([(0, 1), (1, 2, 3)])[0] == [(1, 2, 3)]
