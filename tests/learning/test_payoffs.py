@@ -5,14 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fedabm import Federation, InputError, Scenario, population
+from fedabm import Federation, InputError, Scenario, Thoroughness, audit, population
 from fedabm.accuracy import CurvedPayoff, LinearPayoff, PowerLaw, Valued
+from fedabm.auditing.search import SearchEffort
 from fedabm.games.accuracy.training import training_of
 from fedabm.games.messages import OwnerMessages
 from fedabm.learning import Learning, Personal
 from fedabm.learning.knowledge import FromUpdates, Measured
 from fedabm.learning.oracles import Rounds
 from fedabm.mechanisms import FedAvgExchange, NoPayments, ProportionalData, RealFM, ShapleyShare
+from fedabm.simulation import checkpoint
 from fedabm.strategies import BestResponse, FixedShare, Honest, MeasuredResponse
 from tests.knowledge.worlds import CAPACITY, RECIPE, engine
 
@@ -127,6 +129,31 @@ def test_with_weight_one_a_straight_payoff_changes_no_frame():
     for rule in (NoPayments(), ShapleyShare(), ProportionalData(1.0)):
         plain, paid = (played(one, rule).frames().owners for one in (training, Valued(training, LinearPayoff(1.0))))
         assert plain.drop(columns="run").equals(paid.drop(columns="run"))
+
+
+def test_a_run_with_payoffs_is_saved_and_gone_on_with(tmp_path):
+    people = tuple(population([0.001] * 4, CAPACITY, UNEQUAL))
+    worth = Valued(Learning(engine(), RECIPE, announced=CURVE), CurvedPayoff(WEIGHTS))
+    scenario = Scenario(people, worth, ShapleyShare(), steps=4, knowledge=FromUpdates())
+    whole, half = Federation(scenario, seed=1).run(), Federation(scenario, seed=1)
+    half.step()
+    half.step()
+    file = checkpoint.save(half, tmp_path / "half")
+    again = checkpoint.restore(file, scenario).run()
+    assert again.frames().owners.equals(whole.frames().owners)
+
+
+def test_an_audit_of_payoffs_is_in_their_unit():
+    """Twice the worth and twice the cost of everything: twice what the best move gains, and no other verdict."""
+    cards = []
+    for factor, worth in ((1.0, training := Learning(engine(), RECIPE)), (2.0, Valued(training, LinearPayoff(2.0)))):
+        people = tuple(population([0.002 * factor] * 4, CAPACITY, Honest()))
+        how = replace(Thoroughness.quick(), effort=SearchEffort(questions=10, owners=1), seeds=2)
+        cards.append(audit(Scenario(people, worth, NoPayments(), steps=2), thoroughness=how))
+    for name in ("truthfulness", "secession", "individual rationality"):
+        plain, paid = (card.claim(name) for card in cards)
+        assert paid.value == pytest.approx(2.0 * plain.value)
+        assert paid.holds == plain.holds
 
 
 def test_a_training_has_no_value_at_a_profile():

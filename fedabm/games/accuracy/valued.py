@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -140,7 +140,7 @@ class Valued(Accuracy, Training[State]):
     array([[3., 6.]])
     """
 
-    accuracy: Any
+    accuracy: Oracle
     payoff: AccuracyPayoff
 
     def __post_init__(self) -> None:
@@ -161,29 +161,34 @@ class Valued(Accuracy, Training[State]):
         return isinstance(self.accuracy, Accuracy)
 
     @property
+    def _worth(self) -> Accuracy:
+        """The accuracies, where there are any."""
+        return cast("Accuracy", self.accuracy)
+
+    @property
     def monotone(self) -> bool:  # type: ignore[override]
         """If the accuracies are."""
-        return self._closed and self.accuracy.monotone
+        return self._closed and self._worth.monotone
 
     @property
     def concave(self) -> bool:  # type: ignore[override]
         """If the accuracies are and the payoff is a straight line."""
-        return self._closed and self.accuracy.concave and self.payoff.straight
+        return self._closed and self._worth.concave and self.payoff.straight
 
     @property
     def costly(self) -> bool:  # type: ignore[override]
         """As the accuracies."""
-        return self._closed and self.accuracy.costly
+        return self._closed and self._worth.costly
 
     @property
     def padded(self) -> bool:  # type: ignore[override]
         """As the accuracies."""
-        return self._closed and self.accuracy.padded
+        return self._closed and self._worth.padded
 
     @cached_property
     def public(self) -> Accuracy:
         """What is announced of them, in the same payoffs; always the same object, so that offers can stand."""
-        known = self.accuracy.public
+        known = self._worth.public
         return self if known is self.accuracy else Valued(known, self.payoff)
 
     def values(self, profiles: Array) -> Array:
@@ -191,50 +196,53 @@ class Valued(Accuracy, Training[State]):
         if not self._closed:
             what = f"{type(self.accuracy).__name__} trains while owners decide and has no value at a profile"
             raise InputError(f"{what}; give it to a Scenario, or value what it announces")
-        return self.payoff.weights * self.payoff.of(self.accuracy.values(profiles))
+        return self.payoff.weights * self.payoff.of(self._worth.values(profiles))
 
     def curves(self, profile: Array) -> Curve:
         """phi_i along the accuracy."""
         profile = np.asarray(profile, dtype=float)
         weights = np.broadcast_to(self.payoff.weights, profile.shape)
         if self.payoff.straight:
-            return ScaledEach(weights, self.accuracy.curves(profile))
-        return PaidOff(self.accuracy.curves(profile), replace(self.payoff, weight=1.0), weights)
+            return ScaledEach(weights, self._worth.curves(profile))
+        return PaidOff(self._worth.curves(profile), replace(self.payoff, weight=1.0), weights)
 
     def as_common(self, owners: int) -> tuple[Exposure, Array] | None:
         """The accuracy's curve and the weights, where the payoff is a straight line."""
-        known = self.accuracy.as_common(owners) if self.payoff.straight else None
+        known = self._worth.as_common(owners) if self.payoff.straight else None
         return None if known is None else (known[0], known[1] * self.payoff.weights)
 
     def marginals(self, profile: Array) -> Array:
         """d a_i / d s_j, exact where the payoff is a straight line."""
         if not self.payoff.straight:
             return super().marginals(profile)
-        return self.accuracy.marginals(profile) * np.broadcast_to(self.payoff.weights, len(profile))[:, None]
+        return self._worth.marginals(profile) * np.broadcast_to(self.payoff.weights, len(profile))[:, None]
 
     def accuracy_of(self, worth: Array) -> Array:
         """phi_i^-1 of the worth."""
-        return self.accuracy.accuracy_of(self.payoff.inverse_of(worth / self.payoff.weights))
+        return self._worth.accuracy_of(self.payoff.inverse_of(worth / self.payoff.weights))
 
     def worth_of(self, other: Accuracy) -> Accuracy:
-        """The other one in the same payoffs."""
-        return Valued(self.accuracy.worth_of(other), self.payoff)
+        """The other one in the same payoffs; of the one that was asked about last always the same object."""
+        made = vars(self).get("_last")
+        if made is None or made[0] is not other:
+            made = vars(self)["_last"] = other, Valued(self._worth.worth_of(other), self.payoff)
+        return made[1]
 
     def kinks(self, profile: Array) -> Array:
         """Those of the accuracy."""
-        return self.accuracy.kinks(profile)
+        return self._worth.kinks(profile)
 
     def spillover_kinks(self, profile: Array) -> Array:
         """Those of the accuracies."""
-        return self.accuracy.spillover_kinks(profile)
+        return self._worth.spillover_kinks(profile)
 
     def own_jumps(self, owners: int) -> Array:
         """Those of the accuracies."""
-        return self.accuracy.own_jumps(owners)
+        return self._worth.own_jumps(owners)
 
     def restrict(self, rows: Rows) -> Valued:
         """The same payoffs of fewer owners."""
-        return Valued(self.accuracy.restrict(rows), self.payoff.take(rows))
+        return Valued(self._worth.restrict(rows), self.payoff.take(rows))
 
     # As a training: that of the accuracies, whose models are valued
 
