@@ -63,7 +63,7 @@ class SumsOnly(Knowledge):
         return self.also.found_again(context)
 
     @property
-    def makes(self) -> tuple[type[Accuracy], ...]:  # type: ignore[override]
+    def makes(self) -> tuple[type, ...]:  # type: ignore[override]
         """As the knowledge beside it."""
         return self.also.makes
 

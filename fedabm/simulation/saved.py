@@ -67,7 +67,7 @@ EXPERIENCE = FrozenRecord(Experience, **_GOT, progress=Maybe(Numbers()))
 MEMORY = _Memory()
 
 
-def known_kind(makes: tuple[type[Accuracy], ...], again: tuple[Accuracy, ...] = ()) -> Kind:
+def known_kind(makes: tuple[type, ...], again: tuple[Accuracy, ...] = ()) -> Kind:
     """How what a server knows is saved: worth by its place among what there is `again`, or by its fields."""
     numbers = {"trainings": WHOLE, "evaluations": WHOLE, "seconds": NUMBER, "since": WHOLE}
     found = {"error": Maybe(NUMBER), "scores": Maybe(Numbers()), "history": Maybe(Numbers(None))}
@@ -77,7 +77,7 @@ def known_kind(makes: tuple[type[Accuracy], ...], again: tuple[Accuracy, ...] = 
 class _Worth:
     """What is known of worth: found again, made, or else one that the scenario holds."""
 
-    def __init__(self, makes: tuple[type[Accuracy], ...], again: tuple[Accuracy, ...]) -> None:
+    def __init__(self, makes: tuple[type, ...], again: tuple[Accuracy, ...]) -> None:
         self._makes, self._again = makes, again
         self._made = Fields(*makes)
         self.schema = self._made.schema

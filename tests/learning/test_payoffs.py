@@ -131,10 +131,11 @@ def test_with_weight_one_a_straight_payoff_changes_no_frame():
         assert plain.drop(columns="run").equals(paid.drop(columns="run"))
 
 
-def test_a_run_with_payoffs_is_saved_and_gone_on_with(tmp_path):
+@pytest.mark.parametrize("knowledge", [FromUpdates(), Measured(rounds=1, points=3, checks=0)])
+def test_a_run_with_payoffs_is_saved_and_gone_on_with(tmp_path, knowledge):
     people = tuple(population([0.001] * 4, CAPACITY, UNEQUAL))
     worth = Valued(Learning(engine(), RECIPE, announced=CURVE), CurvedPayoff(WEIGHTS))
-    scenario = Scenario(people, worth, ShapleyShare(), steps=4, knowledge=FromUpdates())
+    scenario = Scenario(people, worth, ShapleyShare(), steps=4, knowledge=knowledge)
     whole, half = Federation(scenario, seed=1).run(), Federation(scenario, seed=1)
     half.step()
     half.step()

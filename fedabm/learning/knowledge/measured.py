@@ -13,6 +13,7 @@ from fedabm.common.errors import InputError, check_whole
 from fedabm.common.random import generator
 from fedabm.games.accuracy.base import Accuracy, Oracle
 from fedabm.games.accuracy.training import State, Training, training_of
+from fedabm.games.accuracy.valued import AccuracyPayoff, Valued
 from fedabm.games.curves import Array
 from fedabm.knowledge.base import Context, Knowledge
 from fedabm.learning.oracles.curve import MeasuredCurve
@@ -50,7 +51,7 @@ class Measured(Knowledge):
     repeats: int = 1
     every: int | None = None
     checks: int = 8
-    makes: ClassVar[tuple[type[Accuracy], ...]] = (MeasuredCurve,)
+    makes: ClassVar[tuple[type, ...]] = (MeasuredCurve, Valued, AccuracyPayoff)
 
     def __post_init__(self) -> None:
         check_whole("rounds", self.rounds)
