@@ -72,8 +72,8 @@ class Knowledge(ABC):
     keeps_updates: ClassVar[bool] = False
     #: values owners by single rounds: that ranks them, and does not price what training without them would lose
     only_ranks: ClassVar[bool] = False
-    #: classes of the accuracies that it makes itself, and of their parts, which are saved with a run: fields are numbers,
-    #: arrays, texts and each other
+    #: classes of the accuracies that it makes itself, and of their parts, which are saved with a run: fields are
+    #: numbers, arrays, texts and each other
     makes: ClassVar[tuple[type, ...]] = (PresentWorth, PowerLaw)
 
     @abstractmethod
