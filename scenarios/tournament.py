@@ -23,7 +23,7 @@ from fedabm import InputError, OwnerProfile, Scenario, population, run_script
 from fedabm.accuracy import Oracle
 from fedabm.checks import check_count, check_positive, check_range
 from fedabm.data import IID, from_partition, load_dataset
-from fedabm.figures import heat_table, simplex_flow
+from fedabm.figures import simplex_flow
 from fedabm.learning import SGD, Engine, Learning, MeasuredCurve, Recipe, Trained
 from fedabm.mechanisms import (
     Clarke,
@@ -261,10 +261,14 @@ def picture(left: pd.DataFrame) -> Figure:
     """Where mixtures end: the share of each strategy under each mechanism."""
     shares = left.pivot(index="mechanism", columns="strategy", values="replicator share")
     shares = shares.loc[left["mechanism"].unique(), left["strategy"].unique()]
-    figure = Figure(figsize=(2.0 + 1.3 * shares.shape[1], 2.0 + 0.4 * len(shares)), layout="constrained")
-    panel = heat_table(shares.reset_index(), "mechanism", ax=figure.subplots())
-    panel.set(title="share of each strategy where mixtures end", xlabel="strategy (shades within a column)", ylabel="")
-    panel.tick_params(axis="x", rotation=30)
+    figure = Figure(figsize=(2.0 + 1.2 * shares.shape[1], 2.0 + 0.4 * len(shares)), layout="constrained")
+    panel = figure.subplots()
+    panel.imshow(shares, cmap="cividis", vmin=0.0, vmax=1.0, aspect="auto")
+    for (row, column), share in np.ndenumerate(shares.to_numpy()):
+        panel.text(column, row, f"{share:.0%}", ha="center", va="center", color="black" if share > 0.5 else "white")
+    panel.set_xticks(range(shares.shape[1]), shares.columns, rotation=30, ha="right")
+    panel.set_yticks(range(len(shares)), shares.index)
+    panel.set_title("share of each strategy where mixtures end")
     return figure
 
 
