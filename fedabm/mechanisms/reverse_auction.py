@@ -22,17 +22,17 @@ __all__ = ["ReverseAuction", "critical_prices"]
 class ReverseAuction(Mechanism):
     """Buy from the cheapest owners while the budget pays all that are bought from, each at the highest winning bid.
 
-        p_i(x) = price_i x for winners, up to their size;     i wins with bid b if b <= budget / (V_{<b} + size_i)
+        p_i(x) = price_i x for winners, up to their size;     i wins with bid b if b <= budget / (V_{<=b} + size_i)
 
-    V_{<b} are the sizes of the others that bid less.  Bids are unit costs at the reported size, so that the auction is
-    over all that an owner has, and everyone gets the model.  The price is critical: the supremum of the bids with which
-    the owner would win, hence not the own bid.  Singer 2010, "Budget feasible mechanisms", Section 3 (proportional
-    share), with exact thresholds: no price exceeds budget / (sizes of all winners), so that never more than the budget
-    is spent.
+    V_{<=b} are the sizes of the others that bid no more, so that equal bids win together or not at all.  Bids are unit
+    costs at the reported size, so that the auction is over all that an owner has, and everyone gets the model.  The
+    price is critical: the supremum of the bids with which the owner would win, hence not the own bid.  Singer 2010,
+    "Budget feasible mechanisms", Section 3 (proportional share), with exact thresholds: no price exceeds budget /
+    (sizes of all winners), so that never more than the budget is spent.
 
     Truth is a dominant strategy of owners that only sell (Myerson 1981: winning is monotone in the bid, and winners pay
     the threshold).  An owner that also gains by the model gives some data anyway, and lies to be paid for them.
-     A critical price is another owner's bid, or follows from it: `reveals_bids`.
+    A critical price is another owner's bid, or follows from it: `reveals_bids`.
 
     Parameters
     ----------

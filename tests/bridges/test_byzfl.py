@@ -59,12 +59,12 @@ def test_our_omniscient_attacks_are_those_of_the_library():
         people = population([0.0] * 5, data.capacities, [bad, bad, *[Honest()] * 3])
         return Federation(Scenario(people, Learning(engine, Recipe()), steps=2)).run().state.model
 
-    deviation = float(byzfl.ALittleIsEnough(tau=1)(torch.tensor([[0.0], [2.0]]))[0]) - 1.0
+    deviation = float(byzfl.ALittleIsEnough(tau=1.0)(torch.tensor([[0.0], [2.0]]))[0]) - 1.0
     of_sample = deviation > 1.2
     factor = np.sqrt(2 / 3) if of_sample else 1.0  # of three honest owners
     for attack, ours in (
-        (byzfl.ALittleIsEnough(tau=-1.5 * factor), "little_is_enough"),
-        (byzfl.FallOfEmpires(tau=1.5), "inner_product"),
+        (byzfl.ALittleIsEnough(tau=float(-1.5 * factor)), "little_is_enough"),
+        (byzfl.InnerProductManipulation(tau=0.5), "inner_product"),
     ):
         seeing = Colluder(Honest(), attack, omniscient=True)
         torch.testing.assert_close(model(seeing), model(Attacker(Honest(), ours)))

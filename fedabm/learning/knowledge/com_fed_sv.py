@@ -30,9 +30,10 @@ class ComFedSV(RoundShapley):
     take part in the first round ("everyone being heard"), else whoever was never seen beside others counts as adding
     nothing to them.
 
-    A round's score is its row's value, completed by what has been seen up to then.  It ranks and does not price, see
-    `RoundShapley`, and has the best lies of `FedSV`; and who has been seen once is
-    paid for staying away.
+    A round's score is its row's value, completed by what has been seen up to then; where all take part nothing is
+    completed, and it is that of `FedSV`.  With three of five owners a round a third of the models is judged, and scores
+    of early rounds, completed from little, may be far off.  It ranks and does not price, see `RoundShapley`.  Its best
+    lie is that of `FedSV`, a longer update, and who has been seen once is paid for staying away.
 
     Parameters
     ----------

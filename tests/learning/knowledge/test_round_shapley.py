@@ -80,6 +80,10 @@ def test_values_rank_owners_as_exact_retraining_and_do_not_price():
     assert np.abs(exact - retrained).max() > 0.25 * abs(retrained.mean())
 
 
+def test_where_all_take_part_nothing_is_completed():
+    np.testing.assert_allclose(SMALL.completed("loss", taking=4)[0], SMALL.exact("loss")[0], atol=1e-9)
+
+
 def test_who_is_not_selected_gets_nothing_by_rounds_and_its_due_by_completion():
     """Four alike; one takes part in the first round only."""
     alike = Digits(owners=4, rounds=4, worst=0.0, network="logistic", samples=400)
