@@ -25,6 +25,9 @@ from fedabm.learning.rules.recipe import Recipe
 from fedabm.learning.rules.rounds import one_round
 from fedabm.mechanisms import (
     CFL,
+    CGSV,
+    IAFL,
+    RFFL,
     Ditto,
     FedAMP,
     FedAvgExchange,
@@ -44,6 +47,10 @@ from tests.learning.sent import assert_close, broken, claims, next_start, parts,
 
 NAMES = [type(rule).__name__ for rule in RIVALS]
 every_rule = pytest.mark.parametrize("rule", RIVALS, ids=NAMES)
+#: those that reward by parts of the common update, so that what an owner imports may sum to less than 1
+REWARDS = (CGSV(), IAFL(), RFFL())
+every_reward = pytest.mark.parametrize("rule", REWARDS, ids=lambda rule: type(rule).__name__)
+every_rule_and_reward = pytest.mark.parametrize("rule", [*RIVALS, *REWARDS], ids=lambda rule: type(rule).__name__)
 
 
 # What every rule owes to every owner
@@ -102,7 +109,7 @@ def test_if_nobody_is_sound_everybody_stays_where_it_was(rule):
     assert all(torch.equal(rows, sent.start) for rows in parts(done))
 
 
-@every_rule
+@every_rule_and_reward
 def test_huge_models_leave_finite_ones(rule):
     sent = sent_of(5)
     models = sent.models.clone()
@@ -120,7 +127,7 @@ def test_nobody_claims_any_data(rule):
     assert all(torch.isfinite(rows).all() for rows in parts(done))
 
 
-@every_rule
+@every_rule_and_reward
 def test_settling_hands_over_the_exchange_without_payments(rule):
     sent, reports = sent_of(4), Reports(np.full(4, 3.0), np.full(4, 9.0))
     outcome = rule.settle(ServerView(1, reports, PowerLaw(), sent))
@@ -131,6 +138,56 @@ def test_settling_hands_over_the_exchange_without_payments(rule):
     np.testing.assert_array_equal(outcome.access, 1.0)
     with pytest.raises(InputError, match="model per owner"):
         rule.settle(ServerView(1, reports, PowerLaw()))
+
+
+# What rules owe that reward by parts of the common update
+
+
+@every_reward
+@pytest.mark.parametrize("owners", [1, 2, 5, 12])
+def test_rewards_are_parts_of_what_there_is(rule, owners):
+    sent = sent_of(owners, length=2.0, same_start=True)
+    done = rule.exchange(sent)
+    assert done.imports.shape == (owners, owners)
+    assert np.all(done.imports >= 0)
+    assert np.all(done.imports.sum(axis=1) <= 1 + 1e-12)
+    assert done.imports.sum(axis=1).max() == pytest.approx(1.0)
+    assert all(rows.shape == sent.models.shape and torch.isfinite(rows).all() for rows in parts(done))
+
+
+@pytest.mark.parametrize("rule", [CGSV(), RFFL()], ids=["CGSV", "RFFL"])
+@given(seed=st.integers(0, 30), silent=st.booleans())
+def test_the_order_of_owners_does_not_matter_for_rewards_by_cosines(rule, seed, silent):
+    """`IAFL` draws for each owner from a stream of its own."""
+    sent = sent_of(6, seed=seed, length=2.0, same_start=True)
+    sent = broken(sent, 2) if silent else sent
+    order = np.random.default_rng(seed).permutation(6)
+    one, two = rule.exchange(sent), rule.exchange(permuted(sent, order))
+    assert_close(one.imports[np.ix_(order, order)], two.imports)
+    for rows, others in zip(parts(one), parts(two), strict=True):
+        assert_close(rows[order], others)
+
+
+@every_reward
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_broken_model_rewards_nobody_and_it_does_not_matter_which_way_it_broke(rule, value):
+    sent = sent_of(6, length=2.0, same_start=True)
+    done, other = (rule.exchange(broken(sent, 1, 4, value=one)) for one in (value, -np.inf))
+    assert not done.imports[:, [1, 4]].any()
+    np.testing.assert_array_equal(done.imports, other.imports)
+    for rows, others in zip(parts(done), parts(other), strict=True):
+        assert torch.isfinite(rows).all()
+        assert torch.equal(rows, others)
+
+
+@every_reward
+@pytest.mark.parametrize("claims_nothing", [False, True])
+def test_without_anything_to_reward_by_everybody_stays_where_it_was(rule, claims_nothing):
+    sent = sent_of(4, same_start=True)
+    sent = replace(sent, reports=claims(np.zeros(4))) if claims_nothing else broken(sent, 0, 1, 2, 3)
+    done = rule.exchange(sent)
+    assert not done.imports.any()
+    assert all(torch.equal(rows, sent.start) for rows in parts(done))
 
 
 # In a federation
