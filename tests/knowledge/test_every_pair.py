@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from fedabm import InputError
+from fedabm.learning import ComFedSV, FedSV, GTGShapley, UpdateNorms
 from fedabm.learning.knowledge import FromUpdates, Measured
 from fedabm.mechanisms import FedAMP, Mechanism, NoPayments, Screening
-from tests.knowledge.worlds import ACCURACIES, outcome, play
+from fedabm.strategies import AdaptiveAttacker, Attacker, FixedShare, LeastData
+from fedabm.strategies.attackers import ATTACKS, SEEING
+from tests.knowledge.worlds import ACCURACIES, engine, outcome, play
 from tests.mechanisms.test_mechanisms import EXAMPLES
 
 #: one of each; FedAMP pulls hard enough to be seen within a few steps, Screening's menu is made for costs like these
@@ -29,6 +32,8 @@ ONCE_SILENT = (
     "Verification",
 )
 MEASURED = Measured(rounds=3, points=4, checks=1)
+#: worlds in which nothing is trained
+CLOSED = ("PowerLaw", "PacBound", "RandomCoverage", "JointQuadratic", "MeanEstimation", "Valued")
 
 
 @cache
@@ -108,7 +113,83 @@ def test_where_no_updates_of_one_model_are_shown_coalitions_of_them_are_refused(
         play(accuracy, RULES["ShapleyShare"], FromUpdates())
 
 
-@pytest.mark.parametrize("accuracy", ["PowerLaw", "PacBound", "RandomCoverage", "JointQuadratic"])
+@pytest.mark.parametrize("accuracy", CLOSED)
 def test_where_there_are_no_data_measuring_is_refused(accuracy):
     with pytest.raises(InputError, match="no data to measure a curve on"):
         play(accuracy, RULES["ShapleyShare"], MEASURED)
+
+
+#: every kind of knowledge that scores single updates
+SCORES = {
+    "FedSV": FedSV(),
+    "GTGShapley": GTGShapley(),
+    "ComFedSV": ComFedSV(),
+    "UpdateNorms": UpdateNorms(),
+    "cosine": FromUpdates("cosine"),
+    "root": FromUpdates("root", engine()),
+}
+NEEDY = {name: rule for name, rule in RULES.items() if rule.needs != "nothing"}
+SHOWING = ("Learning", "Phased")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("accuracy", SHOWING)
+@pytest.mark.parametrize("knowledge", SCORES)
+def test_where_scores_are_known_a_rule_is_refused_or_pays_by_them(knowledge, accuracy):
+    paid = []
+    for name, rule in NEEDY.items():
+        try:
+            model = play(accuracy, rule, SCORES[knowledge])
+        except InputError:
+            assert rule.needs != "scores"
+            continue  # refused, which is said
+        paid.append(name)
+        assert not same(outcome(model), without_rule(accuracy, SCORES[knowledge]))
+        assert model.frames().runs["without_effect"].tolist() == [""]
+    assert "ScorePayments" in paid
+
+
+@pytest.mark.parametrize("accuracy", sorted(set(ACCURACIES) - {"Learning", "Learning, announced", "Phased"}))
+@pytest.mark.parametrize("knowledge", SCORES)
+def test_where_no_updates_are_shown_scores_of_them_are_refused(knowledge, accuracy):
+    with pytest.raises(InputError, match="shows no updates to the server"):
+        play(accuracy, RULES["ScorePayments"], SCORES[knowledge])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("attack", [*ATTACKS, *SEEING])
+def test_every_attack_changes_what_is_learned_and_paid(attack):
+    """Beside an owner that does the same and sends what it trained; a single Sybil is such an owner."""
+    honest, bad = (
+        play("Learning", RULES["ScorePayments"], FedSV(), last=last)
+        for last in (FixedShare(1.0), Attacker(FixedShare(1.0), attack))
+    )
+    assert same(outcome(honest), outcome(bad)) == (attack == "sybils")
+    assert np.isfinite(outcome(bad)).all()
+
+
+#: a `Coalition` is of one profile only; `Rounds` trains everybody twice, and takes as long as all the others
+OTHERS = sorted(set(ACCURACIES) - {"Coalition", "Rounds"})
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("accuracy", OTHERS)
+def test_attackers_that_adapt_change_what_is_trained_and_nothing_else(accuracy):
+    rule = RULES["FedAvgExchange" if accuracy == "Personal" else "NoPayments"]
+    honest, bad = (
+        outcome(play(accuracy, rule, last=last, steps=2))
+        for last in (FixedShare(1.0), AdaptiveAttacker(FixedShare(1.0)))
+    )
+    assert same(honest, bad) == (accuracy in CLOSED)
+    assert np.isfinite(bad).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("accuracy", OTHERS)
+def test_owners_with_a_goal_reach_it_or_give_all_they_have(accuracy):
+    """Where what is offered is what is reached; where models are trained the others move at the same time."""
+    model = play(accuracy, RULES["NoPayments"], last=LeastData(0.3), steps=2)
+    last = model.frames().owners.query("owner == 3").iloc[-1]
+    assert 0.0 <= last["contribution"] <= model.population.capacity[3]
+    if accuracy in CLOSED:
+        assert last["contribution"] == model.population.capacity[3] or last["accuracy"] >= 0.3 - 1e-6

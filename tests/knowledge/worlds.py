@@ -11,7 +11,16 @@ from fedabm import Federation, Scenario, population
 from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData, from_partition
 from fedabm.data.partitions import IID
-from fedabm.games.accuracy import Accuracy, JointQuadratic, PacBound, PowerLaw, RandomCoverage
+from fedabm.games.accuracy import (
+    Accuracy,
+    CurvedPayoff,
+    JointQuadratic,
+    MeanEstimation,
+    PacBound,
+    PowerLaw,
+    RandomCoverage,
+    Valued,
+)
 from fedabm.games.accuracy.phased import Phased
 from fedabm.knowledge import Knowledge, Nothing, Public, emptiness
 from fedabm.learning import SGD, Coalition, Engine, Learning, Personal, Recipe, Rounds, Trained
@@ -52,6 +61,8 @@ ACCURACIES: dict[str, Callable[[], Accuracy]] = {
     "PacBound": PacBound,
     "RandomCoverage": lambda: RandomCoverage([[0.5, 0.3, 0.2]] * 4),
     "JointQuadratic": JointQuadratic,
+    "MeanEstimation": MeanEstimation,
+    "Valued": lambda: Valued(PowerLaw(), CurvedPayoff(0.05)),
     "Learning": lambda: Learning(engine(), RECIPE),
     "Learning, announced": lambda: Learning(engine(), RECIPE, announced=PowerLaw(exponent=0.5)),
     "Phased": lambda: Phased(Learning(engine(), RECIPE), at_most=1),
@@ -62,30 +73,38 @@ ACCURACIES: dict[str, Callable[[], Accuracy]] = {
 }
 
 
-def owners(accuracy: str) -> Any:
+def owners(accuracy: str, last: Any = None) -> Any:
     """One that responds, one that is fixed, one that lies and one that attacks.
 
     A `Coalition` is defined for one profile only, so there nobody responds or lies.
     """
     fixed = [FixedShare(share) for share in GIVEN / CAPACITY]
+    attacks = Attacker(fixed[3], "nan") if last is None else last
     scale = SCALE.get(accuracy, 1.0)
-    kinds: list[Any] = [BestResponse(), fixed[1], Liar(fixed[2], 2.0, 1.5, 1.5), Attacker(fixed[3], "nan")]
+    kinds: list[Any] = [BestResponse(), fixed[1], Liar(fixed[2], 2.0, 1.5, 1.5), attacks]
     if accuracy == "Coalition":
         kinds = [*fixed[:3], kinds[3]]
     return population([0.001, 0.002, 0.003, 0.004], CAPACITY * scale, kinds, starts=GIVEN * scale)
 
 
-def scenario(accuracy: str, mechanism: Mechanism, knowledge: Knowledge | None = None, steps: int = 3) -> Scenario:
-    """A rule in one of these worlds; with nothing known, and declared so, where it would be refused for that."""
+def scenario(
+    accuracy: str, mechanism: Mechanism, knowledge: Knowledge | None = None, steps: int = 3, last: Any = None
+) -> Scenario:
+    """A rule in one of these worlds; with nothing known, and declared so, where it would be refused for that.
+
+    `last` takes the place of the owner that attacks.
+    """
     known = ACCURACIES[accuracy]()
     if knowledge is None and known.announces == "none" and emptiness(Public(), mechanism, known):
         knowledge = Nothing()
-    return Scenario(owners(accuracy), known, mechanism, steps=steps, knowledge=knowledge)
+    return Scenario(owners(accuracy, last), known, mechanism, steps=steps, knowledge=knowledge)
 
 
-def play(accuracy: str, mechanism: Mechanism, knowledge: Knowledge | None = None, steps: int = 3) -> Federation:
+def play(
+    accuracy: str, mechanism: Mechanism, knowledge: Knowledge | None = None, steps: int = 3, last: Any = None
+) -> Federation:
     """A short run of it."""
-    return Federation(scenario(accuracy, mechanism, knowledge, steps), seed=3).run()
+    return Federation(scenario(accuracy, mechanism, knowledge, steps, last), seed=3).run()
 
 
 def outcome(model: Federation) -> np.ndarray:
