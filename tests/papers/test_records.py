@@ -6,8 +6,10 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -52,6 +54,24 @@ def test_a_record_says_how_it_was_made(record: RecordedRun) -> None:
 def test_every_record_is_sealed() -> None:
     """If not: fedabm record --seal."""
     assert [one.name for one in KNOWN if set(one.manifest.get("files", ())) != set(one.digests())] == []
+
+
+def _git(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["git", *words], cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+
+
+def in_the_history(commit: str) -> bool:
+    """Whether HEAD rests on it."""
+    return _git("merge-base", "--is-ancestor", commit, "HEAD").returncode == 0
+
+
+@pytest.mark.skipif(_git("rev-parse", "--is-shallow-repository").stdout.strip() != "false", reason="no whole history")
+def test_every_record_names_a_commit_of_the_history() -> None:
+    """That it ran on or that it landed as, those of the league too; a commit that nobody has is none."""
+    assert (in_the_history("HEAD"), in_the_history("0" * 40)) == (True, False)
+    for manifest in sorted(records.home().rglob(records.MANIFEST)):
+        known = json.loads(manifest.read_text())
+        assert in_the_history(known["commit"]) or in_the_history(known.get("landed", "0" * 40)), manifest.parent.name
 
 
 @pytest.mark.parametrize("record", KNOWN, ids=NAMES)
