@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fedabm.papers.ipfl2025.attacks import attacked
-from fedabm.papers.ipfl2025.evidence import RunEvidence, utilities
+from fedabm.papers.ipfl2025.evidence import RunEvidence, best_rivals, utilities
 from fedabm.papers.ipfl2025.judges import (
     at_length,
     best_of_all,
@@ -56,7 +56,7 @@ def comparison(utility: float, accuracy: float, spread: float = 0.0) -> dict[str
         (4.0, 0.68, SMALL, "not run here"),
         (2.0, 0.72, SMALL, "not run here"),
         (4.0, 0.72, TINY_SET, "not run here"),
-        (4.0, 0.695, LARGE, "reproduced in part"),
+        (4.0, 0.695, LARGE, "undecided"),  # accuracies of an early stage, not measured after three quarters of it
         (4.0, 0.695, WHOLE, "reproduced"),
         (4.0, 0.68, LARGE, "undecided"),
         (2.0, 0.72, LARGE, "not reproducible"),
@@ -85,10 +85,13 @@ def test_a_longer_run_stands_beside_figure_2_and_decides_nothing() -> None:
 
 
 def test_highest_means_highest_in_every_seed() -> None:
-    """Ahead of FedAvg's 3 by 1.5 and 0.5, or by 3 and -1."""
-    sure, doubtful = (best_of_all(comparison(4.0, 0.72, change), LARGE, "Cluster", 9) for change in (0.5, 2.0))
-    assert sure.verdict == "reproduced in part"
-    assert "highest in 2 of 2 seeds, above the best other of a seed by +1 +- 6.4" in sure.reason
+    """Ahead of FedAvg's 3 by 1.05 and 0.95, by 1.5 and 0.5, which is within 12.7 times 0.5, or by 3 and -1."""
+    sure, wide, doubtful = (
+        best_of_all(comparison(4.0, 0.72, change), WHOLE, "Cluster", 9) for change in (0.05, 0.5, 2.0)
+    )
+    assert (sure.verdict, wide.verdict) == ("reproduced", "undecided")
+    assert "highest in 2 of 2 seeds, above the best other of a seed by +1 +- 0.64" in sure.reason
+    assert "highest in 2 of 2 seeds, above the best other of a seed by +1 +- 6.4" in wide.reason
     assert doubtful.verdict == "undecided"
     assert "highest in 1 of 2 seeds" in doubtful.reason
     assert f"what would decide: {more_seeds(1.0, 25.41, 2)}" in doubtful.reason
@@ -149,7 +152,7 @@ def attacks(points: float, change: float, rival: float = -9.0, spread: float = 0
 @pytest.mark.parametrize(
     ("points", "change", "quick", "decided"),
     [
-        (-0.7, -30.0, "reproduced", "reproduced in part"),
+        (-0.7, -30.0, "reproduced", "reproduced"),
         (-0.8, -30.0, "not run here", "undecided"),
         (-1.3, -30.0, "not run here", "undecided"),
         (-3.0, -20.0, "not run here", "undecided"),  # refuted by accuracies alone, which are of an early stage
@@ -161,7 +164,10 @@ def attacks(points: float, change: float, rival: float = -9.0, spread: float = 0
 def test_figure_4_needs_benign_owners_unharmed_and_a_poorer_attacker(points, change, quick, decided) -> None:
     found = attacks(points, change)
     assert attacked(found, evidence=SMALL, attack="shuffle").verdict == quick
-    assert attacked(found, evidence=LARGE, attack="shuffle").verdict == decided
+    assert attacked(found, evidence=WHOLE, attack="shuffle").verdict == decided
+    early = attacked(found, evidence=LARGE, attack="shuffle")
+    assert early.verdict == ("undecided" if decided == "reproduced" else decided)
+    assert ("not measured after three quarters" in early.reason) == (decided == "reproduced")
     assert "under no rival are both so" in attacked(found, evidence=LARGE, attack="shuffle").reason
     alike = attacked(attacks(points, change, rival=0.0), evidence=LARGE, attack="shuffle")
     assert (alike.verdict, "so it is under Ditto" in alike.reason) == ("not reproducible", True)
@@ -178,8 +184,8 @@ def test_figure_4_takes_the_rules_that_were_run_with_more_seeds_from_there() -> 
     few, many = attacks(0.0, -20.0), attacks(0.0, -20.0)
     many["summary"] = many["summary"].query("rule == 'iPFL'").assign(seeds=10)
     assert attacked(few, evidence=LARGE, attack="shuffle").verdict == "undecided"
-    found = attacked(few, many, evidence=LARGE, attack="shuffle")
-    assert found.verdict == "reproduced in part"  # 10 * 2.262 / sqrt(10) = 7.15 on either side
+    found = attacked(few, many, evidence=WHOLE, attack="shuffle")
+    assert found.verdict == "reproduced"  # 10 * 2.262 / sqrt(10) = 7.15 on either side
     other = {"summary": few["summary"].replace("Ditto", "CFL")}
     assert "CFL, 3 seeds: benign" in attacked(few, other, evidence=LARGE, attack="shuffle").ours
     assert "iPFL, 10 seeds: benign" in found.ours
@@ -215,11 +221,11 @@ def test_a_lie_that_pays_in_a_seed_is_not_called_reproduced() -> None:
 @pytest.mark.parametrize(
     ("sold", "points", "isolated", "better"),
     [
-        (0.0, 10.0, "reproduced", "reproduced in part"),
-        (0.5, 10.0, "not reproducible", "reproduced in part"),
+        (0.0, 10.0, "reproduced", "reproduced"),
+        (0.5, 10.0, "not reproducible", "reproduced"),
         (0.0, -1.0, "reproduced", "undecided"),
         (0.0, 2.4, "reproduced", "undecided"),
-        (0.0, 2.6, "reproduced", "reproduced in part"),
+        (0.0, 2.6, "reproduced", "reproduced"),
     ],
 )
 def test_figure_5_needs_an_isolated_attacker_and_better_buyers(
@@ -230,6 +236,23 @@ def test_figure_5_needs_an_isolated_attacker_and_better_buyers(
     rows = [("buyer", points, 1.0, -5.0, 1.0, 2.0, 0.0), ("seller", 0.0, 0.5, 5.0, 5.0, 0.0, 1.0)]
     rows += [("trader", 5.0, 0.1, 0.0, 1.0, 1.0, 1.0), ("attacker", -60.0, 2.0, 0.0, 0.0, 0.0, sold)]
     table = {"summary": pd.DataFrame(rows, columns=names).assign(seeds=3)}
-    assert (inclusive(table, LARGE).verdict, improved(table, LARGE).verdict) == (isolated, better)
+    assert (inclusive(table, LARGE).verdict, improved(table, WHOLE).verdict) == (isolated, better)
+    assert improved(table, LARGE).verdict == "undecided"
     assert (inclusive(table, SMALL).verdict == "reproduced") == (sold == 0)
     assert (improved(table, SMALL).verdict == "reproduced") == (points > 0)
+
+
+def test_trade_must_have_settled_under_the_best_rival_of_every_seed() -> None:
+    """FedAvg is next on average and still; FedAMP, the next in the first of two seeds, moved by half of itself."""
+    found = comparison(4.0, 0.72)
+    names = ["label", "seed", "utility", "moved"]
+    rows = [("iPFL", 0, 4.0, 0), ("FedAvg", 0, 2.0, 0), ("FedAMP", 0, 3.9, 0.5)]
+    rows += [("iPFL", 1, 4.0, 0), ("FedAvg", 1, 3.0, 0), ("FedAMP", 1, -3.0, 0.5)]
+    last = pd.DataFrame(rows, columns=names).assign(step=4).assign(welfare=lambda one: 9 * one["utility"])
+    early = last.assign(welfare=last["welfare"] * (1 - last["moved"]))
+    found["rounds"] = pd.concat([*(early.assign(step=step) for step in (1, 2, 3)), last])
+    assert best_rivals(utilities(found["rounds"], None)) == ["FedAMP", "FedAvg"]
+    unsettled = best_of_all(found, WHOLE, "Cluster", 9)
+    assert (unsettled.verdict, "trade has not settled" in unsettled.reason) == ("undecided", True)
+    found["rounds"].loc[found["rounds"]["label"] == "FedAMP", "welfare"] = 9 * 2.5
+    assert "trade has not settled" not in best_of_all(found, WHOLE, "Cluster", 9).reason

@@ -42,6 +42,11 @@ def fresh(change: float, points: float = 0.0, before: float | None = None, moved
     return {"seeds": pd.DataFrame(rows, columns=columns)}
 
 
+def unmeasured(run: Tables) -> Tables:
+    """The same, without accuracies after three quarters of the rounds."""
+    return {"seeds": run["seeds"].assign(**{"points at 3/4": 0.0})}
+
+
 @pytest.mark.parametrize(
     ("run", "verdict", "why"),
     [
@@ -51,6 +56,7 @@ def fresh(change: float, points: float = 0.0, before: float | None = None, moved
         (fresh(-9.0, before=9.0), "undecided", "three quarters of the rounds say otherwise"),
         (fresh(-9.0, moved=0.06), "undecided", "trade has not settled"),
         (fresh(-9.0, points=-3.0), "undecided", "accuracies at this length cannot refute"),
+        (unmeasured(fresh(-9.0)), "undecided", "not measured after three quarters"),
     ],
 )
 def test_figure_4_is_decided_by_fresh_seeds_alone(run: Tables, verdict: str, why: str) -> None:
@@ -96,9 +102,11 @@ def figure_2(*cases: tuple[float, ...]) -> Finding:
 @pytest.mark.parametrize(
     ("cases", "verdict"),
     [
-        (((1.0, 0.0), (2.0, 0.1), (3.0, -0.1)), "reproduced"),
-        (((1.0, -0.8), (2.0, -0.9), (3.0, -1.2)), "reproduced"),  # on average within a point
-        (((-1.0, 0.0), (-2.0, 0.1), (-3.0, -0.1)), "not reproducible"),
+        (((2.0, 0.0), (2.5, 0.1), (3.0, -0.1)), "reproduced"),
+        (((1.0, 0.0), (2.0, 0.1), (3.0, -0.1)), "undecided"),  # highest in every seed, by 2 +- 2.5
+        (((2.0, -0.4), (2.5, -0.5), (3.0, -0.6)), "reproduced"),  # on average within a point, beyond the interval
+        (((2.0, -0.8), (2.5, -0.9), (3.0, -1.2)), "undecided"),  # within a point, by 0.03 +- 0.5
+        (((-2.0, 0.0), (-2.5, 0.1), (-3.0, -0.1)), "not reproducible"),
         (((1.0, 0.0), (2.0, 0.1), (-3.0, -0.1)), "undecided"),
         (((1.0, 0.0, 1.2), (2.0, 0.1, 1.2), (3.0, -0.1, 1.2)), "undecided"),  # utility moved by a sixth
         (((1.0, -5.0), (2.0, -5.1), (3.0, -4.9)), "not reproducible"),

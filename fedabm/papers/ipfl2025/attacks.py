@@ -32,7 +32,7 @@ def attacked(study: Tables, more: Tables | None = None, *, evidence: RunEvidence
     shares = {"moved": table.loc["iPFL"].get("moved", 0.0), "by_accuracy": weighed.by_accuracy}
     ours = f"{evidence.what}: {weighed.words}"
     criterion, within = f"{CRITERION}; {weighed.also}", weighed.within
-    found = evidence.verdict(ours, weighed.claim, criterion, within=within, accuracy=True, **shares)
+    found = evidence.verdict(ours, weighed.claim, criterion, within=within, accuracy="unmeasured", **shares)
     return replace(found, intervals=intervals(table))
 
 

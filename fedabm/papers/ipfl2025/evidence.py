@@ -3,7 +3,8 @@
 What a run can do for a claim: "nothing" (too small for what is claimed), "confirm" it, but not refute it (where the
 claim is about the rule of the market), or "decide" it, either way.  The recorded runs decide once trade has settled, by
 the ledger's standard: the last round then counts for those left out.  Their models have had a few per cent of the
-paper's local steps: a claim that holds by accuracies of that stage holds in part, one that fails by them stays open.
+paper's local steps: a claim that holds by accuracies of that stage holds in part if they said the same after three
+quarters of the rounds, and stays open if they had not been measured by then or if it fails by them.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from fedabm.papers.ledger.standard import SETTLED, drift
 from fedabm.papers.ledger.training import on_a_gpu, too_small
 from fedabm.papers.presets import more_seeds, spread
 
-__all__ = ["COMPARABLE", "SETTLED", "RunEvidence", "highest", "trade_moved", "utilities"]
+__all__ = ["COMPARABLE", "SETTLED", "RunEvidence", "Stage", "best_rivals", "highest", "trade_moved", "utilities"]
 
+#: what three quarters of the rounds said of accuracies; nothing where a claim is not about them
+Stage = Literal["", "same", "unmeasured"]
 #: how many points of accuracy count as comparable
 COMPARABLE = 1.0
 
@@ -50,13 +53,13 @@ class RunEvidence:
         moved: float = 0.0,
         by_accuracy: bool = False,
         within: str = "",
-        accuracy: bool = False,
+        accuracy: Stage = "",
     ) -> Finding:
         """What follows if the claim holds in the run, or does not.
 
         `moved` says by which share utilities moved at last, `by_accuracy` that nothing else fails, `within` how many
-        seeds it takes where what the claim turns on is within the spread over seeds, `accuracy` that it is about
-        accuracies, too.
+        seeds it takes where what the claim turns on is within the spread over seeds, `accuracy`, where it is about
+        accuracies, too, what three quarters of the rounds said of them.
         """
         note = "; ".join(filter(None, (criterion, self.note)))
         if self.can == "nothing":
@@ -70,6 +73,11 @@ class RunEvidence:
             return self._open(ours, f"the claim does not hold in this run, which is too small to refute it ({note})")
         if not claim and by_accuracy:
             return self._open(ours, f"accuracies at this length cannot refute the claim ({note})")
+        if claim and accuracy == "unmeasured" and self.decisive and self.early:
+            early = (
+                "utilities: reproduced; accuracies: undecided (at an early stage, not measured after three quarters)"
+            )
+            return self._open(ours, f"{early} ({note})")
         if claim and accuracy and self.decisive and self.early:
             parts = "utilities: reproduced; accuracies: reproduced in part (at an early stage, whose end was not run)"
             return Finding(ours, "reproduced in part", f"{parts}; {note}")
@@ -94,8 +102,14 @@ def highest(rounds: pd.DataFrame, length: int | None, owners: int) -> tuple[str,
         words += f" +- {width:.2g}"
     if not ((run > 0) == (ahead > 0)).all():
         return words, "more rounds: in those that were run another is ahead"
-    alike = len(ahead) > 1 and (ahead > 0).nunique() == 1
+    alike = len(ahead) > 1 and (ahead > 0).nunique() == 1 and abs(gap) > width
     return words, "" if alike else more_seeds(gap, width, len(ahead))
+
+
+def best_rivals(utility: pd.DataFrame) -> list[str]:
+    """The rules that come nearest to the market on average or in a seed, on which the lead over them turns."""
+    others = utility.drop(columns="iPFL")
+    return sorted({str(others.mean().idxmax()), *map(str, others.idxmax(axis=1))})
 
 
 def _lead(rounds: pd.DataFrame, length: int | None) -> pd.Series:

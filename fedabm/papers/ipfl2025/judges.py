@@ -12,7 +12,15 @@ import numpy as np
 import pandas as pd
 
 from fedabm.common.confidence import half_width
-from fedabm.papers.ipfl2025.evidence import COMPARABLE, SETTLED, RunEvidence, highest, trade_moved
+from fedabm.papers.ipfl2025.evidence import (
+    COMPARABLE,
+    SETTLED,
+    RunEvidence,
+    best_rivals,
+    highest,
+    trade_moved,
+    utilities,
+)
 from fedabm.papers.ledger.rows import Finding
 from fedabm.papers.ledger.training import Tables, seeds
 from fedabm.papers.presets import more_seeds
@@ -45,9 +53,13 @@ def best_of_all(found: Tables, evidence: RunEvidence, part: str, owners: int) ->
     if evidence.decisive:
         words, within = highest(found["rounds"], evidence.rounds, owners)
         criterion += f"; {words}{_unsettled(others)}"
-        moved = trade_moved(found["rounds"], "iPFL", str(first))
+        rivals = best_rivals(utilities(found["rounds"], evidence.rounds))
+        moved = trade_moved(found["rounds"], "iPFL", *rivals)
+        criterion += f"; the best rivals of a seed: {', '.join(rivals)}"
     claim = richest and close
-    return evidence.verdict(ours, claim, criterion, moved=moved, by_accuracy=richest, within=within, accuracy=True)
+    return evidence.verdict(
+        ours, claim, criterion, moved=moved, by_accuracy=richest, within=within, accuracy="unmeasured"
+    )
 
 
 def at_length(found: Tables, longer: Tables | None = None, *, evidence: RunEvidence, part: str, owners: int) -> Finding:
@@ -172,7 +184,7 @@ def improved(found: Tables, evidence: RunEvidence) -> Finding:
     within = "; ".join(f"{role}s: {more_seeds(buyers.loc[role, 'points'], widths[role], count)}" for role in doubtful)
     criterion = "criterion: buyers and traders get better on average, beyond the spread over seeds"
     within = within if better else ""
-    return evidence.verdict(ours, better, criterion, by_accuracy=True, accuracy=True, within=within)
+    return evidence.verdict(ours, better, criterion, by_accuracy="unmeasured", accuracy="unmeasured", within=within)
 
 
 def languages(found: Tables, evidence: RunEvidence) -> Finding:
@@ -197,7 +209,7 @@ def languages(found: Tables, evidence: RunEvidence) -> Finding:
         words, within = highest(found["rounds"], evidence.rounds, found["owners"]["owner"].nunique())
         criterion += f"; {words}"
     claim, early = bool(richest and better), bool(richest)
-    return evidence.verdict(ours, claim, criterion, by_accuracy=early, accuracy=True, within=within)
+    return evidence.verdict(ours, claim, criterion, by_accuracy=early, accuracy="unmeasured", within=within)
 
 
 def _yardsticks(table: pd.DataFrame) -> str:

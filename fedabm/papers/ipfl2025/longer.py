@@ -10,15 +10,17 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from fedabm.papers.ipfl2025.evidence import COMPARABLE, SETTLED, RunEvidence, trade_moved, utilities
+from fedabm.papers.ipfl2025.evidence import COMPARABLE, SETTLED, RunEvidence, best_rivals, trade_moved, utilities
 from fedabm.papers.ipfl2025.judges import at_length, improved
 from fedabm.papers.ledger.rows import Finding
-from fedabm.papers.ledger.standard import ClaimPart, Course, Proof, joined
+from fedabm.papers.ledger.standard import ClaimPart, Course, joined, part_of
 from fedabm.papers.ledger.training import Tables
 from fedabm.papers.presets import more_seeds, spread
 
 __all__ = ["at_full", "at_half"]
 
+#: the share of the paper's rounds that the planned runs have
+_HALF = 0.5
 _MORE_ROUNDS = "more rounds, up to the paper's"
 
 
@@ -41,20 +43,19 @@ def at_half(found: Tables, longer: Tables, *fresh: Tables, evidence: RunEvidence
 
 
 def _richest(rounds: pd.DataFrame, utility: pd.DataFrame) -> ClaimPart:
-    """Highest utility in every seed, if trade has settled for the market and its best rival.
+    """Highest utility in every seed and beyond its interval, if trade has settled for the market and its best rivals.
 
     It must be so in the rounds that were run as well as in all that they stand for.
     """
-    others = utility.drop(columns="iPFL")
     lead, run = _lead(utility), _lead(utilities(rounds, None))
     gap, width = spread(lead.to_numpy())
-    moved = trade_moved(rounds, "iPFL", str(others.mean().idxmax()))
+    moved = trade_moved(rounds, "iPFL", *best_rivals(utility))
     why = f"highest in {int((lead > 0).sum())} of {len(lead)} seeds, by {gap:+.4g} +- {width:.2g}; moved by {moved:.0%}"
     if moved > SETTLED:
         return ClaimPart("highest utility", "undecided", f"{why} over the last quarter", _MORE_ROUNDS)
     if not ((lead > 0) == (run > 0)).all():
         return ClaimPart("highest utility", "undecided", f"{why}; not in the rounds that were run", _MORE_ROUNDS)
-    if 0 < (lead > 0).sum() < len(lead):
+    if 0 < (lead > 0).sum() < len(lead) or not abs(gap) > width:
         return ClaimPart("highest utility", "undecided", why, more_seeds(gap, width, len(lead)))
     return ClaimPart("highest utility", "reproduced" if gap > 0 else "not reproducible", why)
 
@@ -65,18 +66,14 @@ def _lead(utility: pd.DataFrame) -> pd.Series:
 
 
 def _comparable(rounds: pd.DataFrame, accuracy: pd.DataFrame) -> ClaimPart:
-    """Within a point of the best other on average; refuted beyond its interval, if the distance has not shrunk."""
+    """Within a point of the best other on average, by the standard for half of the paper's length."""
     best = str(accuracy.drop(columns="iPFL").mean().idxmax())
     wide = rounds.pivot(index=["label", "seed"], columns="step", values="accuracy")
     course = Course(100 * (wide.loc["iPFL"] - wide.loc[best]) + COMPARABLE)
-    (room, width), name = course.end, "accuracy comparable or better"
-    why = f"{room - COMPARABLE:+.2f} +- {width:.2g} points against {best}, with {COMPARABLE:g} to spare: {course.words}"
-    proof: Proof = "reproduced" if room >= 0 else "not reproducible"
-    if room < 0 and not -room > width:
-        return ClaimPart(name, "undecided", why, more_seeds(room, width, len(course.by_round)), course.end)
-    if room < 0 and course.closer:
-        return ClaimPart(name, "undecided", f"{why}; the distance has shrunk", _MORE_ROUNDS, course.end)
-    return ClaimPart(name, proof, why, interval=course.end)
+    part = part_of("accuracy comparable or better", course, _HALF)
+    behind, width = course.end[0] - COMPARABLE, course.end[1]
+    why = f"{behind:+.2f} +- {width:.2g} points against {best}, with {COMPARABLE:g} to spare: {part.why}"
+    return replace(part, why=why)
 
 
 def at_full(found: Tables, *fresh: Tables, evidence: RunEvidence) -> Finding:

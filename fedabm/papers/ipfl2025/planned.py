@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from fedabm.papers.ipfl2025.attacks import CRITERION, Weighed, attacked, intervals, rules_under, weigh
-from fedabm.papers.ipfl2025.evidence import SETTLED, RunEvidence
+from fedabm.papers.ipfl2025.evidence import SETTLED, RunEvidence, Stage
 from fedabm.papers.ledger.rows import Finding, Verdict, undecided
 from fedabm.papers.ledger.training import Tables
 
@@ -50,7 +50,8 @@ def attacked_anew(found: Tables, more: Tables, *fresh: Tables, evidence: RunEvid
     if doubts:
         why, needed = f"{'; '.join(doubts)} ({note}; {evidence.note})", "; ".join(filter(None, doubts.values()))
         return replace(undecided(ours, why, needed), intervals=intervals(late))
-    return replace(evidence.verdict(ours, weighed.claim, note, accuracy=True), intervals=intervals(late))
+    stage: Stage = "same" if _measured(rows) else "unmeasured"
+    return replace(evidence.verdict(ours, weighed.claim, note, accuracy=stage), intervals=intervals(late))
 
 
 def _open(table: pd.DataFrame, weighed: Weighed, before: Weighed, evidence: RunEvidence) -> Iterator[tuple[str, str]]:
@@ -85,9 +86,13 @@ def _verdict(weighed: Weighed) -> Verdict:
 
 def _three_quarters(rows: pd.DataFrame, before: Weighed) -> str:
     """What would have been said earlier, and whether accuracies had been measured by then."""
-    measured = bool((rows[f"points{_EARLY}"] != 0).any())
-    by = "" if measured else " by utilities alone, as accuracies had not been measured by then"
+    by = "" if _measured(rows) else " by utilities alone, as accuracies had not been measured by then"
     return f"after three quarters of the rounds: {_verdict(before)}{by}"
+
+
+def _measured(rows: pd.DataFrame) -> bool:
+    """Whether accuracies were measured after three quarters of the rounds."""
+    return bool((rows[f"points{_EARLY}"] != 0).any())
 
 
 def _over_seeds(rows: pd.DataFrame, when: str) -> pd.DataFrame:

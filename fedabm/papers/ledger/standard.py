@@ -29,7 +29,19 @@ import pandas as pd
 from fedabm.papers.ledger.rows import ClaimInterval, Finding, Verdict, undecided
 from fedabm.papers.presets import more_seeds, spread
 
-__all__ = ["RULES", "SETTLED", "ClaimPart", "Course", "Length", "Proof", "drift", "joined", "part_of", "three_quarters"]
+__all__ = [
+    "EXCEPTIONS",
+    "RULES",
+    "SETTLED",
+    "ClaimPart",
+    "Course",
+    "Length",
+    "Proof",
+    "drift",
+    "joined",
+    "part_of",
+    "three_quarters",
+]
 
 #: by which share a quantity may move over the last quarter of a run and count as settled
 SETTLED = 0.05
@@ -40,6 +52,19 @@ _QUARTERS = 4
 Tables = dict[str, pd.DataFrame]
 #: what is shown about a part: what the standard says, or that what was run is no evidence about it
 Proof = Literal["reproduced", "reproduced in part", "not reproducible", "undecided", "no evidence"]
+
+#: what the plan of runs has instead of the standard, by rows
+EXCEPTIONS = {
+    "P22, P23, P24, P25": "settled is how far utilities moved in the last round, by seed, then the mean over seeds, "
+    "and not how far the mean over seeds moved over the last quarter",
+    "P26, P27": "one seed in which a lie pays refutes, and that it pays in none of three confirms, without an interval",
+    "P08, P09, P10": "utility must also be highest in every seed, and trade under the market and its best rivals of a "
+    "seed have settled",
+    "P28b": "the planned runs have the paper's length, so that nothing needs to have settled",
+    "M12, M13": "utilities after the last round alone, as only what owners settle at is trained; seeds of one "
+    "record share a public curve, so that records must agree in the sign, or each counts once",
+    "R23": "settled is how far contributions moved from the last stage but one to the last, in each of two seeds",
+}
 
 #: the same for readers, at the head of the page
 RULES = (
@@ -60,6 +85,9 @@ RULES = (
     "looked at are in `analysis/recorded/PLAN.md`; while some of a row's are missing those that are there decide",
     "nothing. The standard was written when the records of the plan of P22 to P27, D13 and M12 and all earlier ones",
     "had been seen.",
+    "",
+    "**Rules that were fixed beforehand go first**, where they are not the standard above, in these rows.",
+    *(f"*{ids}*: {rule}." for ids, rule in EXCEPTIONS.items()),
 )
 
 
