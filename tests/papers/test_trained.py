@@ -366,19 +366,29 @@ def test_the_spread_of_what_cannot_vary_is_called_vacuous(monkeypatch) -> None:
 
 
 def test_the_quadratic_table_is_judged_by_its_parts() -> None:
-    def table(share: float, *, fair: bool, accuracy=(80, 85, 90), gain: float = 1.6, ratio: float = 0.1) -> Finding:
+    """Deviations of 0.1 over 5 seeds: a step has an interval of 0.1 * sqrt(2) * 2.776 / sqrt(5) = 0.176."""
+
+    def table(
+        share: float, *, fair: bool, accuracy=(80, 85, 90), gain: float = 1.6, ratio: float = 0.1, deviation=0.1
+    ) -> Finding:
         values = {"reciprocity": (ratio, 0.6, 1.0), "share %": (50, 70, share), "acc. gain": (1, 1, 1.02)}
         values |= {"accuracy %": accuracy, "data gain": (1, 1.4, gain)}
         long = [(rule, name, one) for name, column in values.items() for rule, one in zip(RULES, column, strict=True)]
         spread = pd.DataFrame(long, columns=["mechanism", "measure", "average"])
         summary = pd.DataFrame({"mechanism": RULES, "1 within error": (False, False, fair), "seeds": 5})
-        return reciprocal_at_length({"spread": spread, "summary": summary})
+        study = {"spread": spread.assign(deviation=deviation), "summary": summary}
+        alone = reciprocal_at_length(study)
+        assert (alone.verdict, alone.reason.count("no evidence (")) == ("undecided", 5)
+        assert alone.reason.count("a part that was chosen after the run") == 5
+        return reciprocal_at_length(study, study)
 
     assert table(90.0, fair=True).verdict == table(60.0, fair=True).verdict == "reproduced in part"
     assert "share M^0 < M^BG < M^Shap: reproduced" in table(90.0, fair=False).reason
     assert "a data gain of that size: not reproducible (1.60 for 31.18)" in table(90.0, fair=True).reason
     assert table(60.0, fair=False).verdict == "not reproducible"
     assert table(90.0, fair=True, accuracy=(80, 79, 90), gain=30.0, ratio=0.9).verdict == "reproduced"
+    assert "share M^0 < M^BG < M^Shap: reproduced (+20 +- 0.18, +20 +- 0.18)" in table(90.0, fair=True).reason
+    assert "share M^0 < M^BG < M^Shap: undecided" in table(90.0, fair=True, deviation=20.0).reason
 
 
 def test_fitted_weights_are_held_against_appendix_e() -> None:

@@ -63,6 +63,8 @@ EXCEPTIONS = {
     "P28b": "the planned runs have the paper's length, so that nothing needs to have settled",
     "M12, M13": "utilities after the last round alone, as only what owners settle at is trained; seeds of one "
     "record share a public curve, so that records must agree in the sign, or each counts once",
+    "R19": "orders by unpaired differences of means over five seeds after half of the paper's rounds, sizes within a "
+    "factor of two or by 0.5, without a course by round",
     "R23": "settled is how far contributions moved from the last stage but one to the last, in each of two seeds",
 }
 

@@ -32,7 +32,7 @@ TAKEAWAYS = (
         "The theory stands: existence of equilibria, budget balance, rationality and reciprocity hold on every game "
         "that was tried, many of them only after a correction of the printed statement, which each row names.",
         {
-            "reproduced": "D01 D03 D04 M01 M04 M07 R07 R11 R12 K04 K10 P01 P03",
+            "reproduced": "D01 D03 D04 M01 M04 M07 R07 R11 R12 K04 P01 P03",
             "reproduced after correction": "D20 M02 M03 M05 R01 R08 R10 R13 K03 K05 P05 P06",
         },
     ),
