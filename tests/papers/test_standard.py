@@ -92,6 +92,14 @@ def test_parts_make_the_verdict_in_any_order(proofs, verdict, cases) -> None:
         assert all(f"part {place}: {proof} (why)" in joined("", parts).reason for place, proof in enumerate(order))
 
 
+def test_the_part_that_makes_the_verdict_is_told_first() -> None:
+    shown = ClaimPart("a", "reproduced", "why")
+    for proof, every in (("undecided", False), ("not reproducible", True)):
+        assert joined("", [shown, ClaimPart("b", proof, "why")], every=every).reason.startswith(
+            f"b: {proof} (why); a: "
+        )
+
+
 def test_what_would_tell_the_rest_is_said() -> None:
     parts = [ClaimPart("a", "reproduced", "why"), ClaimPart("b", "no evidence", "why", "a run")]
     assert joined("", parts).reason.endswith("; the rest needs: b: a run")
@@ -107,7 +115,24 @@ def test_length_is_a_share_of_rounds_and_local_steps() -> None:
     assert length.words([(found, False)]) == (
         "length: 10 of the paper's 50 rounds of 50 local steps for 200 (5%), 9 of 10 owners, 2 seeds (the paper: 5)"
     )
-    assert "length: 10 of the paper's 50 rounds (20%)" in length.words([(found, False), (found, True)])
+    assert "length: 10 of the paper's 50 rounds (20%)" in length.words([(found, True)])
+
+
+def test_length_is_that_of_the_runs_which_decide() -> None:
+    """The shortest of those that count, without a longer one beside it; fresh seeds alone, from the first on."""
+    runs = [({"rounds": pd.DataFrame({"label": "a", "seed": seeds, "step": step})}, False) for seeds, step in _RUNS]
+    short, beside, fresh = runs
+    both, alone = Length(50, (9, 9)), Length(50, (9, 9), decides=1, fresh=True, first=11)
+    assert "4 of the paper's 50 rounds (8%), 9 of 9 owners, 5 seeds" in both.words(
+        both.counted([short, beside], [fresh])
+    )
+    assert "4 of the paper's 50 rounds (8%), 9 of 9" in alone.words(alone.counted([short, beside], []))
+    assert alone.words(alone.counted([short, beside], [fresh])).endswith(
+        "8 of the paper's 50 rounds (16%), 9 of 9 owners, 2 seeds"
+    )
+
+
+_RUNS = (([0, 1], 4), ([0, 0], 25), ([10, 11, 12], 8))
 
 
 def test_every_row_that_rests_on_records_says_how_long_they_are() -> None:

@@ -144,7 +144,7 @@ def _figure_2() -> None:
                 (_one_split(data, part), _recorded(_NAMES[data], command)),
                 partial(at_length, part=part, owners=owners),
                 _longer(data, part),
-                length=_length(owners),
+                length=replace(_length(owners), decides=1, fresh=True),
                 planned=_planned(data, part),
                 decide=partial(at_half if data == "cifar10" else at_length, part=part, owners=owners),
             )
@@ -193,7 +193,7 @@ def _figure_4() -> None:
             decisive=earlier,
             planned=fresh,
             decide=partial(attacked_anew, evidence=_recorded("CIFAR-10 Cluster, 9 owners", command, note), plan=plan),
-            length=_length(9),
+            length=replace(_length(9), fresh=True, first=plan.first),
         )
 
 
@@ -229,7 +229,7 @@ def _table_2() -> None:
             command,
             decisive=(_deciding("market_liars", seeds=2),),
             planned=(_deciding("market_liars", rounds=24, seeds=3, seed=2),),
-            length=_length(10),
+            length=replace(_length(10), fresh=True),
             decide=partial(
                 lying_anew, evidence=_recorded("CIFAR-10 NIID, 10 owners", command, _LONG), lie=lie, factors=factors
             ),
@@ -247,7 +247,7 @@ def _figure_5() -> None:
     open_one = (quick[0], replace(quick[1], can="nothing", note=earlier))
     isolated = "buyers pay, sellers earn, attacker isolated"
     better = "buyers and traders get better models than alone"
-    length = Length(20, (12, 12), steps=(100, 500))
+    length = Length(20, (12, 12), steps=(100, 500), fresh=True)
     chosen: dict[str, Any] = {"preset": "paper", "data": "cifar10", "attack": "gaussian", "seeds": 1}
     planned = tuple(Play.of("inclusive_market", **chosen, seed=seed) for seed in (3, 4, 5))
     claim = f"{_ROLES} roles and isolation of the attacker"

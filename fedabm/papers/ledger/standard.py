@@ -50,6 +50,8 @@ _LONG = 0.5
 _QUARTERS = 4
 
 Tables = dict[str, pd.DataFrame]
+#: tables of a run, and whether it is like the paper in all but its rounds
+Study = tuple[Tables, bool]
 #: what is shown about a part: what the standard says, or that what was run is no evidence about it
 Proof = Literal["reproduced", "reproduced in part", "not reproducible", "undecided", "no evidence"]
 
@@ -98,6 +100,8 @@ class Length:
     """How long a run is beside the paper's: its rounds, ours and theirs of local steps and owners, its seeds.
 
     Seeds 0: the paper does not say; `run` is how many rounds were run where the table of rounds is of something else.
+    Of several studies `decides` says how many count, from the first, before planned ones are there (0: all); with
+    `fresh` these count alone, and of them seeds from `first` on.
     """
 
     rounds: int
@@ -106,6 +110,14 @@ class Length:
     steps: tuple[int, int] = (1, 1)
     run: int = 0
     unit: str = "rounds"
+    decides: int = 0
+    fresh: bool = False
+    first: int = 0
+
+    def counted(self, known: Sequence[Study], planned: Sequence[Study]) -> list[Study]:
+        """Which of them a verdict rests on: those that stand beside it say nothing about its length."""
+        earlier = list(known)[: self.decides or None]
+        return list(planned) if planned and self.fresh else [*earlier, *planned]
 
     def share(self, found: Tables, *, like_paper: bool = False) -> float:
         """Of the paper's rounds and local steps, of which a run like the paper has all in a round."""
@@ -115,14 +127,15 @@ class Length:
     def _run(self, found: Tables) -> int:
         return self.run or _rounds(found["rounds"])
 
-    def words(self, studies: Sequence[tuple[Tables, bool]]) -> str:
-        """In words, for the longest of several studies, each with whether it is like the paper; seeds of them all."""
-        longest, like_paper = max(studies, key=lambda one: self.share(one[0], like_paper=one[1]))
+    def words(self, studies: Sequence[Study]) -> str:
+        """In words, for the shortest of the studies that count, each with whether it is like the paper; their seeds."""
+        shortest, like_paper = min(studies, key=lambda one: self.share(one[0], like_paper=one[1]))
         same = like_paper or self.steps[0] == self.steps[1]
         local = "" if same else f" of {self.steps[0]} local steps for {self.steps[1]}"
-        share = self.share(longest, like_paper=like_paper)
-        each = f"{self._run(longest)} of the paper's {self.rounds} {self.unit}{local} ({share:.0%})"
-        seeds = len(set().union(*(set(one["rounds"]["seed"]) for one, _ in studies)))
+        share = self.share(shortest, like_paper=like_paper)
+        each = f"{self._run(shortest)} of the paper's {self.rounds} {self.unit}{local} ({share:.0%})"
+        every = set().union(*(set(one["rounds"]["seed"]) for one, _ in studies))
+        seeds = sum(seed >= self.first for seed in every)
         theirs = f" (the paper: {self.seeds})" if self.seeds else ""
         return f"length: {each}, {self.owners[0]} of {self.owners[1]} owners, {seeds} seeds{theirs}"
 
@@ -244,14 +257,15 @@ def _sign(quantity: tuple[float, float]) -> bool | None:
 
 
 def joined(ours: str, parts: Sequence[ClaimPart], note: str = "", *, every: bool = False) -> Finding:
-    """The verdict on a claim of several parts, with what is shown about each.
+    """The verdict on a claim of several parts, with what is shown about each, those that make the verdict first.
 
     With `every` they are cases of one statement, which one of them refutes.
     """
-    said = "; ".join(f"{one.name}: {one.proof} ({one.why})" for one in parts)
-    reason = "; ".join(filter(None, (said, note)))
     proofs = {one.proof for one in parts}
     verdict: Verdict = "not reproducible" if every and "not reproducible" in proofs else _whole(proofs)
+    parts = sorted(parts, key=lambda one: one.proof != verdict)
+    said = "; ".join(f"{one.name}: {one.proof} ({one.why})" for one in parts)
+    reason = "; ".join(filter(None, (said, note)))
     remedies = "; ".join(f"{one.name}: {one.remedy}" for one in parts if one.remedy)
     intervals = tuple(ClaimInterval(one.name, *one.interval) for one in parts if one.interval is not None)
     if verdict == "undecided":

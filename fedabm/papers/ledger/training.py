@@ -35,7 +35,7 @@ import pandas as pd
 from fedabm.papers.ledger.explain import function_name
 from fedabm.papers.ledger.records import RecordedRun, record_of, records_of
 from fedabm.papers.ledger.rows import Budget, Finding, Play, Row, not_run, row
-from fedabm.papers.ledger.standard import Length, Tables
+from fedabm.papers.ledger.standard import Length, Study, Tables
 from fedabm.papers.ledger.trials import play
 
 __all__ = [
@@ -117,7 +117,7 @@ def trained(
             fresh = [one for one in map(record_of, planned) if one is not None]
             runs = (*known, *fresh)
             found = waiting((decide or judge)(*(one.tables for one in runs)), planned, len(fresh))
-            return from_record(_with_length(found, length, runs), runs)
+            return from_record(_with_length(found, length, _studies(known), _studies(fresh)), runs)
         if not budget.trains:
             return not_run(f"needs training, which was left out; run it with: {command}")
         anew = (*decisive, *planned) if budget.decisive else ()
@@ -127,7 +127,9 @@ def trained(
             where = "`fedabm data list` says what to put where (FEDABM_DATA sets the folder)"
             return not_run(f"needs training on {', '.join(absent)}, not here: {where}, then: {command}")
         if anew:
-            return (decide or judge)(*(tables(one) for one in chosen))
+            studies = [(tables(one), dict(one.parameters).get("preset") == "paper") for one in anew]
+            found = (decide or judge)(*(one for one, _ in studies))
+            return _with_length(found, length, studies[: len(decisive)], studies[len(decisive) :])
         return _with_need(judge(*(tables(one) for one in chosen)), decisive)
 
     preset = shown[0].command if shown else command
@@ -136,11 +138,15 @@ def trained(
     row(id, claim, published=published, preset=preset, kind="t", judged_by=judged_by, **runs)(check)
 
 
-def _with_length(finding: Finding, length: Length | None, runs: Iterable[RecordedRun]) -> Finding:
-    """The same, saying how long its runs are beside the paper's."""
+def _studies(runs: Iterable[RecordedRun]) -> list[Study]:
+    return [(one.tables, one.size == "paper") for one in runs]
+
+
+def _with_length(finding: Finding, length: Length | None, known: list[Study], fresh: list[Study]) -> Finding:
+    """The same, saying how long the runs that it rests on are beside the paper's."""
     if length is None:
         return finding
-    words = length.words([(one.tables, one.size == "paper") for one in runs])
+    words = length.words(length.counted(known, fresh))
     return replace(finding, reason="; ".join(filter(None, (finding.reason, words))))
 
 

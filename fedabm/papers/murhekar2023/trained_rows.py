@@ -126,7 +126,7 @@ def _table_1() -> None:
             decisive=_DECISIVE[data],
             planned=_PLANNED.get(data, ()),
             decide=partial(decided, data=data, reason=reason, first=_FRESH[data]),
-            length=Length(50, (10, 10 if data == "mnist" else 100)),
+            length=Length(50, (10, 10 if data == "mnist" else 100), fresh=True),
         )
 
 

@@ -229,7 +229,7 @@ def _register() -> None:
         decisive=(QUADRATIC_RUN,),
         planned=QUADRATIC_PLAN,
         decide=reciprocal_at_length,
-        length=Length(100, (2, 2), run=50),
+        length=Length(100, (2, 2), run=50, fresh=True),
     )
     mnist = paper(_TRAINED, data="mnist")
     claim, play = "Appendix E: fitted weights from training on rotated groups", Play.of(_TRAINED, data="mnist")
@@ -256,7 +256,7 @@ def _register() -> None:
         decisive=(STAGES_RUN,),
         planned=STAGES_PLAN,
         decide=stages_at_length,
-        length=Length(100, (6, 30)),
+        length=Length(100, (6, 30), fresh=True),
     )
 
 
