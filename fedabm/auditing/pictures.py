@@ -14,10 +14,11 @@ from matplotlib.colors import SymLogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
+from fedabm.auditing.behaviours import FEW_STEPS
 from fedabm.auditing.card import Card
 from fedabm.auditing.claims import Claim
 from fedabm.auditing.league import BEST, League
-from fedabm.auditing.survival import TOLERATED, survival
+from fedabm.auditing.survival import TOLERATED, UNREAD, apart, survival
 
 __all__ = ["attacks_picture", "card_picture", "league_picture", "survival_picture"]
 
@@ -34,10 +35,11 @@ _VERDICTS = {
     "pays": ("#f2b84b", "p"),
     "harms": ("#6d9fd0", "h"),
     "pays and harms": ("#8c1c13", "ph"),
+    UNREAD: ("#f7f8fa", "–"),
     "": ("#ffffff", "·"),
 }
-
-
+#: what verdicts are called in a legend where they are no words
+_LEGEND = {UNREAD: "cannot fail: not read, nothing changes", "": "means nothing there"}
 #: inches of a cell with a verdict
 _COLUMN, _ROW = 0.26, 0.165
 
@@ -108,6 +110,7 @@ def _bars(ax: Axes, card: Card) -> None:
 def league_picture(found: League) -> Figure:
     """Rules x deviations twice: what the deviator gains, and what the others lose, in units of what an owner has."""
     gains, losses = found.table("gain"), found.table("loss")
+    gains = gains if BEST in gains else gains.sort_index()
     rows = len(gains)
     figure = Figure(figsize=(13.0, 1.9 + 0.3 * rows), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=[len(gains.columns), max(len(losses.columns) - 1, 1)])
@@ -119,6 +122,7 @@ def league_picture(found: League) -> Figure:
     bar.ax.tick_params(labelsize=7)
     seeds = found.rows["seed"].nunique()
     words = f"mean over {seeds} seed{'s' if seeds > 1 else ''}, as a share of what an owner has if nobody deviates"
+    words += "; the least best lie first" if BEST in gains else "; by name"
     figure.supxlabel(f"{words}; · means nothing there", fontsize=9)
     return figure
 
@@ -135,7 +139,9 @@ def attacks_picture(found: pd.DataFrame) -> Figure:
     _heat(right, gained, "utility that an attacker gains")
     rules, seeds = found["rule"].nunique(), found["seed"].nunique()
     words = f"mean over {rules} payment rule{'s' if rules > 1 else ''} and {seeds} seed{'s' if seeds > 1 else ''}"
-    figure.supxlabel(f"{words}, in units of accuracy; orange: more, violet: less than nothing", fontsize=9)
+    words += ", in units of accuracy; orange: more, violet: less than nothing"
+    weak = f"little is enough, min-max: {FEW_STEPS}"
+    figure.supxlabel(f"{words}\n{weak}", fontsize=9)
     return figure
 
 
@@ -164,9 +170,11 @@ def survival_picture(found: Mapping[str, League]) -> Figure:
     )
     panels = np.atleast_1d(figure.subplots(1, len(tables), width_ratios=columns, squeeze=True))
     for ax, (name, table) in zip(panels, tables.items(), strict=True):
+        names = apart(found[name])
+        table = table.rename(index={rule: f"{rule} ({why})" for rule, why in names.items()})
         _verdicts(ax, table, f"{name}, {found[name].rows['seed'].nunique()} seeds")
     handles = [
-        Patch(facecolor=colour, edgecolor="#59636f", label=f"{sign}  {word or 'means nothing there'}")
+        Patch(facecolor=colour, edgecolor="#59636f", label=f"{sign}  {_LEGEND.get(word, word)}")
         for word, (colour, sign) in _VERDICTS.items()
     ]
     note = f"pays, harms: certainly more than {TOLERATED:.0%} of what an owner has (95%)"

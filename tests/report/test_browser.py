@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from fedabm.auditing.league_page import league_page
+from fedabm.auditing.recording import read_league
+from fedabm.papers.ledger.records import home
 from tests.browser import CHROMIUM, Browser
 
 
@@ -33,6 +36,31 @@ def test_chromium_shows_everything_and_asks_for_nothing(pages: dict[str, str], t
         assert browser.complaints == []
         asked = [url for url in browser.requests if not url.startswith("data:image/png;base64,")]
         assert set(asked) == {(tmp_path / f"{name}.html").as_uri() for name in pages}
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed; on Debian: apt-get install chromium")
+def test_chromium_shows_the_recorded_league_without_scrolling_sideways(tmp_path: Path) -> None:
+    """The page of what is recorded: its sections, sentences and tables, also those that are opened, fit two screens."""
+    found = read_league(home() / "league")
+    text = league_page(found)
+    file = tmp_path / "league.html"
+    file.write_text(text.replace("<details", "<details open"), encoding="utf-8")
+    with Browser() as browser:
+        for width in (1400, 400):
+            browser.resize(width)
+            browser.open(file)
+            seen = browser.run(_LOOK)
+            assert seen["width"] <= width
+            assert all(natural > 100 and high > 50 for natural, _, high in seen["images"])
+            assert len(seen["images"]) == 2 * len(found.worlds)
+            assert len(seen["tables"]) >= 5 * len(found.worlds)
+            assert all(rows > 0 for rows, _ in seen["tables"])
+            assert width == 1400 or seen["cut"] == seen["cued"]  # who scrolls says so
+            sections = browser.run("[...document.querySelectorAll('main > section')].map(one => one.id)")
+            assert sections == ["said", "figures", "tables", "parts"]
+            assert browser.run("document.querySelectorAll('#said .concerns > li').length") == 3
+            assert browser.run("document.querySelectorAll('section.world').length") == len(found.worlds)
+        assert browser.complaints == []
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed; on Debian: apt-get install chromium")
