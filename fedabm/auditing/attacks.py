@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
@@ -29,20 +29,28 @@ from fedabm.learning.rules.trimmed_mean import TrimmedMean
 from fedabm.learning.rules.watched import Watched, trusted
 from fedabm.mechanisms import ContributionSubsidy, Deposit, Mechanism, NoPayments, ValueShaping
 from fedabm.simulation.model import Federation
-from fedabm.strategies import Strategy
+from fedabm.strategies import Attacker, Strategy
 
-__all__ = ["ATTACKS", "DEFENCES", "PAYMENTS", "attack_league", "attack_table"]
+__all__ = ["ATTACKS", "DEFENCES", "PAYMENTS", "attack_league", "attack_table", "same_defences"]
 
 #: what a third of the owners do in every round
 ATTACKS = (
-    *("claims twice", "free ride", "delta weights", "disguised noise", "copy", "noisy labels", "nan", "scaled"),
-    *("sign flip", "adaptive sign flip", "inner product", "little is enough", "min-max", "sybils", "backdoor"),
+    *("claims twice", "free ride", "random weights", "delta weights", "delta noise", "disguised noise", "copy"),
+    *("noisy labels", "nan", "scaled", "sign flip", "adaptive sign flip", "inner product"),
+    *("little is enough", "min-max", "sybils", "backdoor"),
 )
-#: how the server learns from what it is sent; the last four look for bad updates
+#: free-riders that hide, beside those of the trained league
+_HIDDEN: Mapping[str, Callable[[Strategy], Strategy]] = {
+    "random weights": lambda own: Attacker(own, "random_weights", trains=False),
+    "delta noise": lambda own: Attacker(own, "delta_noise", trains=False),
+}
+_WAYS = {**_HIDDEN, **BEHAVIOURS}
+#: how the server learns from what it is sent; the last four look for bad updates.  The trimmed mean leaves out one
+#: of six owners at each end: with two it would be the median
 DEFENCES: Mapping[str, Rule] = {
     "FedAvg": FedAvg(),
     "CoordinateMedian": CoordinateMedian(),
-    "TrimmedMean": TrimmedMean(),
+    "TrimmedMean": TrimmedMean(1 / 6),
     "GeometricMedian": GeometricMedian(),
     "Krum": Krum(),
     "FoolsGold": FoolsGold(),
@@ -58,6 +66,8 @@ PAYMENTS: Mapping[str, Mechanism] = {
 }
 #: who is trusted less than this on average over the rounds counts as caught; one of two copies is trusted by half
 _TRUSTED = 0.75
+#: by which defences are compared
+_NUMBERS = ["accuracy lost", "gain"]
 _DOOR = Backdoor(target=0, share=0.5, size=3)
 #: attacks on the own data
 _DEFECTS: Mapping[str, Quality] = {"noisy labels": LabelNoise(0.5), "backdoor": _DOOR}
@@ -106,6 +116,26 @@ def attack_table(
     return pd.DataFrame(rows)
 
 
+def same_defences(found: pd.DataFrame) -> list[str]:
+    """Which defences have the same numbers under every attack, in words.
+
+    Parameters
+    ----------
+    found : pandas.DataFrame
+        The rows of the table of attacks.
+
+    Returns
+    -------
+    list of str
+        A line for each group of such defences.
+    """
+    wide = found.pivot_table(index="defence", columns=["attack", "rule", "seed"], values=_NUMBERS, sort=False)
+    groups: dict[bytes, list[str]] = {}
+    for defence, row in wide.round(9).iterrows():
+        groups.setdefault((row.to_numpy(dtype=float) + 0.0).tobytes(), []).append(str(defence))
+    return [f"The same under every attack: {', '.join(group)}" for group in groups.values() if len(group) > 1]
+
+
 @dataclass(frozen=True)
 class _Fight:
     """One defence under one payment rule, against the first `bad` owners."""
@@ -123,7 +153,7 @@ class _Fight:
     def under(self, attack: str, spoilt: Arena | None) -> dict[str, Any]:
         """What an attack does."""
         own = self.arena.own(self.rule)
-        model = self._played(dict.fromkeys(range(self.bad), BEHAVIOURS[attack](own)), spoilt)
+        model = self._played(dict.fromkeys(range(self.bad), _WAYS[attack](own)), spoilt)
         after, before = self.arena.ended(model, self.rule), self.honest
         lost = float(np.mean(before.accuracy[self.bad :] - after.accuracy[self.bad :]))
         return {"accuracy lost": lost, **change_of(before, after, self.bad), **self._measures(model, attack)}

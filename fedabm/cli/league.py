@@ -13,15 +13,16 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import Console
-from rich.table import Column, Table
 
+from fedabm.auditing.behaviours import FEW_STEPS
 from fedabm.auditing.definitive import alike, definitive, printed
 from fedabm.auditing.league import BEST, League, league
 from fedabm.auditing.parts import TITLES
 from fedabm.auditing.pictures import attacks_picture, league_picture
 from fedabm.auditing.recording import read_league
 from fedabm.auditing.study_league import league_of_study
-from fedabm.auditing.survival import sentences, survival
+from fedabm.auditing.survival import apart, sentences, survival
+from fedabm.cli.tables import show_whole
 from fedabm.common.console import wide_console
 from fedabm.common.cores import cores
 from fedabm.common.errors import InputError, check_count
@@ -35,6 +36,8 @@ from fedabm.specs.values import Reader
 
 __all__ = ["run"]
 
+#: what is said of rules without a parameter
+_UNTUNED = "no parameter is tuned"
 _REMEDY = "give another --out DIR"
 
 
@@ -127,7 +130,7 @@ def _kept(options: argparse.Namespace, console: Console, leagues: dict[str, Leag
 
 def _attacks(options: argparse.Namespace, console: Console, owners: int) -> None:
     """Attacks x defences x payment rules."""
-    from fedabm.auditing.attacks import attack_league
+    from fedabm.auditing.attacks import attack_league, same_defences
 
     seeds = (1 if options.quick else 5) if options.seeds is None else options.seeds
     owners = 6 if options.owners is None else owners  # so that two attack
@@ -138,8 +141,11 @@ def _attacks(options: argparse.Namespace, console: Console, owners: int) -> None
         highlight=False,
     )
     many = f"{seeds} seed{'s' if seeds > 1 else ''}"
-    title = f"\nAttacks by {owners // 3} of {owners} owners x defences, by payment rule; means over {many}"
-    console.print(_attack_table(found, title), highlight=False)
+    title = f"Attacks by {owners // 3} of {owners} owners x defences, by payment rule; means over {many}"
+    show_whole(console, _attack_table(found), title, sections=True)
+    console.print(f"little is enough, min-max: {FEW_STEPS}", highlight=False, soft_wrap=True)
+    for words in same_defences(found):
+        console.print(words, highlight=False, soft_wrap=True)
     if options.json:
         print(found.to_json(orient="records"))
     if options.out is not None:
@@ -150,42 +156,33 @@ def _attacks(options: argparse.Namespace, console: Console, owners: int) -> None
             console.print(f"Written: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _attack_table(found: pd.DataFrame, title: str) -> Table:
-    """Attacks and defences down, payment rules across; an attack is named where its rows begin."""
+def _attack_table(found: pd.DataFrame) -> pd.DataFrame:
+    """Attacks and defences down, payment rules across, as text."""
     rows = found.groupby(["attack", "defence"], sort=False)
     wide = found.pivot_table(
         index=["attack", "defence"], columns="rule", values=["accuracy lost", "gain"], sort=False, dropna=False
     )
     wide.columns = [f"{'lost' if what == 'accuracy lost' else 'gain'}: {rule}" for what, rule in wide.columns]
     wide = wide.assign(**{name: rows[name].mean() for name in ("success", "precision", "recall")})
-    names = (Column(name, no_wrap=True) for name in ("attack", "defence"))
-    numbers = (Column(name, justify="right", overflow="fold") for name in wide)
-    shown = Table(*names, *numbers, title=title, title_justify="left")
-    last = ""
-    for (attack, defence), row in wide.iterrows():
-        if last and attack != last:
-            shown.add_section()
-        cells = ("·" if value != value else "0" if abs(value) < 5e-3 else f"{value:.2f}" for value in row)
-        shown.add_row(str(attack) if attack != last else "", str(defence), *cells)
-        last = attack
-    return shown
+    return wide.map(lambda value: "·" if value != value else "0" if abs(value) < 5e-3 else f"{value:.2f}")
 
 
 def _recorded(options: argparse.Namespace, console: Console) -> None:
     """What is recorded: three sentences, verdicts, what is missing; page, figures and tables if a folder is given."""
-    from fedabm.auditing.league_page import write_league
+    from fedabm.auditing.league_page import commits, write_league
 
     found = read_league(home() / "league")
     for sentence in sentences(found.worlds):
         console.print(f"- {sentence}", highlight=False, markup=False, soft_wrap=True)
     for name, one in found.worlds.items():
-        table = survival(one)
-        shown = Table(
-            "mechanism", *table.columns, title=f"\nWhich rule survives, {TITLES.get(name, name)}", title_justify="left"
-        )
-        for rule, row in table.iterrows():
-            shown.add_row(str(rule), *(verdict or "·" for verdict in row))
-        console.print(shown, highlight=False)
+        table, other = survival(one).replace("", "·"), apart(one)
+        named = table.rename(index={rule: f"{rule} ({why})" for rule, why in other.items()})
+        show_whole(console, named, f"Which rule survives, {TITLES.get(name, name)}")
+        for scheme in one.achieved["scheme"].unique()[:1]:
+            words = _tuned(one, scheme)
+            console.print(f"As tuned, on the first seed: {words}", highlight=False, soft_wrap=True)
+    for line, _ in commits(found):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     for part in found.missing:
         console.print(f"Missing: {part.command}, about {part.hours:g} core-hours", highlight=False)
     if options.json:
@@ -203,11 +200,7 @@ def _show_definitive(console: Console, found: League) -> None:
         shared = mine[~mine["measure"].str.contains(": ")]
         text, columns = printed(shared, scheme), shared["measure"].unique()
         marks = "± half of the 95% interval, ~ wide: few seeds; · means nothing there"
-        named = Column("mechanism", no_wrap=True)
-        shown = Table(named, *columns, title=f"\nWhat rules achieve, {scheme} ({marks})", title_justify="left")
-        for rule, row in text.iterrows():
-            shown.add_row(str(rule), *row[columns])
-        console.print(shown, highlight=False)
+        show_whole(console, text[columns], f"What rules achieve, {scheme} ({marks})")
         for group in alike(found, scheme):
             console.print(f"The same in every number here: {', '.join(group)}", highlight=False)
         words = _tuned(found, scheme)
@@ -222,22 +215,17 @@ def _tuned(found: League, scheme: str) -> str:
     """What parameters rules have, on the first seed."""
     rows = found.achieved[(found.achieved["scheme"] == scheme) & (found.achieved["tuned"] != "")]
     first = rows.drop_duplicates("rule")
-    return "; ".join(f"{one.rule}: {one.tuned}" for one in first.itertuples() if one.tuned)
+    return "; ".join(f"{one.rule}: {one.tuned}" for one in first.itertuples() if one.tuned != _UNTUNED)
 
 
 def _show(console: Console, table: pd.DataFrame, title: str) -> None:
-    shown = Table("mechanism", *table.columns, title=f"\n{title}", title_justify="left")
-    for name, row in table.iterrows():
-        shown.add_row(str(name), *(_number(value) for value in row))
-    console.print(shown, highlight=False)
+    show_whole(console, table.map(_number), title)
 
 
 def _show_paired(console: Console, table: pd.DataFrame) -> None:
-    title = "\nThe best lie: mean gain, and what it gains more than without payments on the same populations (95%)"
-    shown = Table("mechanism", "gain", "difference", "from", "to", title=title, title_justify="left")
-    for row in table.itertuples(index=False):
-        shown.add_row(row.rule, *(_number(value) for value in (row.gain, row.difference, row.low, row.high)))
-    console.print(shown, highlight=False)
+    title = "The best lie: mean gain, and what it gains more than without payments on the same populations (95%)"
+    shown = table.set_index("rule")[["gain", "difference", "low", "high"]]
+    show_whole(console, shown.rename(columns={"low": "from", "high": "to"}).map(_number), title)
 
 
 def _number(value: float) -> str:

@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from fedabm import InputError, solve
 from fedabm.accuracy import PowerLaw
 from fedabm.auditing import trained
 from fedabm.auditing.achieved import ACHIEVED, measures_of
 from fedabm.auditing.arena import Arena, fitted
-from fedabm.auditing.attacks import attack_league, attack_table
+from fedabm.auditing.attacks import ATTACKS, DEFENCES, attack_league, attack_table, same_defences
 from fedabm.auditing.definitive import alike, definitive, printed, unexplained
 from fedabm.auditing.league import League, league, population_of
 from fedabm.auditing.trained import IDLE, MIXTURES, SAME, contenders, trained_league
@@ -139,6 +140,28 @@ def test_a_median_stops_what_ruins_a_mean():
         attack_league(1, 4, ["Deposits"])
 
 
+def test_a_trimmed_mean_of_the_league_is_no_median_and_equal_defences_are_named():
+    """Of six rows it leaves out one at each end: the mean of 1, 2, 3, 10 is 4, where the median is 2.5."""
+    rows = torch.tensor([[0.0], [1.0], [2.0], [3.0], [10.0], [99.0]])
+    usable = torch.ones(6, dtype=torch.bool)
+    assert DEFENCES["TrimmedMean"].centre(rows, usable).item() == 4.0
+    assert DEFENCES["CoordinateMedian"].centre(rows, usable).item() == 2.5
+    facts = {"attack": "nan", "rule": "NoPayments", "seed": 0, "gain": 0.0}
+    found = pd.DataFrame(
+        [{**facts, "defence": name, "accuracy lost": lost} for name, lost in (("A", 1), ("B", 1), ("C", 2))]
+    )
+    assert same_defences(found) == ["The same under every attack: A, B"]
+
+
+def test_hidden_free_riders_are_in_the_table():
+    """Each is an attack of its own: what is sent instead differs, and so does what becomes of the model."""
+    names = ["random weights", "delta noise"]
+    assert {*names} < {*ATTACKS}
+    found = attack_table(names, {"FedAvg": FedAvg()}, {"NoPayments": NoPayments()}, 1, 4).set_index("attack")
+    assert found.loc["random weights", "gain"] != found.loc["delta noise", "gain"]
+    assert (found["accuracy lost"] > -1).all()
+
+
 def test_detectors_are_judged_by_precision_and_recall_and_backdoors_by_success():
     """Two of six copy a third owner: the duplicates are found, with the one that was copied; no backdoor elsewhere."""
     defences = {"NoDuplicates": NoDuplicates(), "FedAvg": FedAvg()}
@@ -168,6 +191,7 @@ def test_the_command_shows_attacks_by_defence(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("fedabm.auditing.attacks.attack_league", lambda *given: pd.DataFrame(rows))
     assert main(["league", "--attacks", "--quick", "--out", str(tmp_path / "made")]) == 0
     printed = capsys.readouterr().out
+    assert "little is enough, min-max: weak where rounds have several steps" in printed
     assert next(line.split("│")[1:3] for line in printed.splitlines() if "Krum" in line)[1].strip() == "Krum"
     assert "lost: NoPayments" in printed
     assert "-0.12" in printed
