@@ -187,11 +187,14 @@ def _by_merit(table: pd.DataFrame) -> list[str]:
 
 
 def _made(table: pd.DataFrame, title: str, order: Sequence[str], note: str = "") -> Shown:
-    """A table of one scheme as text, with the reasons for what means nothing."""
+    """A table of one scheme as text, without columns that are empty, and with the reasons for what means nothing."""
     scheme = str(table["scheme"].iloc[0])
-    wide = printed(table, scheme).reindex(order).dropna(how="all").rename_axis("rule").reset_index()
+    filled = table[table.groupby("measure")["mean"].transform("count") > 0]
+    wide = printed(filled, scheme).reindex(order).dropna(how="all").rename_axis("rule").reset_index()
     empty = table[table["note"] != ""].groupby("note", sort=False)["measure"].unique()
-    notes = [f"{', '.join(measures)}: {why}" for why, measures in empty.items()]
+    notes = [f"{', '.join(measures)}: {str(why).removeprefix('skipped: ')}" for why, measures in empty.items()]
+    lost = sorted(set(table["measure"]) - set(filled["measure"]))
+    notes += [f"no column here, as no rule has a number: {', '.join(lost)}"] if lost else []
     return shown(wide, title, "; ".join([f"{note}{_MARKS}", *notes]) + ".", figures=[*wide][1:])
 
 

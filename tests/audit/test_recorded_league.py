@@ -228,7 +228,8 @@ def test_the_page_has_lies_parameters_differences_and_commits(tmp_path, planned,
     page = league_page(found)
     assert page.count('class="warning"') == 1
     lies = re.search(r"<caption><span>What lies gain in closed form.*?</table>", page, re.DOTALL)[0]
-    assert re.findall(r'<th scope="col"[^>]*>(.*?)</th>', lies) == ["rule", "gain: best lie", "bound of the best lie"]
+    assert re.findall(r'<th scope="col"[^>]*>(.*?)</th>', lies) == ["rule", "gain: best lie"]
+    assert "bound of the best lie: no bound is proven; no column here, as no rule has a number: bound of" in page
     assert re.search(r'<th scope="row">A</th><td class="number">0.201 ±0.002', lies)
     assert "Differences to NoPayments on MNIST" in page
     assert "Rules as they were tuned in closed form" in page
@@ -296,3 +297,29 @@ def test_the_commands_show_the_plan_and_refuse_what_does_not_belong(tmp_path, ca
     assert "did you mean" in capsys.readouterr().err
     assert main(["record", "tournament", "--plan"]) == 2
     assert main(["record", "league", "--seed", "3"]) == 2
+
+
+def test_a_trained_half_may_have_best_lies_and_what_is_not_read_as_nothing():
+    """Nothing is read under FedAMP: no verdict; the best pair under NoPayments tells the truth, which is survival."""
+    base, trades = (played(MNIST, rule, (0, 1)) for rule in ("NoPayments", "FedAMP"))
+    more = []
+    for rule, gain, words in (("NoPayments", 0.1, "claims twice"), ("FedAMP", np.nan, "skipped: nothing is read")):
+        facts = {"rule": rule, "stake": 1.0, "bound": np.inf}
+        for seed in (0, 1):
+            more.append({**facts, "seed": seed, "deviation": "best lie", "gain": gain, "loss": np.nan, "words": words})
+            more.append({**facts, "seed": seed, "deviation": "pair", "gain": 0.0, "loss": 0.0, "words": "the truth"})
+    found = joined(base, trades)
+    found = League(pd.concat([found.rows, pd.DataFrame(more)]), found.achieved)
+    verdicts = survival(found)
+    assert verdicts["best lie"].to_dict() == {"FedAMP": "", "NoPayments": "pays"}
+    assert verdicts["pair"].tolist() == ["survives"] * 2
+    record = recording.RecordedPart(MNIST, MADE_BY | {"seconds": 1.0}, found)
+    page = league_page(recording.RecordedLeague([record], []))
+    lies = re.search(r"<caption><span>What lies gain on MNIST.*?</table>", page, re.DOTALL)[0]
+    assert re.findall(r'<th scope="col"[^>]*>(.*?)</th>', lies) == [
+        "rule",
+        "gain: best lie",
+        "gain: pair",
+        "harm: pair",
+    ]
+    assert "gain: best lie: nothing is read" in page
