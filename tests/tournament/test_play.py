@@ -128,7 +128,7 @@ def test_it_is_described_without_being_played(monkeypatch, capsys):
 
 
 def test_what_follows_from_a_planted_game_is_what_it_was():
-    """Numbers of 0.2: three owners, three strategies, what one earns falls with how many play it."""
+    """Numbers found before: three owners, three strategies, what one earns falls with how many play it."""
     counts = mixtures(3, 3)
     earned = np.array([0.0, 0.2, -0.1]) + 0.3 * counts @ np.array([0.0, 0.5, 1.0])[:, None]
     earned = earned - 0.05 * counts * np.array([1, 2, 3])
