@@ -23,7 +23,7 @@ from fedabm.common.errors import InputError
 from fedabm.common.files import write
 from fedabm.papers.ledger.explain import explained
 from fedabm.papers.ledger.page import html
-from fedabm.papers.ledger.records import records_of
+from fedabm.papers.ledger.records import record_of, records_of
 from fedabm.papers.ledger.render import markdown, show, show_recorded
 from fedabm.papers.ledger.rows import Budget, Result, Row, select
 from fedabm.papers.ledger.runner import find_budget, ledger, reproduce
@@ -68,9 +68,13 @@ def _listed(rows: list[Row]) -> list[dict[str, str]]:
 def _rests_on(one: Row) -> dict[str, str]:
     known = records_of(one.decisive)
     if known:
-        size = ", ".join(sorted({record.size for record in known}))
-        return {"size": size, "verdict": _read(one), "from": known[0].origin}
-    wanted = f"; decided by: {one.decisive[0].command}" if one.decisive else ""
+        fresh = [record_of(play) for play in one.planned]
+        there = [*known, *(record for record in fresh if record is not None)]
+        size = ", ".join(sorted({record.size for record in there}))
+        absent = [play.recording for play, record in zip(one.planned, fresh, strict=True) if record is None]
+        origin = "; ".join([*(record.origin for record in there), *(f"planned: {command}" for command in absent)])
+        return {"size": size, "verdict": _read(one), "from": origin}
+    wanted = "".join(f"; decided by: {play.recording}" for play in one.decisive)
     if one.plays:
         return {"size": "quick", "verdict": "", "from": f"trained when asked: {one.plays[0].command}{wanted}"}
     size = "closed form" if one.kind == "c" else "none"

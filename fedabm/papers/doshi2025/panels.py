@@ -7,10 +7,11 @@ Recorded tables name it `welfare`, as they were made; their rounds have `welfare
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
-from fedabm.papers.doshi2025.order import TOTAL, without_costs
+from fedabm.papers.doshi2025.order import PRINTED, TOTAL, without_costs
 from fedabm.papers.doshi2025.settings import PRESETS
 from fedabm.papers.ledger.rows import Finding
 from fedabm.papers.ledger.standard import ClaimPart, Course, Length, joined, part_of
@@ -46,6 +47,7 @@ def decided(*found: Tables, data: str, what: str = "time") -> Finding:
     courses[10] = gap_course([many], 10)
     share = length_of(data).share(many)
     parts = [part_of(f"beats UPBReD with {count} owners", course, share) for count, course in courses.items()]
+    parts[-1] = replace(parts[-1], printed=PRINTED["2P-UPBReD"] - PRINTED["UPBReD"])  # ten owners of FEMNIST
     parts.append(ClaimPart("equals FedAvg", "no evidence", BIT_FOR_BIT))
     betas = many["summary"]["subsidy"].nunique() if what == "subsidy" else 3
     if betas < 3:

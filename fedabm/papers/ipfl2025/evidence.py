@@ -67,10 +67,12 @@ class RunEvidence:
             return self._open(ours, f"{small} (here the claim {'holds' if claim else 'does not hold'}: {criterion})")
         if self.decisive and moved > SETTLED:
             return self._open(ours, f"trade has not settled: utilities moved by {100 * moved:.0f} % at last ({note})")
-        if self.decisive and within:
-            return undecided(ours, f"within the spread over seeds ({note})", within)
         if not claim and self.can == "confirm":
             return self._open(ours, f"the claim does not hold in this run, which is too small to refute it ({note})")
+        if self.decisive and within and self.can == "confirm":
+            return self._open(ours, f"within the spread over seeds, and too small to refute the claim ({note})")
+        if self.decisive and within:
+            return undecided(ours, f"within the spread over seeds ({note})", within)
         if not claim and by_accuracy:
             return self._open(ours, f"accuracies at this length cannot refute the claim ({note})")
         if claim and accuracy == "unmeasured" and self.decisive and self.early:

@@ -36,7 +36,7 @@ def _files(play: Play) -> str:
     """The tables of a play's record, or how to make it."""
     found = record_of(play)
     if found is None:
-        return f"nothing yet: {play.command.replace('fedabm run', 'fedabm record', 1)}"
+        return f"nothing yet: {play.recording}"
     return f"analysis/recorded/{found.name}/: {', '.join(sorted(path.name for path in found.folder.glob('*.csv')))}"
 
 

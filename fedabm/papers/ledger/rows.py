@@ -95,6 +95,11 @@ class Play:
         shown = (f" --set {name}={text}" for name, text in self.settings.items())
         return f"fedabm run {self.scenario}{''.join(shown)}" + (f" --seed {self.seed}" if self.seed else "")
 
+    @property
+    def recording(self) -> str:
+        """How to record it."""
+        return self.command.replace("fedabm run", "fedabm record", 1)
+
 
 def _text(value: Any) -> str:
     """A parameter as `--set` takes it."""

@@ -119,6 +119,12 @@ class Length:
         earlier = list(known)[: self.decides or None]
         return list(planned) if planned and self.fresh else [*earlier, *planned]
 
+    def times(self, study: Study, seeds: int) -> float:
+        """How many times a run's training the paper's has: rounds and local steps, owners, and seeds if it says."""
+        found, like_paper = study
+        owners = self.owners[1] / self.owners[0]
+        return owners * max(self.seeds / seeds, 1.0) / self.share(found, like_paper=like_paper)
+
     def share(self, found: Tables, *, like_paper: bool = False) -> float:
         """Of the paper's rounds and local steps, of which a run like the paper has all in a round."""
         done, theirs = (1, 1) if like_paper else self.steps
@@ -208,7 +214,8 @@ class Course:
 class ClaimPart:
     """One part of a claim: which, what is shown about it, why, and what would decide it if that is open.
 
-    `interval` is what it turns on, where that is one number: mean and half of its 95% interval over seeds.
+    `interval` is what it turns on, where that is one number: mean and half of its 95% interval over seeds; `printed`
+    is what the paper has for it.
     """
 
     name: str
@@ -216,6 +223,7 @@ class ClaimPart:
     why: str
     remedy: str = ""
     interval: tuple[float, float] | None = None
+    printed: float | None = None
 
 
 def part_of(name: str, course: Course, share: float) -> ClaimPart:
@@ -267,7 +275,7 @@ def joined(ours: str, parts: Sequence[ClaimPart], note: str = "", *, every: bool
     said = "; ".join(f"{one.name}: {one.proof} ({one.why})" for one in parts)
     reason = "; ".join(filter(None, (said, note)))
     remedies = "; ".join(f"{one.name}: {one.remedy}" for one in parts if one.remedy)
-    intervals = tuple(ClaimInterval(one.name, *one.interval) for one in parts if one.interval is not None)
+    intervals = tuple(ClaimInterval(one.name, *one.interval, one.printed) for one in parts if one.interval is not None)
     if verdict == "undecided":
         return replace(undecided(ours, reason, remedies or "evidence about these parts"), intervals=intervals)
     return Finding(ours, verdict, "; the rest needs: ".join(filter(None, (reason, remedies))), intervals)

@@ -117,7 +117,8 @@ def trained(
             fresh = [one for one in map(record_of, planned) if one is not None]
             runs = (*known, *fresh)
             found = waiting((decide or judge)(*(one.tables for one in runs)), planned, len(fresh))
-            return from_record(_with_length(found, length, _studies(known), _studies(fresh)), runs)
+            found = _with_length(found, length, _studies(known), _studies(fresh))
+            return from_record(_with_hours(found, length, known[0], command), runs)
         if not budget.trains:
             return not_run(f"needs training, which was left out; run it with: {command}")
         anew = (*decisive, *planned) if budget.decisive else ()
@@ -134,7 +135,7 @@ def trained(
 
     preset = shown[0].command if shown else command
     runs = {"plays": plays, "decisive": decisive, "planned": planned}
-    judged_by = function_name(decide or judge)
+    judged_by = function_name((decide or judge) if records_of(decisive) else judge)
     row(id, claim, published=published, preset=preset, kind="t", judged_by=judged_by, **runs)(check)
 
 
@@ -150,11 +151,21 @@ def _with_length(finding: Finding, length: Length | None, known: list[Study], fr
     return replace(finding, reason="; ".join(filter(None, (finding.reason, words))))
 
 
+def _with_hours(finding: Finding, length: Length | None, record: RecordedRun, command: str) -> Finding:
+    """What stays open for want of rounds says how the paper's are run, and for how long at the pace of the record."""
+    if length is None or finding.verdict != "undecided" or "more rounds" not in finding.reason:
+        return finding
+    times = length.times((record.tables, record.size == "paper"), record.rounds["seed"].nunique())
+    hours = float(record.manifest["seconds"]) * times / 3600
+    words = f"the paper's size: {command}, some {float(f'{hours:.1g}'):,.10g} hours of one core at the record's pace"
+    return replace(finding, reason=f"{finding.reason}; {words}")
+
+
 def waiting(finding: Finding, planned: tuple[Play, ...], there: int) -> Finding:
     """A finding while `there` of the planned runs are recorded: a part of them decides nothing, whatever it says."""
     if there == len(planned):
         return finding
-    absent = ", ".join(_record_command(one) for one in planned if record_of(one) is None)
+    absent = ", ".join(one.recording for one in planned if record_of(one) is None)
     if there:
         so_far = f"{there} of {len(planned)} planned runs are there; so far: {finding.verdict}"
         reason = f"{so_far}; {finding.reason}; what would decide: {absent}"
@@ -162,15 +173,11 @@ def waiting(finding: Finding, planned: tuple[Play, ...], there: int) -> Finding:
     return replace(finding, reason=f"{finding.reason}; planned: {absent}")
 
 
-def _record_command(one: Play) -> str:
-    return one.command.replace("fedabm run", "fedabm record", 1)
-
-
 def _with_need(finding: Finding, decisive: tuple[Play, ...]) -> Finding:
     """What such a row needs besides a GPU: a processor and an hour or two, if a decisive size is defined."""
     if finding.verdict != "not run here" or not decisive:
         return finding
-    commands = ", ".join(map(_record_command, decisive))
+    commands = ", ".join(one.recording for one in decisive)
     return replace(finding, reason=f"{finding.reason}; or an hour or two of one core: {commands}")
 
 
