@@ -228,9 +228,9 @@ def _tuned(found: League, world: str, order: Sequence[str]) -> Shown:
     other = apart(found)
     rows = [(rule, reached.get(rule, "no parameter is tuned"), other.get(rule, "")) for rule in order]
     frame = pd.DataFrame(rows, columns=["rule", "as tuned", "counted apart"])
-    note = "Tuned for social welfare, on populations that nobody is judged on."
+    note = "Tuned on populations that nobody is judged on."
     if world != CLOSED:
-        note = "Tuned for social welfare on the measured curve of each seed; shown is the first."
+        note = "Where a rule is tuned on the curve that each seed measures, parameters are those of the first seed."
     return shown(frame, _titled("Rules as they were tuned {}", world), note)
 
 

@@ -37,7 +37,7 @@ from fedabm.specs.values import Reader
 __all__ = ["run"]
 
 #: what is said of rules without a parameter
-_UNTUNED = "no parameter is tuned"
+_UNTUNED = "no parameter"
 _REMEDY = "give another --out DIR"
 
 
@@ -215,7 +215,7 @@ def _tuned(found: League, scheme: str) -> str:
     """What parameters rules have, on the first seed."""
     rows = found.achieved[(found.achieved["scheme"] == scheme) & (found.achieved["tuned"] != "")]
     first = rows.drop_duplicates("rule")
-    return "; ".join(f"{one.rule}: {one.tuned}" for one in first.itertuples() if one.tuned != _UNTUNED)
+    return "; ".join(f"{one.rule}: {one.tuned}" for one in first.itertuples() if _UNTUNED not in one.tuned)
 
 
 def _show(console: Console, table: pd.DataFrame, title: str) -> None:
