@@ -90,7 +90,8 @@ class EngineShards:
             for host, _ in loads:  # nobody knows whether it came there
                 self._loaded.pop(host, None)
             raise
-        usable, drawn = np.ones(len(planned.who), dtype=bool), {}
+        usable = np.ones(len(planned.who), dtype=bool)
+        drawn: dict[int, Any] = {}
         for (_, mine), (screened, states) in zip(places, answers, strict=True):
             usable[mine] = screened
             drawn |= dict(zip(mine.tolist(), states, strict=False))  # no states where no generators were given
