@@ -184,7 +184,7 @@ def improved(found: Tables, evidence: RunEvidence) -> Finding:
     within = "; ".join(f"{role}s: {more_seeds(buyers.loc[role, 'points'], widths[role], count)}" for role in doubtful)
     criterion = "criterion: buyers and traders get better on average, beyond the spread over seeds"
     within = within if better else ""
-    return evidence.verdict(ours, better, criterion, by_accuracy="unmeasured", accuracy="unmeasured", within=within)
+    return evidence.verdict(ours, better, criterion, by_accuracy=True, accuracy="unmeasured", within=within)
 
 
 def languages(found: Tables, evidence: RunEvidence) -> Finding:
