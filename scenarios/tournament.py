@@ -229,8 +229,9 @@ def verdict(mechanism: str, tournament: Tournament, found: list[End], size: int)
     """What survives, in a line, and in how many of the seeds alone."""
     names, share = tournament.strategies, sum(end.basin * end.mixture for end in found)
     alive = [f"{name} ({part:.0%})" for name, part in zip(names, share, strict=True) if part > 0.01]
-    first = int(np.argmax(share))
-    agree = sum(int(np.argmax(alpha_rank(game, size))) == first for game in tournament.games)
+    leaders = [int(np.argmax(alpha_rank(game, size))) for game in tournament.games]
+    first = max(leaders, key=leaders.count)
+    agree = leaders.count(first)
     seeds = f"{agree} of {len(tournament.games)} seeds"
     return f"Under {mechanism} what is left is {', '.join(alive)}; {names[first]} leads alpha-rank in {seeds}"
 

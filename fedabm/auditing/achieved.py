@@ -9,12 +9,16 @@ from fedabm.auditing.search import BestDeviation
 from fedabm.auditing.secession import best_secession, seceding_groups
 from fedabm.auditing.stage import Stage
 from fedabm.common.errors import FedabmError
+from fedabm.games.collaboration import collaborative_fairness, share_as_well_as_alone
 from fedabm.games.curves import Array
 from fedabm.kernel import Receipt
 from fedabm.shapley import shapley
 from fedabm.solving.metrics import reciprocity
 
-__all__ = ["ACHIEVED", "MEANINGS", "achieved", "measures_of"]
+__all__ = ["ACHIEVED", "IDLE", "MEANINGS", "achieved", "measures_of"]
+
+#: what is said of a rule that changed nothing
+IDLE = "does nothing here: pays and rations nobody"
 
 #: measures and what they mean, in the order of the table; utilities are in units of accuracy
 ACHIEVED: dict[str, str] = {
@@ -28,15 +32,16 @@ ACHIEVED: dict[str, str] = {
     "models sent": "models that are sent to and fro in a round, per owner",
     "welfare after the lie": "welfare once the best lie is told",
     "secession": "the most that a group gains by leaving together: the gain of its member with the least",
+    "fairness": "Pearson correlation of the accuracy that owners reach alone and the one that they receive",
+    "as well as alone": "share of owners that receive at least the accuracy that they reach alone with all their data",
+    "bytes sent": "bytes that are sent to and fro in a round, per owner",
 }
 #: what every column of the definitive table means
 MEANINGS = ACHIEVED | {
-    "fairness": "Pearson correlation of the accuracy that owners reach alone and the one that they receive",
-    "as well as alone": "share of owners that receive at least the accuracy that they reach alone",
-    "bytes sent": "bytes that are sent to and fro in a round, per owner",
     "best lie": "the most that one owner gains by saying something else, in units of what an owner has",
-    "welfare, costs wrong": "welfare if the rule was tuned to twice the true costs",
-    "welfare, curve wrong": "welfare if the rule was tuned to a curve that rises twice as fast",
+    "welfare, costs wrong": "welfare if the server believes twice the true costs",
+    "welfare, curve wrong": "welfare if the server announces a curve that rises twice as fast",
+    "welfare, prior wrong": "welfare if the server's prior over costs is twice too high",
 }
 
 
@@ -62,6 +67,8 @@ def achieved(stage: Stage, lie: BestDeviation | None, groups: int, seed: int) ->
         found |= {name: (np.nan, given) for name in found if name != "data"}
     found["reciprocity"] = _reciprocity(stage)
     found["models sent"] = _sent(stage), ""
+    found |= _compared_alone(stage)
+    found["bytes sent"] = np.nan, "closed forms send no models"
     found["welfare after the lie"] = _after(stage, lie)
     gain = best_secession(stage, seceding_groups(stage, groups, seed)[0])[0]
     found["secession"] = (gain, "") if np.isfinite(gain) else (np.nan, "there is only one owner")
@@ -87,6 +94,19 @@ def _reciprocity(stage: Stage) -> tuple[float, str]:
     zero = stage.accuracy.at_zero(stage.owners)
     least = reciprocity(stage.settled.accuracy, stage.settled.payment, shares, zero)
     return (least, "") if np.isfinite(least) else (np.nan, "nobody's share is above what it has without data")
+
+
+def _compared_alone(stage: Stage) -> dict[str, tuple[float, str]]:
+    """What owners receive beside what each reaches alone with all its data."""
+    if not stage.plays_a_game:
+        return dict.fromkeys(("fairness", "as well as alone"), (np.nan, "models are given here: nobody trains alone"))
+    alone = np.diag(stage.accuracy.values(np.diag(stage.capacities)))
+    fairness = collaborative_fairness(alone, stage.settled.accuracy)
+    same = "" if np.isfinite(fairness) else "all receive the same accuracy, or are alike alone"
+    return {
+        "fairness": (fairness, same),
+        "as well as alone": (share_as_well_as_alone(alone, stage.settled.accuracy), ""),
+    }
 
 
 def _sent(stage: Stage) -> float:

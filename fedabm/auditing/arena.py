@@ -8,12 +8,15 @@ owner, who gives all.  One unit everywhere: accuracy, payments and costs in unit
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fedabm.auditing.tuned import asks
 from fedabm.common.random import generator
 from fedabm.data.datasets import load_dataset
 from fedabm.data.federated import FederatedData, from_partition
@@ -31,6 +34,7 @@ from fedabm.learning.rules.recipe import Recipe
 from fedabm.mechanisms import LocalOnly, Mechanism, NoPayments
 from fedabm.simulation.model import Federation
 from fedabm.simulation.scenario import OwnerProfile, Scenario
+from fedabm.solving.game import Game
 from fedabm.strategies import AsAsked, FixedShare, GradientResponse, Honest, Strategy
 from fedabm.views import Reports
 
@@ -157,6 +161,17 @@ class Arena:
             for rate, size in facts
         ]
 
+    def among(self, rows: Sequence[int]) -> Arena:
+        """The same with some of the owners only."""
+        kept = np.asarray(rows, dtype=np.intp)
+        return replace(self, clean=_of_some(self.clean, kept), noisy=_of_some(self.noisy, kept), rates=self.rates[kept])
+
+    @property
+    def game(self) -> Game:
+        """The game by the measured curve, without a rule."""
+        cost = PowerCost(self.rates, np.ones(len(self.rates)), np.zeros(len(self.rates)))
+        return Game(self.curve, cost, np.asarray(self.clean.capacities, dtype=float), NoPayments())
+
     @cached_property
     def alone(self) -> Array:
         """The accuracy of the model that each owner trains by itself on all its data, (n,)."""
@@ -170,9 +185,11 @@ class Arena:
         knowledge: Knowledge | None = None,
         *,
         spoilt: bool = False,
+        announced: PowerLaw | None = None,
     ) -> Ended:
-        """Play some rounds with what some owners do instead."""
-        return self.ended(self.played(rule, changes, recipe, knowledge, spoilt=spoilt), rule)
+        """Play some rounds with what some owners do instead; `announced` is another curve than the measured one."""
+        played = self.played(rule, changes, recipe, knowledge, spoilt=spoilt, announced=announced)
+        return self.ended(played, rule)
 
     def ended(self, model: Federation, rule: Mechanism) -> Ended:
         """How a federation under a rule ended."""
@@ -186,14 +203,14 @@ class Arena:
         knowledge: Knowledge | None = None,
         *,
         spoilt: bool = False,
+        announced: PowerLaw | None = None,
     ) -> Federation:
         """The federation after these rounds."""
         world = self.world
         engine = self.spoilt_engine if spoilt else self.engine
         how = recipe or world.recipe
-        oracle: Oracle = (
-            Learning(engine, how, announced=self.curve) if rule.promises else Personal(engine, how, measured=64)
-        )
+        curve = announced or self.curve
+        oracle: Oracle = Learning(engine, how, announced=curve) if rule.promises else Personal(engine, how, measured=64)
         people = [replace(one, strategy=self.own(rule)) for one in self.owners]
         for row, strategy in (changes or {}).items():
             people[row] = replace(people[row], strategy=strategy)
@@ -213,18 +230,29 @@ class Arena:
         return Engine(self.world.network, self.noisy)
 
     def rations(self, rule: Mechanism, ended: Ended) -> bool:
-        """Whether anybody is handed less than the full model for what it gave in the end."""
-        cost = PowerCost(self.rates, np.ones(len(self.rates)), np.zeros(len(self.rates)))
-        size = np.asarray(self.clean.capacities, dtype=float)
-        offers = rule.offers(self.curve, Reports(ended.contribution, size, cost if rule.asks_cost else None))
-        return bool(np.any(offers.access(ended.contribution) < 1.0))
+        """Whether the rule asks for data, or hands anybody less than the full model for what it gave in the end."""
+        game = self.game
+        reports = Reports(ended.contribution, game.capacities, game.costs if rule.asks_cost else None)
+        if rule.quotas(reports) is not None:
+            return True
+        return bool(np.any(rule.offers(self.curve, reports).access(ended.contribution) < 1.0))
 
     def own(self, rule: Mechanism) -> Strategy:
         """What owners do anyway: what a rule asks for if it asks, all where each has its own model, else respond."""
-        size = np.asarray(self.clean.capacities, dtype=float)
-        if rule.promises and rule.quotas(Reports(size, size)) is not None:
+        if rule.promises and asks(rule, self.game):
             return AsAsked()
         return GradientResponse(self.step or 1.0) if rule.promises else Honest()
+
+
+def _of_some(data: FederatedData, rows: NDArray[np.intp]) -> FederatedData:
+    """The data of some owners, in that order."""
+    parts: dict[str, Any] = {}
+    for part, offsets in (("train", data.offsets), ("test", data.test_offsets)):
+        taken = np.concatenate([np.arange(offsets[row], offsets[row + 1]) for row in rows])
+        parts |= {f"{what}_{part}": getattr(data, f"{what}_{part}")[taken] for what in "xy"}
+    ends = [np.concatenate([[0], np.cumsum(sizes[rows])]) for sizes in (data.capacities, data.test_sizes)]
+    names = tuple(data.names[row] for row in rows) if data.names else ()
+    return replace(data, **parts, offsets=ends[0], test_offsets=ends[1], names=names)
 
 
 def _ended(model: Federation, rates: Array, *, paid: bool) -> Ended:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fedabm.auditing.arena import DIGITS, Arena, Ended
-from fedabm.auditing.trained import BEHAVIOURS, change_of
+from fedabm.auditing.play import BEHAVIOURS, change_of
 from fedabm.common.errors import InputError, check_whole, nearest
 from fedabm.data.backdoor import Backdoor
 from fedabm.data.quality import LabelNoise, Quality

@@ -111,10 +111,20 @@ def unexplained(found: League, scheme: str, same: Mapping[tuple[str, ...], str],
 
 
 def alike(found: League, scheme: str) -> list[tuple[str, ...]]:
-    """Groups of rules with the same numbers in every measure and on every seed of a scheme."""
+    """Groups of rules with the same numbers wherever both have one: in every such measure and on every seed."""
     mine = found.achieved[found.achieved["scheme"] == scheme]
-    wide = mine.pivot_table(index="rule", columns=["measure", "seed"], values="value", dropna=False)
-    groups: dict[bytes, list[str]] = {}
-    for rule, row in wide.round(12).iterrows():
-        groups.setdefault((row.to_numpy(dtype=float) + 0.0).tobytes(), []).append(str(rule))
-    return [tuple(group) for group in groups.values() if len(group) > 1]
+    wide = mine.pivot_table(index="rule", columns=["measure", "seed"], values="value", dropna=False).round(12)
+    groups: list[dict[str, np.ndarray]] = []
+    for rule, row in wide.iterrows():
+        numbers = row.to_numpy(dtype=float)
+        home = next((one for one in groups if all(_same(numbers, other) for other in one.values())), None)
+        if home is None:
+            groups.append({str(rule): numbers})
+        else:
+            home[str(rule)] = numbers
+    return [tuple(group) for group in groups if len(group) > 1]
+
+
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    both = ~np.isnan(one) & ~np.isnan(other)
+    return bool(both.any()) and bool(np.array_equal(one[both], other[both]))

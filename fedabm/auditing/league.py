@@ -10,26 +10,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fedabm import mechanisms
-from fedabm.auditing.achieved import achieved
+from fedabm.auditing.achieved import IDLE, achieved
 from fedabm.auditing.claims import stake
 from fedabm.auditing.deviations import KINDS, LieLimits
 from fedabm.auditing.groups import best_joint_lie, groups_of
 from fedabm.auditing.kinds import skipped, try_kinds
+from fedabm.auditing.mistaken import MISLED, NO_PROMISE, Belief, beliefs
 from fedabm.auditing.search import SearchEffort, best_lies
 from fedabm.auditing.stage import Stage
 from fedabm.auditing.tuned import games_of, tuned
-from fedabm.common.bounds import bounds_of
 from fedabm.common.confidence import confidence
 from fedabm.common.errors import InputError, check_count, check_whole, nearest
 from fedabm.common.random import generator
-from fedabm.games.accuracy import PowerLaw
-from fedabm.games.costs import Linear
+from fedabm.games.accuracy import Accuracy, PowerLaw
+from fedabm.games.accuracy.announced import Announced
+from fedabm.games.costs import Linear, costs_of
 from fedabm.games.money import net_welfare, outside_money
 from fedabm.mechanisms import (
     ContributionSubsidy,
@@ -49,6 +51,7 @@ from fedabm.mechanisms.market import GivenModels, ImportGain
 from fedabm.simulation.scenario import OwnerProfile, Scenario
 from fedabm.specs.hints import parameters_of
 from fedabm.specs.kinds import kinds
+from fedabm.views import Reports
 
 __all__ = [
     "BEST",
@@ -64,22 +67,25 @@ __all__ = [
 
 #: the best of all that one owner can say, and the best joint lie of two
 BEST, PAIR = "best lie", "pair"
-#: what a rule may assume that is wrong by a factor of 2
-MISLED = ("costs", "curve")
+#: the share of all data that a rule which asks for data asks for before it is tuned
+_ASKED = 0.5
 #: seeds of the populations on which rules are tuned, which nobody is judged on
 _TUNING = (1_000_003, 1_000_033)
 #: what is asked of every rule, in the order of the table
 COLUMNS = (BEST, *(kind for kind in KINDS if kind not in ("contribution", "side payments")), PAIR)
 
 
-def closed_rules(costs: Sequence[float]) -> dict[str, Mechanism]:
-    """One of every class in `fedabm.mechanisms` that settles on contributions; screening knows quartiles of costs."""
+def closed_rules(costs: Sequence[float], total: float = 100.0) -> dict[str, Mechanism]:
+    """One of every class in `fedabm.mechanisms` that settles on contributions, for owners with `total` data in all.
+
+    Screening knows quartiles of costs; who asks for data asks for half of the total, until it is tuned.
+    """
     low, middle, high = np.quantile(np.asarray(costs), [0.25, 0.5, 0.75]).tolist()
     subsidy = ContributionSubsidy(0.6 * middle)
     chosen: tuple[Mechanism, ...] = (
         subsidy,
         CostSharing(),
-        MultiplicativeWeights(0.5, 40.0),
+        MultiplicativeWeights(0.5, _ASKED * total),
         PartialReciprocity(0.5),
         ProportionalData(1.0),
         ProportionalShapley(1.0),
@@ -116,12 +122,14 @@ def population_of(seed: int, owners: int) -> tuple[OwnerProfile, ...]:
     return tuple(OwnerProfile(Linear(cost), size, eagerness=keen) for cost, size, keen in columns)
 
 
-def _scenario(name: str, seed: int, owners: int, rule: Mechanism | None = None) -> Scenario:
+def _scenario(
+    name: str, seed: int, owners: int, rule: Mechanism | None = None, accuracy: Accuracy | None = None
+) -> Scenario:
     """The population of a seed under a rule: with a model of everyone's own if the rule exchanges models."""
     people = population_of(seed, owners)
     if rule is not None:
-        return Scenario(people, PowerLaw(), rule)
-    rules = closed_rules([one.cost.unit(np.zeros(1))[0] for one in people])
+        return Scenario(people, accuracy or PowerLaw(), rule)
+    rules = closed_rules(*_known_of([people]))
     if name in rules:
         return Scenario(people, PowerLaw(), rules[name])
     apart = generator(seed, "population", 1).uniform(0.0, 0.02, (owners, owners))
@@ -129,24 +137,38 @@ def _scenario(name: str, seed: int, owners: int, rule: Mechanism | None = None) 
     return Scenario(people, GivenModels(apart), exchanging_rules()[name], valuation=ImportGain())
 
 
+def _known_of(people: Sequence[Sequence[OwnerProfile]]) -> tuple[list[float], float]:
+    """Unit costs of some populations, and how much data one of them has on average."""
+    rates = [float(one.cost.unit(np.zeros(1))[0]) for group in people for one in group]
+    return rates, sum(one.capacity for group in people for one in group) / len(people)
+
+
+def _stage(scenario: Scenario) -> Stage:
+    """Where owners respond, or give what a rule asks for if it asks."""
+    size = np.array([one.capacity for one in scenario.owners])
+    reports = Reports(size, size, costs_of([one.cost for one in scenario.owners]))
+    return Stage.of(scenario, profile=scenario.mechanism.quotas(reports))
+
+
 @dataclass(frozen=True)
 class _Task:
-    """One rule on one population: as it is judged, tuned, and tuned to what is wrong by a factor of 2."""
+    """One rule on one population: as it is judged, tuned, and of a server that is wrong by a factor of 2."""
 
     name: str
     seed: int
     owners: int
     questions: int
     rule: Mechanism | None = None
-    misled: Mapping[str, Mechanism] = field(default_factory=dict)
+    misled: Mapping[str, Belief | str] = field(default_factory=dict)
     words: str = ""
 
 
 def _one(task: _Task) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """All deviations against one rule on one population, and what the rule achieves there."""
-    stage = Stage.of(_scenario(task.name, task.seed, task.owners, task.rule))
+    stage = _stage(_scenario(task.name, task.seed, task.owners, task.rule))
     rows, reached = played(stage, task.name, task.seed, task.questions)
-    facts = {"rule": task.name, "scheme": "closed", "seed": task.seed, "tuned": task.words}
+    words = "; ".join(word for word in (task.words, IDLE if _idle(stage) else "") if word)
+    facts = {"rule": task.name, "scheme": "closed", "seed": task.seed, "tuned": words}
     measured = (reached | _misled(task)).items()
     return rows, [facts | {"measure": key, "value": value, "note": note} for key, (value, note) in measured]
 
@@ -177,15 +199,23 @@ def played(
     return asked, achieved(stage, alone[0] if alone[0].gain > 0 else None, 2 * owners, seed)
 
 
+def _idle(stage: Stage) -> bool:
+    """Whether the rule pays nobody, may ration nobody and asks nobody for data."""
+    if not stage.plays_a_game or stage.mechanism.quotas(stage.truth.reports) is not None:
+        return False
+    return not np.any(stage.settled.payment) and stage.offers.received is stage.offers.accuracy
+
+
 def _misled(task: _Task) -> dict[str, tuple[float, str]]:
-    """Welfare where the rule was tuned to costs or to a curve that are wrong by a factor of 2."""
+    """Welfare under a server that believes what is wrong by a factor of 2."""
     found = {}
     for what in MISLED:
-        name = f"welfare, {what} wrong"
-        if what not in task.misled:
-            found[name] = np.nan, "no parameter is tuned"
+        name, wrong = f"welfare, {what} wrong", task.misled.get(what, "asked of tuned rules only")
+        if isinstance(wrong, str):
+            found[name] = np.nan, wrong
             continue
-        stage = Stage.of(_scenario(task.name, task.seed, task.owners, task.misled[what]))
+        believed = Announced(PowerLaw(), wrong.curve)
+        stage = _stage(_scenario(task.name, task.seed, task.owners, wrong.rule, believed))
         cost = stage.costs.value(stage.profile)
         found[name] = float((stage.settled.accuracy - cost).mean()), ""
     return found
@@ -304,17 +334,13 @@ def _prepared(given: tuple[str, int, int]) -> _Task:
     """A rule, tuned to populations of its own, and to what is wrong by a factor of 2."""
     name, owners, questions = given
     people = [population_of(seed, owners) for seed in _TUNING]
-    rates = [one.cost.unit(np.zeros(1))[0] for group in people for one in group]
-    rules = closed_rules(rates)
+    rules = closed_rules(*_known_of(people))
     task = _Task(name, 0, owners, 0)
-    if not questions or name not in rules:
+    if not questions:
         return task
-    believed = {"": (PowerLaw(), 1.0), "costs": (PowerLaw(), 2.0), "curve": (PowerLaw(exponent=2.0), 1.0)}
-    prior = {what: closed_rules([factor * rate for rate in rates])[name] for what, (_, factor) in believed.items()}
-    found = {
-        what: tuned(prior[what], games_of(people, curve, factor), questions)
-        for what, (curve, factor) in believed.items()
-    }
-    rule, words = found.pop("")
-    misled = {what: one for what, (one, _) in found.items() if one != rule or bounds_of(rule)}
+    if name not in rules:
+        return replace(task, misled=dict.fromkeys(MISLED, NO_PROMISE))
+    games = partial(games_of, people)
+    rule, words = tuned(rules[name], games(PowerLaw()), questions)
+    misled = beliefs(rule, PowerLaw(), lambda one, believed: tuned(one, believed, questions)[0], games)
     return replace(task, rule=rule, words=words, misled=misled)

@@ -70,7 +70,7 @@ class Part:
 
 def parts() -> list[Part]:
     """All parts, the first to be recorded first."""
-    from fedabm.auditing.trained import contenders  # PyTorch is slow to import
+    from fedabm.auditing.contenders import contenders  # PyTorch is slow to import
 
     closed = [*closed_rules([0.01, 0.1]), ModelMarket.__name__]
     trained = tuple(contenders([0.01, 0.1]))

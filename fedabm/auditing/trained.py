@@ -7,67 +7,30 @@ two runs with the same seed.  See `fedabm.auditing.arena` for the data, the curv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fedabm.auditing.achieved import measures_of
+from fedabm.auditing.achieved import IDLE
 from fedabm.auditing.arena import DIGITS, Arena, Ended, World
-from fedabm.auditing.league import League, closed_rules, exchanging_rules
-from fedabm.auditing.tuned import games_of, tuned
-from fedabm.common.bounds import written
+from fedabm.auditing.contenders import contenders, contending, prepared
+from fedabm.auditing.league import BEST, PAIR, League
+from fedabm.auditing.play import BEHAVIOURS, LIES, ONCE, SKIPPED, TrainedPlay
 from fedabm.common.errors import InputError, nearest
-from fedabm.games.collaboration import collaborative_fairness, share_as_well_as_alone
-from fedabm.knowledge import Knowledge
-from fedabm.learning.knowledge.com_fed_sv import ComFedSV
-from fedabm.learning.knowledge.fed_sv import FedSV
-from fedabm.learning.knowledge.from_updates import FromUpdates
-from fedabm.learning.knowledge.gtg_shapley import GTGShapley
-from fedabm.learning.knowledge.update_norms import UpdateNorms
-from fedabm.mechanisms import Mechanism, ScorePayments
-from fedabm.solving.game import Game
-from fedabm.strategies import AdaptiveAttacker, Attacker, FreeRider, Honest, Liar, Strategy
 
 __all__ = [
-    "BEHAVIOURS",
     "IDLE",
     "MIXTURES",
     "SAME",
     "TRAINED",
-    "Contender",
-    "change_of",
-    "contenders",
     "one_rule",
     "trained_league",
 ]
 
-#: what an owner does around what it would do anyway; the data of some have defects
-BEHAVIOURS: Mapping[str, Callable[[Strategy], Strategy]] = {
-    "gives nothing": lambda own: FreeRider(),
-    "claims twice": lambda own: Liar(own, contribution_factor=2.0),
-    "size x4": lambda own: Liar(own, size_factor=4.0),
-    "cost x3": lambda own: Liar(own, cost_factor=3.0),
-    "free ride": lambda own: Attacker(own, "free_ride", trains=False),
-    "delta weights": lambda own: Attacker(own, "delta_weights", trains=False),
-    "disguised noise": lambda own: Attacker(own, "disguised_noise", trains=False),
-    "copy": lambda own: Attacker(own, "copycat", trains=False),
-    "noisy labels": lambda own: own,
-    "backdoor": lambda own: own,
-    "noise": lambda own: Attacker(own, "noise", 0.1),
-    "nan": lambda own: Attacker(own, "nan"),
-    "sign flip": lambda own: Attacker(own, "sign_flip"),
-    "adaptive sign flip": lambda own: AdaptiveAttacker(own),
-    "scaled": lambda own: Attacker(own, "scaled"),
-    "inner product": lambda own: Attacker(own, "inner_product"),
-    "little is enough": lambda own: Attacker(own, "little_is_enough"),
-    "min-max": lambda own: Attacker(own, "min_max"),
-    "sybils": lambda own: Attacker(own, "sybils"),
-}
 #: what the deviator does in the league; whose labels are noisy is honest about everything but that
 TRAINED = (
     *("claims twice", "size x4", "cost x3", "free ride", "delta weights", "copy"),
@@ -78,8 +41,6 @@ MIXTURES: Mapping[str, tuple[str, ...]] = {
     "one free-rider and one liar": ("gives nothing", "claims twice"),
     "one free-rider, one liar, one attacker": ("gives nothing", "claims twice", "sign flip"),
 }
-#: what is said of a rule that changed nothing
-IDLE = "does nothing here: pays and rations nobody"
 #: rules that are another one where models train and all take part, and why
 SAME = {
     ("RealFM", "ValueShaping"): "accuracy is its own payoff here",
@@ -88,37 +49,6 @@ SAME = {
     ("FedAvgExchange", "FedProxExchange"): "its usual pull is so weak that test samples do not always show it",
     ("FedSV", "ComFedSV"): "everybody is seen in every round: nothing is to be completed",
 }
-#: by how much owners' test parts may tell a model worse than the curve has it
-_TOLERANCE = 0.1
-
-
-@dataclass(frozen=True)
-class Contender:
-    """A rule, and what the server knows; None: what is announced."""
-
-    rule: Mechanism
-    knowledge: Knowledge | None = None
-
-    def own(self, arena: Arena) -> Strategy:
-        """What owners do anyway; where payments cannot be foreseen they give all, as those papers have it."""
-        return arena.own(self.rule) if self.knowledge is None else Honest()
-
-
-def contenders(rates: Sequence[float]) -> dict[str, Contender]:
-    """Every rule of the trained league by name: those of `fedabm.mechanisms`, and payments by scores of updates.
-
-    Nobody can foresee what scores of updates will pay, so that owners give all and no rate is tuned: what a round takes
-    from the loss is paid as if it were accuracy, and a cosine of 1 as a tenth of all accuracy.
-    """
-    made = {name: Contender(rule) for name, rule in {**closed_rules(rates), **exchanging_rules()}.items()}
-    by_loss, by_cosine = ScorePayments(1.0), ScorePayments(0.1)
-    return made | {
-        "FedSV": Contender(by_loss, FedSV()),
-        "GTGShapley": Contender(by_loss, GTGShapley()),
-        "ComFedSV": Contender(by_loss, ComFedSV()),
-        "CosineScores": Contender(by_cosine, FromUpdates("cosine")),
-        "UpdateNorms": Contender(by_cosine, UpdateNorms()),
-    }
 
 
 def trained_league(
@@ -171,6 +101,7 @@ def _check_names(rules: Sequence[str] | None) -> None:
 
 
 Rows = list[dict[str, Any]]
+_ELSEWHERE = "asked of the run in which nobody deviates"
 
 
 def _one_seed(seed: int, owners: int, rules: Sequence[str] | None, tuning: int, world: World) -> tuple[Rows, Rows]:
@@ -178,7 +109,7 @@ def _one_seed(seed: int, owners: int, rules: Sequence[str] | None, tuning: int, 
     arena = _arena(seed, owners, world)
     lies: Rows = []
     reached: Rows = []
-    for name in contenders(arena.rates.tolist()) if rules is None else rules:
+    for name in contending(arena) if rules is None else rules:
         more = one_rule(arena, name, tuning)
         lies += more[0]
         reached += more[1]
@@ -193,58 +124,41 @@ def _arena(seed: int, owners: int, world: World) -> Arena:
 
 def one_rule(arena: Arena, name: str, tuning: int) -> tuple[Rows, Rows]:
     """A rule against all deviations and under all mixtures on the data of one seed."""
-    chosen, seed = contenders(arena.rates.tolist())[name], arena.seed
-    rule, words = _prepared(chosen, games_of([arena.owners], arena.curve), tuning, seed)
-    own, play = chosen.own(arena), partial(arena.run, rule, knowledge=chosen.knowledge)
-    usual = dict.fromkeys(range(len(arena.rates)), own)
-    honest, lies = play(usual), []
-    for label in TRAINED:
-        after = play(usual | {0: BEHAVIOURS[label](own)}, spoilt=label == "noisy labels")
-        lies.append({"rule": name, "seed": seed, "deviation": label, **change_of(honest, after), "words": label})
-    runs = {"trained": honest}
+    chosen, words = prepared(name, arena, tuning)
+    play = TrainedPlay(arena, chosen)
+    lies, after = tried(play)
+    runs = {"trained": play.honest}
     for label, behaviours in MIXTURES.items():
-        changes = {row: BEHAVIOURS[what](own) for row, what in enumerate(behaviours)}
-        runs[f"trained, {label}"] = play(usual | changes)
+        runs[f"trained, {label}"] = play.run({row: BEHAVIOURS[what](play.own) for row, what in enumerate(behaviours)})
+    known = {"rule": name, "seed": arena.seed}
     reached = []
     for scheme, ended in runs.items():
-        said = f"{words}; {IDLE}" if ended.idle and not arena.rations(rule, ended) else words
-        facts = {"rule": name, "scheme": scheme, "seed": seed, "tuned": said}
-        reached += [facts | row for row in _measured(ended, arena, rule)]
-    return lies, reached
+        said = f"{words}; {IDLE}" if ended.idle and not arena.rations(chosen.rule, ended) else words
+        more = play.asked_once(after, tuning) if scheme == "trained" else dict.fromkeys(ONCE, (np.nan, _ELSEWHERE))
+        for measure, (value, note) in (play.measured(ended) | more).items():
+            reached.append({**known, "scheme": scheme, "tuned": said, "measure": measure, "value": value, "note": note})
+    return [known | row for row in lies], reached
 
 
-def _prepared(chosen: Contender, games: Sequence[Game], tuning: int, seed: int) -> tuple[Mechanism, str]:
-    """The rule, tuned to the measured curve; what a measurement is off by is no lie."""
-    rule = chosen.rule
-    if chosen.knowledge is not None:
-        rate = ", ".join(f"{name} = {value:g}" for name, value in vars(rule).items())
-        return rule, f"{rate}; scores rank owners and do not price what they bring"
-    if rule.checks_claims and hasattr(rule, "tolerance"):
-        rule = written(rule, {"tolerance": _TOLERANCE})
-    return tuned(rule, games, tuning, seed) if tuning else (rule, "as its class has it")
+def tried(play: TrainedPlay) -> tuple[Rows, Ended]:
+    """What every deviation does, a row each, and how a run with the best lie ends: the honest one if none gains."""
+    found = {label: play.tried(label) for label in dict.fromkeys((*TRAINED, *LIES))}
+    rows = [{"deviation": label, **play.change(*found[label]), "words": found[label][1] or label} for label in TRAINED]
+    gains = {label: play.change(after)["gain"] for label, (after, _) in found.items() if label in LIES and after}
+    best = max(gains, key=lambda label: gains[label], default="")
+    pays = bool(best) and gains[best] > 0
+    said = (best if pays else "the truth") if best else f"{SKIPPED}the rule reads nothing that an owner states"
+    gain = max(gains[best], 0.0) if best else np.nan
+    rows.append({"deviation": BEST, **play.change(None), "gain": gain, "bound": np.inf, "words": said})
+    rows.append(_pair(play, [*([best] if best else []), "free ride"]))
+    ended = found[best][0] if pays else None
+    return rows, ended or play.honest
 
 
-def _measured(ended: Ended, arena: Arena, rule: Mechanism) -> Iterator[dict[str, Any]]:
-    """The measures of a run, and why they mean nothing where they do not."""
-    capacities = np.asarray(arena.clean.capacities, dtype=float)
-    values = measures_of(ended.contribution, capacities, ended.accuracy, ended.payment, ended.cost)
-    notes = {} if rule.promises else {"budget": "payments for models are in a unit of their own"}
-    values["fairness"] = collaborative_fairness(arena.alone, ended.accuracy)
-    values["as well as alone"] = share_as_well_as_alone(arena.alone, ended.accuracy)
-    if np.isnan(values["fairness"]):
-        notes["fairness"] = "all receive the same accuracy, or are alike alone"
-    values["models sent"] = ended.models / len(capacities)
-    values["bytes sent"] = ended.bytes / len(capacities)
-    values |= dict.fromkeys(notes, np.nan)
-    for name, value in values.items():
-        yield {"measure": name, "value": value, "note": notes.get(name, "")}
-
-
-def change_of(before: Ended, after: Ended, deviators: int = 1) -> dict[str, float]:
-    """What the deviators, the first owners, gain and each of the others loses, on average."""
-    gain = after.utility - before.utility
-    return {
-        "gain": float(np.mean(gain[:deviators])),
-        "loss": float(-np.mean(gain[deviators:])),
-        "stake": max(float(np.mean(np.abs(before.utility))), 1e-9),
-    }
+def _pair(play: TrainedPlay, labels: Sequence[str]) -> dict[str, Any]:
+    """The best of some deviations by the first two owners at once: what each gains on average."""
+    rows = [{"deviation": PAIR, **play.change(play.with_(label, 2), "", 2), "words": label} for label in labels]
+    best: dict[str, Any] = max(rows, key=lambda row: row["gain"])
+    if best["gain"] <= 0:
+        return best | {"gain": 0.0, "loss": 0.0, "words": "the truth"}
+    return best | {"words": f"both: {best['words']}"}

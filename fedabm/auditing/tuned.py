@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,12 @@ from fedabm.solving.game import Game
 from fedabm.solving.goals import EquilibriumGoal
 from fedabm.solving.metrics import budget
 from fedabm.solving.tuning import tune
+from fedabm.views import Reports
 
-__all__ = ["games_of", "social_welfare", "tuned"]
+__all__ = ["NO_PARAMETER", "asks", "games_of", "rations", "searched", "social_welfare", "tuned"]
+
+#: what is said of a rule that has nothing to tune
+NO_PARAMETER = "it has no parameter"
 
 
 def social_welfare(game: Game, profile: Any) -> float:
@@ -38,14 +43,50 @@ def games_of(people: Sequence[Sequence[OwnerProfile]], accuracy: Accuracy, costl
 
 
 def tuned(rule: Mechanism, games: Sequence[Game], questions: int, seed: int = 0) -> tuple[Mechanism, str]:
-    """The rule with the parameters that are best for social welfare in these games, and a word on what was done."""
-    if not rule.promises or not bounds_of(rule):
-        return rule, "no parameter is tuned"
+    """The rule with its best parameters in these games, and a word on what was done.
+
+    The goal is social welfare; a rule that rations models is there to collect data, and is tuned for that (Karimireddy
+    et al. 2022), since welfare alone would have it ration nobody; a rule that asks for data is judged by what it asks.
+    """
+    if not bounds_of(rule):
+        return rule, NO_PARAMETER
+    if asks(rule, games[0]):
+        return searched(rule, lambda one: float(np.mean([_as_asked(one, game) for game in games])), questions, seed)
+    if not rations(rule, games[0]):
+        return searched(rule, EquilibriumGoal(social_welfare, games), questions, seed)
+    best, words = searched(rule, EquilibriumGoal("data", games), questions, seed)
+    return best, f"{words} (for data)"
+
+
+def searched(start: Any, goal: Callable[[Any], float], questions: int, seed: int = 0) -> tuple[Any, str]:
+    """What is best for a goal, and its parameters in words; what is given if nothing that was tried has a value."""
     try:
-        found = tune(rule, EquilibriumGoal(social_welfare, games), questions, seed)
+        found = tune(start, goal, questions, seed)
     except InputError as error:
-        return rule, f"not tuned: {error}"
+        return start, f"not tuned: {error}"
     return found.rule, ", ".join(f"{name} = {_short(value)}" for name, value in found.parameters.items())
+
+
+def asks(rule: Mechanism, game: Game) -> bool:
+    """Whether the rule tells owners how much to contribute."""
+    return rule.quotas(_reports(rule, game)) is not None
+
+
+def rations(rule: Mechanism, game: Game) -> bool:
+    """Whether the rule may hand out less than the full model."""
+    offers = rule.offers(game.accuracy.public, _reports(rule, game))
+    return offers.received is not offers.accuracy
+
+
+def _reports(rule: Mechanism, game: Game) -> Reports:
+    """Everybody gives half of its data."""
+    return Reports(0.5 * game.capacities, game.capacities, game.costs if rule.asks_cost else None)
+
+
+def _as_asked(rule: Mechanism, game: Game) -> float:
+    """Social welfare where everybody gives what the rule asks for in the first round."""
+    asked = np.asarray(rule.quotas(_reports(rule, game)))
+    return social_welfare(replace(game, mechanism=rule), asked)
 
 
 def _short(value: Any) -> str:

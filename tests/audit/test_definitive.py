@@ -7,19 +7,20 @@ import pandas as pd
 import pytest
 import torch
 
-from fedabm import InputError, solve
+from fedabm import Game, InputError, solve
 from fedabm.accuracy import PowerLaw
-from fedabm.auditing import trained
+from fedabm.auditing import play, trained
 from fedabm.auditing.achieved import ACHIEVED, measures_of
 from fedabm.auditing.arena import Arena, fitted
 from fedabm.auditing.attacks import ATTACKS, DEFENCES, attack_league, attack_table, same_defences
+from fedabm.auditing.contenders import contenders
 from fedabm.auditing.definitive import alike, definitive, printed, unexplained
-from fedabm.auditing.league import League, league, population_of
-from fedabm.auditing.trained import IDLE, MIXTURES, SAME, contenders, trained_league
-from fedabm.auditing.tuned import games_of, social_welfare, tuned
+from fedabm.auditing.league import League, closed_rules, league, population_of
+from fedabm.auditing.trained import IDLE, MIXTURES, SAME, trained_league
+from fedabm.auditing.tuned import NO_PARAMETER, games_of, rations, social_welfare, tuned
 from fedabm.cli import main
 from fedabm.learning import CoordinateMedian, FedAvg, NoDuplicates
-from fedabm.mechanisms import ContributionSubsidy, NoPayments
+from fedabm.mechanisms import ContributionSubsidy, MultiplicativeWeights, NoPayments, ProportionalData
 
 
 def test_measures_by_hand():
@@ -66,6 +67,9 @@ def test_rules_with_the_same_numbers_everywhere_are_named():
     assert unexplained(one, "closed", {}, "idle") == [("A", "B")]
     both = League(pd.DataFrame(), found.achieved.assign(tuned="idle"))
     assert unexplained(both, "closed", {}, "idle") == []
+    more = rows_of({("A", ""): [1.0, 1.0], ("B", "none"): [np.nan, np.nan], ("C", ""): [1.0, 1.0]}, "welfare")
+    missing = League(pd.DataFrame(), pd.concat([found.achieved, more]))
+    assert alike(missing, "closed") == [("A", "B")]
 
 
 def test_a_tuned_rule_is_no_worse_on_what_it_was_tuned_to():
@@ -78,7 +82,18 @@ def test_a_tuned_rule_is_no_worse_on_what_it_was_tuned_to():
         return np.mean([social_welfare(game := replace(play, mechanism=one), solve(game).profile) for play in games])
 
     assert welfare(best) > welfare(rule)
-    assert tuned(NoPayments(), games, 10) == (NoPayments(), "no parameter is tuned")
+    assert tuned(NoPayments(), games, 10) == (NoPayments(), NO_PARAMETER)
+
+
+def test_rules_that_ration_are_tuned_for_data_and_rules_that_ask_by_what_they_ask():
+    """Welfare alone would ration nobody; of two equal owners D = 9 is to be asked, where 2/(1 + D)^2 = 0.02."""
+    games = games_of([population_of(seed, 3) for seed in (5, 6)], PowerLaw())
+    best, words = tuned(ProportionalData(0.5), games, 10)
+    assert rations(best, games[0])
+    assert words.endswith("(for data)")
+    two = [Game(PowerLaw(), [0.02, 0.02], 20.0, NoPayments())]
+    asking, _ = tuned(MultiplicativeWeights(0.5, 20.0), two, 200)
+    assert asking.data == pytest.approx(9.0, rel=0.1)
 
 
 def test_every_measure_of_the_closed_half_has_a_number_or_a_reason():
@@ -106,6 +121,14 @@ def test_a_planted_power_law_is_found_again():
     assert curve.curve(np.array([50.0])) == pytest.approx(planted.curve(np.array([50.0])), abs=0.02)
 
 
+def test_no_two_closed_rules_are_equal_unless_they_are_or_do_nothing():
+    """All of them, tuned in short; what is nan under one of two rules does not tell them apart."""
+    found = league(1, 3, questions=1, tuning=2)
+    assert set(found.achieved["rule"]) >= set(closed_rules([0.1, 0.2]))
+    assert unexplained(found, "closed", SAME, IDLE) == []
+    assert any({"Deposit", "NoPayments"} <= set(group) for group in alike(found, "closed"))
+
+
 def test_trained_owners_respond_inside_and_unlike_rules_differ():
     rules = ["ContributionSubsidy", "Deposit", "NoPayments", "RealFM", "ShapleyShare", "ValueShaping"]
     found = trained_league(1, 3, rules, tuning=3)
@@ -120,7 +143,8 @@ def test_trained_owners_respond_inside_and_unlike_rules_differ():
 
 def test_no_two_trained_rules_are_equal_unless_they_are_or_do_nothing(monkeypatch):
     """All of them, on digits, as they are without tuning; what deviations do is left out to be quick."""
-    monkeypatch.setattr(trained, "TRAINED", ())
+    monkeypatch.setattr(trained, "tried", lambda play: ([], play.honest))
+    monkeypatch.setattr(play.TrainedPlay, "asked_once", lambda *given: {})
     found = trained_league(1, 4)
     names = set(contenders([0.1, 0.2]))
     assert len(names) >= 25

@@ -9,7 +9,7 @@ import pytest
 from fedabm import mechanisms
 from fedabm.auditing.deviations import Lies
 from fedabm.auditing.evaluate import reads, utilities
-from fedabm.auditing.league import BEST, League, _scenario, closed_rules, exchanging_rules, league
+from fedabm.auditing.league import BEST, PAIR, League, _scenario, closed_rules, exchanging_rules, league
 from fedabm.auditing.pictures import league_picture
 from fedabm.auditing.stage import Stage
 from fedabm.auditing.trained import TRAINED, trained_league
@@ -63,7 +63,7 @@ def test_trained_models_tell_attacks_apart():
     """A flipped sign ruins plain averaging and does nothing to those who train alone."""
     found = trained_league(1, 4, ["FedAvgExchange", "LocalOnly", "NoPayments"])
     loss = found.table("loss")
-    assert set(loss.columns) == set(TRAINED)
+    assert set(loss.columns) == {*TRAINED, BEST, PAIR}
     assert loss.loc["FedAvgExchange", "sign flip"] > 0.05
     assert loss.loc["NoPayments", "sign flip"] > 0.05
     assert loss.loc["LocalOnly"].abs().max() == 0

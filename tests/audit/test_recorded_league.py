@@ -15,9 +15,10 @@ from fedabm.auditing.league import COLUMNS, League
 from fedabm.auditing.league_page import commits, league_page, write_league
 from fedabm.auditing.parts import TELLING, Part, parts
 from fedabm.auditing.pictures import league_picture, survival_picture
+from fedabm.auditing.play import BEHAVIOURS
 from fedabm.auditing.recording import read_league, record_part, states
 from fedabm.auditing.survival import UNREAD, apart, same_as_baseline, sentences, survival, verdict
-from fedabm.auditing.trained import BEHAVIOURS, TRAINED
+from fedabm.auditing.trained import TRAINED
 from fedabm.cli import main
 
 PLAN = Path(__file__).parents[2] / "analysis" / "recorded" / "PLAN.md"
