@@ -89,7 +89,7 @@ DIGITS = World("digits", "mlp", Recipe(steps=10, batch=16, optimiser=SGD(0.05, m
 WORLDS = {
     "digits": DIGITS,
     "mnist": World("mnist", "mlp", Recipe(steps=20, batch=32, optimiser=SGD(0.05, momentum=0.9)), 8, 6_000, 0.5),
-    "cifar10": World("cifar10", "simple_cnn", Recipe(steps=25, batch=32, optimiser=SGD(0.03, momentum=0.9)), 20, 6_000),
+    "cifar10": World("cifar10", "mlp", Recipe(steps=20, batch=32, optimiser=SGD(0.02, momentum=0.9)), 8, 3_000),
     "sent140": World("sent140", "token_mlp", Recipe(steps=20, batch=32, optimiser=Adam(0.003)), 6, 6_000),
 }
 
