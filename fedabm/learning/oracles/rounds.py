@@ -279,19 +279,19 @@ class RoundModels(Answering):
         start, memory = self._begun
         effort, trials, updates = self.effort, self._trials, self.sent
         counts = trials[0]
+        received = self.recipe.received(updates[: self.owners], counts, np.rint(effort.claimed))
+        after = server_part(self.recipe.rule, start, received, memory)
         kept = screen(updates)
-        usable = pull(kept)
+        usable, used = np.split(pull(torch.cat([kept, after.usable])), [2 * self.owners])
         claims = np.stack([effort.claimed, np.maximum(effort.claimed + trials[1] - trials[0], 0.0)])
         counted = np.where(usable.reshape(2, -1), np.rint(claims), 0.0)
         first = self._initial if self.whole else start
         past = [] if self.past is None else [rows.repeat(2, 1) for rows in self.past]
         sendings = [Sending(rows, counted.ravel()) for rows in (*past, updates)]
-        received = self.recipe.received(updates[: self.owners], counts, np.rint(effort.claimed))
-        after = server_part(self.recipe.rule, start, received, memory)
         return LearnedRound(
             models_of_coalitions(self.engine, self.recipe, first, sendings, self.measure.kind, self.judged),
             claims,
-            ~pull(after.usable),
+            ~used,
             after,
             self._with(torch.where(kept[: self.owners, None], updates[: self.owners], 0.0), counted[0] > 0),
         )
