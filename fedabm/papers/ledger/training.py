@@ -157,7 +157,8 @@ def _with_hours(finding: Finding, length: Length | None, record: RecordedRun, co
         return finding
     times = length.times((record.tables, record.size == "paper"), record.rounds["seed"].nunique())
     hours = float(record.manifest["seconds"]) * times / 3600
-    words = f"the paper's size: {command}, some {float(f'{hours:.1g}'):,.10g} hours of one core at the record's pace"
+    some = "more than" if "remembered" in record.manifest else "some"  # what others had trained is not in its seconds
+    words = f"the paper's size: {command}, {some} {float(f'{hours:.1g}'):,.10g} hours of one core at the record's pace"
     return replace(finding, reason=f"{finding.reason}; {words}")
 
 
