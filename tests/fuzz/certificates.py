@@ -141,22 +141,26 @@ def case(seed: int, number: int, tally: Tally, mechanism: str | None = None) -> 
 def wrong_cost(game: Game, rng: np.random.Generator) -> Game:
     """The same owners without payments, and a cost of which the slope is another function's."""
     prices = np.maximum(game.costs.value(game.capacities), 1e-9) / game.capacities
-    wrong = Mistaken(prices[0] / game.capacities[0], rng.choice([-1.0, 0.5, 0.9, 1.1, 3.0]))
+    top = game.capacities[0]
+    ends = top * np.array([(0.0, 2.0), (0.0, rng.choice([1e-6, 0.01])), (0.5, 0.6), (0.999, 2.0)][rng.integers(4)])
+    wrong = Mistaken(prices[0] / top, rng.choice([-1.0, 0.5, 0.9, 1.1, 3.0, np.nan, np.inf]), *ends.tolist())
     return Game(game.accuracy, [wrong, *prices[1:].tolist()], game.capacities, NoPayments())
 
 
 @dataclass(frozen=True)
 class Mistaken(Cost):
-    """rate x^2, with a slope that is so many times what it should be."""
+    """rate x^2, with a slope that on a stretch is so many times what it should be."""
 
     rate: float
     factor: float
+    low: float
+    high: float
 
     def value(self, x: np.ndarray) -> np.ndarray:
         return self.rate * x * x
 
     def slope(self, x: np.ndarray) -> np.ndarray:
-        return 2 * self.factor * self.rate * x
+        return 2 * self.rate * x * np.where((x >= self.low) & (x <= self.high), self.factor, 1.0)
 
 
 def _game(game: Game, rng: np.random.Generator, tally: Tally) -> list[str]:

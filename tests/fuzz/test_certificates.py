@@ -62,7 +62,9 @@ def test_wrong_slopes_are_among_the_cases_and_refused_for_what_they_are():
     tally = Tally()
     assert [case(0, number, tally) for number in (17, 37)] == [[], []]
     assert tally.kinds["wrong slope refused"] == 2
-    game = wrong_cost(draw_game(np.random.default_rng(0)), SimpleNamespace(choice=lambda factors: 1.0))
+    game = wrong_cost(
+        draw_game(np.random.default_rng(0)), SimpleNamespace(choice=lambda factors: 1.0, integers=lambda many: 0)
+    )
     assert np.all(np.isfinite(game.capacities))  # the same cost with the true slope is taken
 
 

@@ -53,6 +53,21 @@ class Kinked(Cost):
 
 
 @dataclass(frozen=True)
+class Stretch(Cost):
+    """A tenth per unit, with a slope that is another one on a stretch."""
+
+    low: float
+    high: float
+    there: float
+
+    def value(self, x):
+        return 0.1 * x
+
+    def slope(self, x):
+        return np.where((x >= self.low) & (x < self.high), self.there, 0.1)
+
+
+@dataclass(frozen=True)
 class Saturating(Exposure):
     """1 - exp(-x / 3), with a slope that is `off` times the true one."""
 
@@ -87,7 +102,28 @@ def test_a_cost_whose_slope_contradicts_its_value_is_refused(family, off):
             make()
 
 
-@pytest.mark.parametrize("cost", [Squared(), Sworn(), Squared(3e4), Kinked()], ids=repr)
+@pytest.mark.parametrize("there", [np.nan, np.inf, -np.inf, 5.0, 0.0])
+@pytest.mark.parametrize(("low", "high"), [(0.0, 10.0), (0.0, 0.1), (0.0, 1e-4), (3.0, 3.5), (9.9, 11.0), (9.9999, 11)])
+def test_a_cost_whose_slope_is_wrong_on_a_stretch_or_no_number_is_refused(low, high, there):
+    with pytest.raises(InputError, match=r"has slope .+ but its values rise by 0\.1 per unit there; mend `slope`"):
+        Game(PowerLaw(), [Stretch(low, high, there)], 10.0, NoPayments())
+
+
+@dataclass(frozen=True)
+class Rooted(Cost):
+    """The root of x, infinitely steep at 0 and rightly so."""
+
+    convex = False
+
+    def value(self, x):
+        return 0.01 * np.sqrt(x)
+
+    def slope(self, x):
+        with np.errstate(divide="ignore"):
+            return 0.005 / np.sqrt(x)
+
+
+@pytest.mark.parametrize("cost", [Squared(), Sworn(), Rooted(), Squared(3e4), Kinked()], ids=repr)
 @pytest.mark.parametrize("capacity", [1e-6, 10.0, 1e9])
 def test_true_slopes_are_accepted_at_every_scale(cost, capacity):
     Game(PowerLaw(), [cost, 0.2], capacity, NoPayments())

@@ -9,7 +9,7 @@ from fedabm.games.costs.base import Cost
 from fedabm.games.costs.many import groups, stack
 from fedabm.games.curves import Array
 from fedabm.games.roots import just_inside
-from fedabm.games.slopes import INSIDE, contradicted, is_own
+from fedabm.games.slopes import contradicted, inside, is_own
 
 __all__ = ["check_costs"]
 
@@ -72,12 +72,10 @@ def _check(cost: Cost, top: float) -> None:
 
 def _check_slope(cost: Cost, edges: Array) -> None:
     """A slope of the user's own against its values, inside each piece."""
-    width = np.diff(edges)[:, None]
-    x = (edges[:-1, None] + width * INSIDE).ravel()
+    x, width = (each.ravel() for each in inside(edges[:-1, None], np.diff(edges)[:, None]))
     one = stack([cost])
     slope = one.slope(x[None])[0]
-    wide = np.repeat(width, len(INSIDE))
-    wrong, rise = contradicted(lambda at: one.value(at[None])[0], slope, x, wide)
+    wrong, rise = contradicted(lambda at: one.value(at[None])[0], slope, x, width)
     if np.any(wrong):
         point = int(np.argmax(wrong))
         broken = f"{cost!r} has slope {slope[point]:.4g} at {x[point]:.4g}, but its values rise by {rise[point]:.4g}"
