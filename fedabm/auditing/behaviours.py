@@ -22,11 +22,13 @@ IN_CLOSED_FORM: dict[str, str] = {
 #: trained models: what is played, whether it pays or not
 TRAINED_WORDS: dict[str, str] = {
     BEST: "the lie of one owner that gains most among those that are played",
-    PAIR: "the lie of two owners at once that gains them most among those that are played",
+    PAIR: "two owners at once tell that lie, or ride free, whichever gains each of them more",
     "gives nothing": "contributes nothing",
     "claims twice": "claims twice the samples that it used",
+    "claims half": "claims half the samples that it used",
     "size x4": "claims to have four times the data that it has",
     "cost x3": "states three times its cost",
+    "cost / 3": "states a third of its cost",
     "free ride": "does not train, and sends back the model that it was sent",
     "delta weights": "does not train, and sends the last change of the model that it was sent",
     "disguised noise": "does not train, and sends noise that fades with the rounds",
