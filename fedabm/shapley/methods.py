@@ -39,8 +39,9 @@ _NEEDS = {
 class Options(TypedDict, total=False):
     """How shares are computed: the first four steer Monte Carlo, the last is the quadrature's relative error.
 
-    permutations  how many orders are drawn (by default as many as the error takes)
-    error         the standard error of equal owners' shares, relative to them: 0.02 unless stated
+    permutations  how many orders are drawn (by default as many as give equal owners' shares an error of 2%)
+    error         instead of them, the largest standard error of a share, relative to the largest share: orders are
+                  added until it is met
     rng           where they are drawn from (by default the stream of seed 0)
     antithetic    each order together with its reverse
     precision     1e-15 unless stated
@@ -49,7 +50,7 @@ class Options(TypedDict, total=False):
     permutations: int | None
     rng: np.random.Generator | None
     antithetic: bool
-    error: float
+    error: float | None
     precision: float
 
 
@@ -86,7 +87,7 @@ def shapley(accuracy: Accuracy, profile: Array, method: str = "auto", **options:
     inner, part = _unvalued(accuracy, np.size(profile))
     if inner is not accuracy and method != "monte_carlo":
         return shapley(inner, profile, method, **options).times(part)
-    profile, method = _checked(accuracy, profile, method)
+    profile, method = _checked(accuracy, profile, method, once=True)
     orders, precision = _read(options, len(profile))
     if method == "quadrature":
         if (shared := shared_curve(accuracy, profile, precision)) is not None:
@@ -126,7 +127,7 @@ def shapley_marginals(accuracy: Accuracy, profile: Array, method: str = "auto", 
     inner, part = _unvalued(accuracy, np.size(profile))
     if inner is not accuracy and method != "monte_carlo":
         return shapley_marginals(inner, profile, method, **options).times(part)
-    profile, method = _checked(accuracy, profile, method)
+    profile, method = _checked(accuracy, profile, method, once=True)
     orders, precision = _read(options, len(profile))
     if method == "quadrature":
         if (shared := shared_curve(accuracy, profile, precision)) is not None:
@@ -266,6 +267,8 @@ def _unvalued(accuracy: Accuracy, owners: int) -> tuple[Accuracy, float]:
 def choose_method(accuracy: Accuracy, profile: Array) -> str:
     """What "auto" stands for: the first exact method that applies, Monte Carlo if there is none.
 
+    Curves over all coalitions are for up to 12 owners; `shapley` looks at those of up to 16 at the one profile.
+
     Parameters
     ----------
     accuracy : Accuracy
@@ -309,11 +312,13 @@ def _read(options: Options, owners: int) -> tuple[Orders, float]:
         )
     precision = float(known.pop("precision", 1e-15))  # type: ignore[arg-type]
     check_range("precision", precision, 1e-100, 0.1)
+    if known.get("permutations") is not None and known.get("error") is not None:
+        raise InputError("permutations and an error of sampled shares were both given; give one of them")
     return Orders(owners, **known), precision  # type: ignore[arg-type]
 
 
-def _checked(accuracy: Accuracy, profile: Array, method: str) -> tuple[Array, str]:
-    """A valid profile and a method that applies to it."""
+def _checked(accuracy: Accuracy, profile: Array, method: str, once: bool = False) -> tuple[Array, str]:
+    """A valid profile and a method that applies to it; `once`: at this profile only, where looking is cheap."""
     check_kind("accuracy", accuracy, Accuracy)
     profile = finite_vector("contributions", profile)
     check_positive("contributions", profile, zero=True)
@@ -321,7 +326,9 @@ def _checked(accuracy: Accuracy, profile: Array, method: str) -> tuple[Array, st
     if not len(profile) or (known is not None and known != len(profile)):
         raise InputError(f"{len(profile)} contributions but {known or 'no'} owners; give one contribution per owner")
     if method == "auto":
-        return profile, choose_method(accuracy, profile)
+        method = choose_method(accuracy, profile)
+        few = once and not accuracy.costly and len(profile) <= enumeration.MOST_OWNERS
+        return profile, "enumeration" if few and method == "monte_carlo" else method
     if method not in METHODS:
         raise InputError(f"unknown Shapley method {method!r}; {nearest(method, ('auto', *METHODS))}")
     if not _applies(method, accuracy, profile):

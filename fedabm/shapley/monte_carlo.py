@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedabm.common.deadline import check_time
-from fedabm.common.errors import check_range, check_whole
+from fedabm.common.errors import InputError, check_range, check_whole
 from fedabm.games.accuracy.base import Accuracy, Exposure
 from fedabm.games.accuracy.mixture import Groups
 from fedabm.games.curves import Array, Curve
@@ -34,51 +34,68 @@ ERROR = 0.02
 _FIRST = 64
 _SCALES = 10.0 ** np.linspace(-6.0, 12.0, 217)
 _MOST = 2**18
+#: and those of any draw
+_ALL = 2**24
 
 
 @dataclass(frozen=True)
 class Orders:
     """How many random orders to draw, in reversed pairs or not, from which generator.
 
-    Without a number, as many are drawn as it takes that equal owners' shares would have a standard error of about
-    `error` times the share (see `enough`), at least n log n and 64; always as many, whatever owners contribute, so that
-    shares are one function of the contributions.
+    Without a number and without an `error`, as many are drawn as it takes that equal owners' shares would have a
+    standard error of about `ERROR` times the share (see `enough`), at least n log n and 64; always as many, whatever
+    owners contribute, so that shares are one function of the contributions.  With an `error` orders are added until no
+    standard error at the contributions that are asked about is above this part of the largest share.
     """
 
     owners: int
     permutations: int | None = None
     rng: np.random.Generator | None = None
     antithetic: bool = False
-    error: float = ERROR
+    error: float | None = None
 
     def __post_init__(self) -> None:
         if self.permutations is not None:
             check_whole("permutations", self.permutations)
-        check_range("standard error of sampled shares", self.error, 1e-6, 1.0)
+        if self.error is not None:
+            check_range("standard error of sampled shares", self.error, 1e-6, 1.0)
 
     def enough(self, accuracy: Accuracy) -> Orders:
-        """These, with as many as the stated error takes by what the first 64 tell; n log n where each asks an oracle.
+        """These, with as many as `ERROR` takes by what the first 64 tell; n log n where each asks an oracle.
 
-        An oracle's answers are too dear to be asked for again: there the standard error says what was reached.
+        An oracle's answers may be too dear to be asked for again: there the standard error says what was reached.
         """
         exposure = accuracy.as_exposure()
-        if self.permutations is not None or exposure is None:
+        if self.permutations is not None or self.error is not None or exposure is None:
             return self
         profile = np.full(self.owners, _halfway(exposure) / self.owners)
         first = replace(self, permutations=_FIRST, rng=None)
         gains = np.concatenate([_by_owner(order, _gains(accuracy, profile, order, False)) for order in first.draw()])
-        wanted = self.error * float(np.max(np.abs(np.mean(gains, axis=0))))
+        wanted = ERROR * float(np.max(np.abs(np.mean(gains, axis=0))))
         if not wanted > 0:
             return self
         needed = float(np.max(np.var(gains, axis=0, ddof=1))) / wanted**2
         most = max(_MOST // self.owners, _FIRST)
         return replace(self, permutations=max(self.total, int(np.ceil(min(needed, most)))))
 
+    def until(self, found: Shares) -> Orders:
+        """These if shares found with them are as exact as stated, else with as many more as that seems to take."""
+        if self.error is None or found.standard_errors is None:
+            return self
+        wanted, reached = self.error * float(np.max(np.abs(found))), float(np.max(found.standard_errors))
+        if reached <= wanted:
+            return self
+        needed = self.total * max(2.0, 1.1 * (reached / wanted) ** 2) if wanted > 0 else np.inf
+        if needed > _ALL // self.owners:
+            most = f"the {_ALL // self.owners:,} that can be drawn for {self.owners} owners"
+            raise InputError(f"an error of {self.error:g} takes more orders than {most}; allow a larger one")
+        return replace(self, permutations=int(np.ceil(needed)))
+
     @property
     def total(self) -> int:
         """How many orders are drawn; pairs need an even number."""
         n = self.owners
-        usual = max(64, min(int(np.ceil(n * np.log(max(n, 2)))), 2**24 // n))
+        usual = max(64, min(int(np.ceil(n * np.log(max(n, 2)))), _ALL // n))
         total = self.permutations or usual
         return total + total % 2 if self.antithetic else total
 
@@ -123,6 +140,16 @@ class Sampled:
 def sampled_shares(accuracy: Accuracy, profile: Array, orders: Orders, slopes: bool = False) -> Shares:
     """Mean gains (or their slopes in the own contribution) over the orders, with standard errors."""
     orders = orders.enough(accuracy)
+    while True:
+        found = _means(accuracy, profile, orders, slopes)
+        more = orders.until(found)
+        if more is orders:
+            return found
+        orders = more
+
+
+def _means(accuracy: Accuracy, profile: Array, orders: Orders, slopes: bool) -> Shares:
+    """Over as many orders as there are."""
     centre, total, square = np.zeros((3, len(profile)))
     samples = 0
     for order in orders.draw():
@@ -141,6 +168,8 @@ def sampled_shares(accuracy: Accuracy, profile: Array, orders: Orders, slopes: b
 def sampled_curve(accuracy: Accuracy, profile: Array, orders: Orders) -> Curve:
     """The same means as functions of the own contribution, all over common orders."""
     orders = orders.enough(accuracy)
+    if orders.error is not None:
+        orders = replace(orders, permutations=sampled_shares(accuracy, profile, orders).permutations)
     exposure, groups = accuracy.as_exposure(), accuracy.exposure_groups(len(profile))
     if exposure is None or groups is None:
         rank = np.concatenate([np.argsort(order, axis=1) for order in orders.draw()])

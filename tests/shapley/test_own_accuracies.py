@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from fedabm.common.errors import InputError
+from fedabm.games.accuracy import Custom
 from fedabm.games.accuracy.base import Exposure
 from fedabm.games.accuracy.mixture import Mixture
 from fedabm.mechanisms import NoPayments, ShapleyShare
@@ -69,3 +71,38 @@ def test_proofs_rely_on_it():
         game = Game(Exponential(), [0.02, 0.05, 0.1], 10.0, rule)
         assert uniqueness(game, np.array([1.0, 0.5, 0.0])).unique
         assert uniqueness(Game(Silent(), [0.02, 0.05, 0.1], 10.0, rule), np.array([1.0, 0.5, 0.0])).unique is None
+
+
+def weighed(profiles):
+    """1 - 1 / (1 + what owners' data weigh), for everybody."""
+    total = (profiles * np.linspace(1.0, 3.0, profiles.shape[-1])).sum(axis=-1, keepdims=True)
+    return 1.0 - 1.0 / (1.0 + total) + 0.0 * profiles
+
+
+@pytest.mark.parametrize("owners", [13, 16])
+def test_all_coalitions_of_up_to_16_owners_are_looked_at_where_that_is_cheap(owners):
+    accuracy, profile = Custom(weighed, monotone=True), np.linspace(0.1, 2.0, owners)
+    found = shapley(accuracy, profile, error=0.001)
+    assert found.method == "enumeration"
+    drawn = shapley(accuracy, profile, "monte_carlo", permutations=4000)
+    assert np.max(np.abs(found - drawn) / drawn.standard_errors) < 5.0
+    dear = type("Dear", (Custom,), {"costly": True})(weighed, monotone=True)
+    assert shapley(dear, profile).method == "monte_carlo"
+
+
+@pytest.mark.parametrize("error", [0.1, 0.03])
+def test_orders_are_added_until_the_stated_error_is_met(error):
+    accuracy, profile = Custom(weighed, monotone=True), np.linspace(0.1, 2.0, 20)
+    found = shapley(accuracy, profile, error=error)
+    assert found.method == "monte_carlo"
+    assert np.max(found.standard_errors) <= error * np.max(found)
+    curve = shapley_curves(accuracy, profile, error=error)
+    assert np.max(curve.errors(profile)) <= error * np.max(found)
+
+
+def test_an_error_that_no_number_of_orders_meets_is_refused_and_so_are_two_statements():
+    accuracy, profile = Custom(weighed, monotone=True), np.linspace(0.1, 2.0, 20)
+    with pytest.raises(InputError, match="takes more orders than the 838,860 that can be drawn for 20 owners; allow"):
+        shapley(accuracy, profile, error=1e-5)
+    with pytest.raises(InputError, match="permutations and an error of sampled shares were both given; give one"):
+        shapley(accuracy, profile, error=0.1, permutations=64)
