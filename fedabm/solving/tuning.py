@@ -246,7 +246,7 @@ def _several(search: _Search, seed: int) -> None:
     """Differential evolution, then a simplex search from its best point."""
     count, size = len(search.ranges), 4
     rounds = max(1, int(_GLOBAL * search.budget) // (size * count) - 1)
-    lowest = 1e300  # what has no value is worse than any number, and still comparable
+    lowest = 1e150  # what has no value is worse than any number, still comparable, and has a square
 
     def loss(parts: Any) -> float:
         return float(min(-search.at(np.clip(parts, 0.0, 1.0)), lowest))
