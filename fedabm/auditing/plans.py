@@ -21,12 +21,17 @@ Plan = dict[int, Move]
 
 
 class MeasuredPlan(NamedTuple):
-    """A plan of one owner or a group, its gain over the best honest plan of the same, and what the others lose."""
+    """A plan of one owner or a group, its gain over the best honest plan of the same, and what the others lose.
+
+    `hoped` and `feared` are gain and loss with the seed that chose it, by which one of several is picked.
+    """
 
     members: tuple[int, ...]
     words: str
     gain: Interval
     loss: Interval
+    hoped: float
+    feared: float
 
 
 class MeasuredExit(NamedTuple):
@@ -150,9 +155,11 @@ class Plans:
         """Gain and loss with seeds that had no part in the choice."""
         members, against = tuple(sorted(plan)), self._against(plan)
         others = np.setdiff1d(np.arange(len(self.runs.owners)), members)
-        gains, losses = [], []
-        for seed in self.measures:
-            gains.append(self._sum(seed, members, plan) - self._sum(seed, members, against))
-            losses.append(float((self._score(seed, {}) - self._score(seed, plan))[others].sum()))
+
+        def loss(seed: int) -> float:
+            return float((self._score(seed, {}) - self._score(seed, plan))[others].sum())
+
+        gains = [self._sum(seed, members, plan) - self._sum(seed, members, against) for seed in self.measures]
+        losses = interval([loss(seed) for seed in self.measures])
         words = "; ".join(f"{self.who(row)} {plan[row].words}" for row in members)
-        return MeasuredPlan(members, words, interval(gains), interval(losses))
+        return MeasuredPlan(members, words, interval(gains), losses, self._chosen(plan), loss(self.chooses))

@@ -1,7 +1,8 @@
 """The card of a rule on a federation that really trains: what was tried in paired runs, with intervals over seeds.
 
 With one seed the best move of each kind is chosen; with others, which had no part in that, it is measured.  So an
-interval is that of one comparison, not of the luckiest of many.  Nothing is solved and nothing is certified.
+interval is that of one comparison, not of the luckiest of many.  A claim holds or fails only if the whole interval is
+on one side; else it is open.  Nothing is solved and nothing is certified.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from fedabm.auditing.claims import Claim
 from fedabm.auditing.deviations import KINDS
 from fedabm.auditing.kinds import Tried
 from fedabm.auditing.plans import MeasuredPlan, Plans
-from fedabm.auditing.runs import interval
+from fedabm.auditing.runs import Interval, interval
 from fedabm.auditing.secession import group_count
+from fedabm.common.confidence import LEAST
 from fedabm.common.texts import readable
 
 __all__ = ["TrainedAudit"]
@@ -59,8 +61,8 @@ class TrainedAudit:
     def claims(self, tried: dict[str, MeasuredPlan]) -> list[Claim]:
         """All claims of the card, given the best of each kind."""
         lies = {kind: one for kind, one in tried.items() if kind != "contribution"}
-        best = max(lies.values(), key=lambda one: (one.gain.low > 0, one.gain.mean))
-        claims = [self._about("truthfulness", best, "rewards lying")]
+        best = max(lies.values(), key=lambda one: one.hoped)
+        claims = [self._about("truthfulness", best, "rewards lying", list(lies.values()))]
         claims += [self._about(f"lies: {kind}", one) for kind, one in lies.items()]
         joint = self.plans.joint(self.pairs)
         claims += [] if joint is None else [self._about("groups of 2", joint, "rewards joint lies")]
@@ -89,22 +91,30 @@ class TrainedAudit:
             for kind, one in tried.items()
         )
 
-    def _about(self, name: str, one: MeasuredPlan, flaw: str = "") -> Claim:
-        """A lie gains if its interval lies above 0, does not if its mean is not above 0, and else nobody knows."""
-        gain, small = one.gain, 1e-6 * self.unit
-        holds = False if gain.low > small else True if gain.mean <= small else None
+    def _about(self, name: str, one: MeasuredPlan, flaw: str = "", every: Sequence[MeasuredPlan] = ()) -> Claim:
+        """A lie gains if its interval lies above 0, does not if it and those of `every` other lie below, else: open."""
+        gain, holds = one.gain, self._at_most_zero(one.gain)
         verdict = {False: "gains", True: "gains nothing", None: "cannot be told from chance"}[holds]
+        if holds and not all(self._at_most_zero(other.gain) for other in every):
+            holds, verdict = None, "gains nothing, but of other lies it cannot be told from chance"
         words = f"{one.words}: {verdict}, {gain}; {one.loss.lost}"
         severity = gain.mean / len(one.members) / self.unit
         value = max(gain.mean, 0.0)
         return Claim(name, holds, "found", value, words, flaw=flaw if holds is False else "", severity=severity)
+
+    def _at_most_zero(self, *gains: Interval) -> bool | None:
+        """False if all intervals lie above 0, True if one of them does not at all, None if neither can be told."""
+        small = 1e-6 * self.unit
+        if all(one.low > small for one in gains):
+            return False
+        return True if any(one.high <= small for one in gains) else None
 
     def _rationality(self) -> Claim:
         """Whether anybody has less than by training alone on its own data."""
         plans = self.plans
         worst = min(self.owners, key=lambda row: plans.surplus(plans.chooses, row))
         found = interval([plans.surplus(seed, worst) for seed in plans.measures])
-        holds = False if found.high < 0 else True if found.mean >= 0 else None
+        holds = False if found.high < 0 else True if found.low >= 0 else None
         words = f"{plans.who(worst)} has {found} more than by training alone on its data for as many rounds"
         flaw = "punishes joining" if holds is False else ""
         severity = max(-found.mean, 0.0) / self.unit
@@ -125,9 +135,8 @@ class TrainedAudit:
         if not able:
             return Claim(name, None, "unknown", np.nan, f"no run of a group by itself could be made: {why}")
         found = plans.leaving(able)
-        least, small = min(found.gains, key=lambda one: one.mean), 1e-6 * self.unit
-        leaves = all(one.low > small for one in found.gains)
-        holds = False if leaves else True if least.mean <= small else None
+        least = min(found.gains, key=lambda one: one.mean)
+        holds = self._at_most_zero(*found.gains)
         who = ", ".join(plans.who(row) for row in found.members)
         verdict = {False: "all gain", True: "not all gain", None: "cannot be told from chance"}[holds]
         tried = f"tried: {len(able)} of {group_count(count, 2):,} groups of two or more"
@@ -150,17 +159,19 @@ class TrainedAudit:
         return Claim("budget balance", holds, "found", worst, words, flaw=flaw, severity=severity, broken=broken)
 
     def _harm(self, tried: dict[str, MeasuredPlan]) -> Claim:
-        """The most that the others lose by any move of one owner that was measured."""
-        worst = max(tried.values(), key=lambda one: one.loss.mean)
+        """What the others lose by that move of one owner that harmed them most with the choosing seed."""
+        worst = max(tried.values(), key=lambda one: one.feared)
         words = f"{worst.words}: {worst.loss.lost}"
         return Claim("harm of one owner", None, "found", max(worst.loss.mean, 0.0), words)
 
     def _done(self) -> str:
         """What was done, in words."""
         runs, plans = self.plans.runs, self.plans
+        few = len(plans.measures) < LEAST
         return (
             f"{len(runs)} runs of {runs.rounds} rounds on the same data; utilities are means over the rounds; moves of "
             f"{len(self.owners)} of {len(runs.owners)} owners and of {len(self.pairs)} pairs, and which of "
             f"{len(self.groups)} groups leaves, were chosen with seed {plans.chooses} and measured with "
             f"{len(plans.measures)} others, while everybody else does what the scenario says"
+            + (f"; intervals take the noise of fewer than {LEAST} seeds for normal" if few else "")
         )

@@ -61,8 +61,11 @@ def _of_lies(card: Card) -> list[str]:
         if claim is not None and abs(claim.value - one.gain) > _SMALL:
             found.append(f"{one.kind} gains {claim.value} among the claims and {one.gain} on the table")
         sure = claim is None or claim.holds is not None  # what cannot be told from chance may have a larger mean
+        sure = sure and (best.holds is True or "training" not in claims)  # there another seed says which is best
         if one.kind in SAID and sure and one.gain > best.value + _SMALL:
             found.append(f"{one.kind} gains {one.gain}, and the best lie {best.value}")
+        if claim is not None and claim.holds is False and best.holds is True:
+            found.append(f"{one.kind} gains, and no lie does")
         if claim is not None and claim.holds is True and one.gain > 1e-3 * max(1.0, abs(best.value)):
             found.append(f"{one.kind} gains {one.gain} and is said not to")
     return found

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from fedabm import Federation, Game, Scenario, population
-from fedabm.auditing.card import Thoroughness, audit, card_of
+from fedabm.auditing.card import Card, Thoroughness, audit, card_of
 from fedabm.auditing.deviations import LieLimits
-from fedabm.auditing.plans import Plans
-from fedabm.auditing.runs import Runs, interval, moves
+from fedabm.auditing.plans import MeasuredPlan, Plans
+from fedabm.auditing.runs import Interval, Runs, interval, moves
+from fedabm.auditing.trained_card import TrainedAudit
 from fedabm.cli import main
 from fedabm.common.errors import InputError
 from fedabm.games.accuracy import PacBound, PowerLaw
@@ -64,12 +65,59 @@ def test_nor_do_cards_of_models_that_train(rule):
     assert "tampering" in {one.kind for one in card.tried}
 
 
-def test_the_first_training_reads_without_contradiction(capsys):
+def test_the_first_training_reads_without_contradiction(capsys, monkeypatch):
+    cards: list[Card] = []
+
+    def kept(*arguments):
+        cards.append(audit(*arguments))
+        return cards[-1]
+
+    monkeypatch.setattr("fedabm.cli.audit.audit", kept)
     assert main(["audit", "first_training", "--quick", "--set", "rounds=2"]) == 0
     text = capsys.readouterr().out
     assert "inf" not in text.split()
     assert "closed forms" not in text
     assert "95%" in text
+    assert [contradictions(card) for card in cards] == [[]]
+    assert "take the noise of fewer than 10 seeds for normal" in cards[0].claim("training").words
+
+
+def measured(kind: str, gain: Interval, hoped: float = 0.0) -> MeasuredPlan:
+    """A move of owner 0 that was measured like this."""
+    return MeasuredPlan((0,), kind, gain, Interval(0.0, 0.0, 0.0), hoped, 0.0)
+
+
+@pytest.fixture(scope="module")
+def trained() -> TrainedAudit:
+    runs = Runs.of(training(NoPayments()), 2)
+    return TrainedAudit(Plans(NoPayments(), runs, LieLimits(), chooses=0, measures=(1, 2)), [0, 1], [(0, 1)])
+
+
+ABOVE, BELOW, OPEN = Interval(0.4, 0.3, 0.5), Interval(-0.4, -0.5, -0.3), Interval(-0.001, -0.5, 0.498)
+
+
+@pytest.mark.parametrize(("gain", "holds"), [(ABOVE, False), (BELOW, True), (OPEN, None), (Interval(0, 0, 0), True)])
+def test_a_claim_is_open_unless_its_whole_interval_is_on_one_side(trained, gain, holds):
+    assert trained._about("lies: claim", measured("claim", gain)).holds is holds
+
+
+def test_joining_pays_only_where_the_whole_interval_says_so(trained, monkeypatch):
+    for surplus, holds in (([1.0, 1.1], True), ([-0.5, 0.6], None), ([-1.0, -1.1], False)):
+        monkeypatch.setattr(Plans, "surplus", lambda plans, seed, row, told=surplus: told[seed % 2])
+        assert trained._rationality().holds is holds
+
+
+@pytest.mark.parametrize(
+    ("claim", "size", "holds"),
+    [(BELOW, ABOVE, None), (BELOW, OPEN, None), (BELOW, BELOW, True), (OPEN, ABOVE, None), (ABOVE, BELOW, False)],
+)
+def test_the_best_lie_is_what_the_choosing_seed_prefers_and_truth_is_best_only_if_no_lie_may_gain(
+    trained, claim, size, holds
+):
+    tried = {"claim": measured("claim", claim, hoped=2.0), "size": measured("size", size, hoped=1.0)}
+    best = trained.claims(tried)[0]
+    assert (best.name, best.holds) == ("truthfulness", holds)
+    assert best.words.startswith("claim: ")
 
 
 def test_what_contradicts_itself_is_noticed():
