@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["StackedColumns", "StackedFrames", "in_order"]
+__all__ = ["StackedColumns", "StackedFrames", "as_one", "in_order", "of_runs"]
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,25 @@ def in_order(pieces: Sequence[Mapping[str, np.ndarray]], runs: int) -> StackedCo
     >>> found.columns["step"].tolist(), found.lengths.tolist()
     ([1, 2, 1], [2, 1])
     """
-    joined = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
-    order = np.argsort(joined["run"], kind="stable")
+    table = as_one(pieces)
+    order = np.argsort(table["run"], kind="stable")
     return StackedColumns(
-        {name: column[order] for name, column in joined.items()}, np.bincount(joined["run"], minlength=runs)
+        {name: column[order] for name, column in table.items()}, np.bincount(table["run"], minlength=runs)
     )
+
+
+def as_one(pieces: Sequence[Mapping[str, np.ndarray]]) -> Mapping[str, np.ndarray]:
+    """Pieces of a table as one piece."""
+    if len(pieces) == 1:
+        return pieces[0]
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+
+
+def of_runs(piece: Mapping[str, np.ndarray], chosen: NDArray[np.bool_]) -> dict[str, np.ndarray]:
+    """The rows of those runs whose flag is set.
+
+    >>> of_runs({"run": np.array([0, 1, 0]), "step": np.array([1, 1, 2])}, np.array([True, False]))["step"].tolist()
+    [1, 2]
+    """
+    rows = chosen[piece["run"]]
+    return {name: column[rows] for name, column in piece.items()}

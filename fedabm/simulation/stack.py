@@ -8,7 +8,7 @@ runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -28,7 +28,7 @@ from fedabm.kernel import Private, Receipt, check_transfers, receive, settle
 from fedabm.results.columns import COLUMNS, Column, columns_of, filled
 from fedabm.results.frames import run_row
 from fedabm.results.round import NotStackable, Round
-from fedabm.results.stacked import StackedFrames, in_order
+from fedabm.results.stacked import StackedColumns, StackedFrames, as_one, in_order, of_runs
 from fedabm.simulation.effect import estimated, say_unattackable, without_effect
 from fedabm.simulation.measures import ROUNDING
 from fedabm.simulation.owners import Owners
@@ -63,7 +63,9 @@ class StackedRuns:
         #: runs in which somebody has tampered with its update
         self._attacked: set[int] = set()
         #: pieces of the frames, by table
-        self._kept: dict[str, list[dict[str, np.ndarray]]] = {"steps": [], "owners": [], "transfers": []}
+        self._kept: dict[str, list[Mapping[str, np.ndarray]]] = {"steps": [], "owners": [], "transfers": []}
+        #: which runs have ended and were forgotten
+        self._forgotten = np.zeros(len(scenarios), dtype=bool)
         #: of all runs; numbers in which they differ are columns
         self.mechanism = joined([one.mechanism for one in scenarios])
         self.accuracy = joined([cast(Accuracy, one.accuracy) for one in scenarios])  # no training stacks
@@ -73,7 +75,16 @@ class StackedRuns:
         """Step until all have ended by themselves."""
         while len(self.runs):
             self.step()
-        tables = {name: in_order(pieces, len(self.rows)) for name, pieces in self._kept.items()}
+        return self.frames(self.ended)
+
+    @property
+    def ended(self) -> Numbers:
+        """The runs that have ended, but for those that were forgotten."""
+        return np.flatnonzero(np.array([bool(row) for row in self.rows]) & ~self._forgotten)
+
+    def frames(self, runs: Numbers) -> StackedFrames:
+        """The frames of some runs that have ended."""
+        tables = {name: self._table_of(name, runs) for name in self._kept}
         owners, transfers = tables["owners"].columns, tables["transfers"].columns
         rows = owners["run"] * self.owners + owners["owner"]
         for name, column in (("role", self._everyone.role), ("name", self._everyone.name)):
@@ -81,7 +92,27 @@ class StackedRuns:
         owners["strategy"] = _texts(self.people.labels, owners["strategy"])
         owners["information"] = _texts(list(INFORMATION), owners["information"])
         transfers["reason"] = _texts([type(self.mechanism).__name__], np.zeros_like(transfers["step"]))
-        return StackedFrames(self.rows, tables)
+        return StackedFrames([self.rows[run] for run in runs.tolist()], tables)
+
+    def _table_of(self, name: str, runs: Numbers) -> StackedColumns:
+        self._kept[name] = [as_one(self._kept[name])]  # once, however often runs are asked for
+        found = in_order([of_runs(self._kept[name][0], self._among(runs))], len(self.rows))
+        return StackedColumns(found.columns, found.lengths[runs])
+
+    def _among(self, runs: Numbers) -> Flags:
+        """For every run whether it is one of these."""
+        flags = np.zeros(len(self.rows), dtype=bool)
+        flags[runs] = True
+        return flags
+
+    def forget(self, runs: Numbers) -> None:
+        """Drop what was kept of some runs that have ended: somebody has it."""
+        gone = self._among(runs)
+        kept: dict[str, list[Mapping[str, np.ndarray]]] = {
+            name: [of_runs(as_one(pieces), ~gone)] for name, pieces in self._kept.items()
+        }
+        self._forgotten = self._forgotten | gone  # first: should Ctrl-C come now, they are repeated, not empty
+        self._kept = kept
 
     def step(self) -> None:
         """One round of every run that goes on, as `Federation.step` has it."""

@@ -6,9 +6,10 @@ file, `STOP`, among the notes; then workers hand over at once what they have, an
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Generic, Self, TypeVar
@@ -41,6 +42,9 @@ class Saver(Generic[Item]):
         self._since = 0.0
         self._lock = threading.Lock()
         self._over = threading.Event()
+        self._elsewhere = False
+        #: whether a leader has asked for everything
+        self.asked = False
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def add(self, *items: Item) -> None:
@@ -49,6 +53,15 @@ class Saver(Generic[Item]):
             if not self._items:
                 self._since = time.monotonic()
             self._items += items
+
+    @contextlib.contextmanager
+    def elsewhere(self) -> Iterator[None]:
+        """While more that is finished is elsewhere: whoever has it adds it now and then, and ends when `asked`."""
+        self._elsewhere = True
+        try:
+            yield
+        finally:
+            self._elsewhere = False
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -63,11 +76,12 @@ class Saver(Generic[Item]):
 
     def _watch(self) -> None:
         while not self._over.wait(_LOOK):
-            asked = self._stop.exists()
+            self.asked = asked = self._stop.exists()
+            here = not self._elsewhere
             try:
                 if asked or (self._items and time.monotonic() - self._since >= SOON):
                     self._write()
-                if asked:
+                if asked and here:
                     self._handed.touch()
             except Exception as error:  # tried again later, and in the end by the worker itself
                 LOG.info("finished runs are written later: %s", in_one_line(error))

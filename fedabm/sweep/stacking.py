@@ -2,7 +2,9 @@
 
 Their rows are those of single runs, bit for bit.  What cannot be stacked, and what goes wrong in a stack, is done one
 by one, so that a failure is the row of the run that failed.  So are runs with a limit on time or memory, as these hold
-for one run.  Why runs were done one by one is counted and told at the end of the sweep.
+for one run.  Runs that end before the others of their stack are handed over soon after; the stack itself has no
+checkpoint, so that of runs that were cut short nothing is kept.  Why runs were done one by one is counted and told at
+the end of the sweep.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ __all__ = ["Grouped", "JobGroup", "Made", "groups_of"]
 
 #: the most owners in one stack: enough to make the last few runs, which take longest, cheap; few enough for a cache
 MOST_ROWS = 2**14
+#: seconds between two looks for runs of a stack that have ended
+_LOOK = 0.5
 
 
 class Made(NamedTuple):
@@ -52,14 +56,35 @@ class JobGroup:
         """How many such runs make a full stack."""
         return max(1, MOST_ROWS // len(self.made[0].scenario.owners))
 
-    def do(self) -> pa.Table:
-        """All runs, one row each."""
+    def do(self, hand: Callable[[list[Job], pa.Table], None], asked: Callable[[], bool]) -> None:
+        """All runs, one row each, given to `hand` soon after they end; ends early when `asked` to, or by Ctrl-C."""
         began = time.perf_counter()
-        frames = StackedRuns([one.scenario for one in self.made], [job.seed for job in self.jobs]).run()
+        look = began + _LOOK
+        runs = StackedRuns([one.scenario for one in self.made], [job.seed for job in self.jobs])
+        try:
+            while len(runs.runs) and not asked():
+                runs.step()
+                if (now := time.perf_counter()) >= look:
+                    self._hand_over(runs, began, hand)
+                    after = time.perf_counter()
+                    look = after + max(_LOOK, after - now)  # at most half of the time goes into it
+        except KeyboardInterrupt:
+            self._hand_over(runs, began, hand)
+            raise
+        self._hand_over(runs, began, hand)
+
+    def _hand_over(self, runs: StackedRuns, began: float, hand: Callable[[list[Job], pa.Table], None]) -> None:
+        """Hand over the runs that have ended, and forget them."""
+        ended = runs.ended
+        if not len(ended):
+            return
+        frames, jobs = runs.frames(ended), [self.made[run].job for run in ended.tolist()]
         seconds = (time.perf_counter() - began) / len(self.made)
-        for job, row in zip(self.jobs, frames.runs, strict=True):
+        for job, row in zip(jobs, frames.runs, strict=True):
             row |= {"label": job.cell, "parameters": as_text(job), "wall_time": seconds}
-        return nest_stacked(frames)
+        table = nest_stacked(frames)
+        runs.forget(ended)
+        hand(jobs, table)
 
 
 class Grouped(NamedTuple):

@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -28,7 +28,7 @@ from fedabm.results.nested import Tables, nest, stack
 from fedabm.sweep.jobs import Job, do, failed
 from fedabm.sweep.limits import TimeLimit, memory_limit, time_limit
 from fedabm.sweep.saving import HANDED, STOP, Saver
-from fedabm.sweep.stacking import groups_of
+from fedabm.sweep.stacking import JobGroup, groups_of
 
 __all__ = [
     "Batch",
@@ -46,6 +46,18 @@ __all__ = [
 
 #: a job and the tables of its runs, or jobs that were done together and their rows
 Finished = tuple[Job, list[Tables]] | tuple[list[Job], pa.Table]
+
+
+class Stacked(NamedTuple):
+    """Which jobs were done together, which of those are to be done again, and as `Found` has them `room` and `alone`.
+
+    To be done again are those of a stack that has failed after it had handed them over.
+    """
+
+    done: set[str]
+    again: set[str]
+    room: int
+    alone: Counter[str]
 
 
 class Found(NamedTuple):
@@ -161,47 +173,62 @@ def _run(settings: Settings, batch: Batch, saver: Saver[Finished]) -> Found:
     """Do the jobs, alike ones together and the others one by one."""
     lost: list[str] = []
     with _note(settings, batch).open("w") as note:
-        done, room, alone = _stacks(settings, batch, note, saver)
+        stacked = _stacks(settings, batch, note, saver)
         for job in batch.jobs:
-            if job.key in done:
+            if saver.asked:  # the leader has stopped
+                break
+            if job.key in stacked.done:
                 continue
             _write_note(note, job.key)
             tables = _attempt(settings, batch, job)
             lost += [job.key] * any(one["runs"]["status"] == "failed" for one in tables)
-            saver.add((job, tables))
+            saver.add((replace(job, attempt=job.attempt + (job.key in stacked.again)), tables))
         _write_note(note, " " * len(job.key))  # at no run any more
-    return Found(tuple(sorted(lost)), room, alone)
+    return Found(tuple(sorted(lost)), stacked.room, stacked.alone)
 
 
-def _stacks(
-    settings: Settings, batch: Batch, note: TextIO, saver: Saver[Finished]
-) -> tuple[set[str], int, Counter[str]]:
-    """Which jobs were done together, how many make a full stack, and why others might have been and were not.
+def _stacks(settings: Settings, batch: Batch, note: TextIO, saver: Saver[Finished]) -> Stacked:
+    """Do alike jobs together.
 
     Jobs with a limit of their own, or a checkpoint to go on from, go one by one.
     """
     limited = settings.time_limit is not None or settings.memory_limit is not None
     functions = [job for job in batch.jobs if job.target.kind == "function"]
     if not settings.together:
-        return set(), 1, Counter()
+        return Stacked(set(), set(), 1, Counter())
     if limited or not batch.together:
         why = "a limit on time or memory holds for one run" if limited else "a worker has died"
-        return set(), 1, Counter({why: len(functions)} if functions else {})
+        return Stacked(set(), set(), 1, Counter({why: len(functions)} if functions else {}))
     fresh = [job for job in batch.jobs if not _saved(settings, job).exists()]
     groups, alone = groups_of(fresh, lambda job: _write_note(note, job.key))
-    done, room = set(), max((group.room for group in groups), default=1)
+    found = Stacked(set(), set(), max((group.room for group in groups), default=1), alone)
     for group in groups:
         if len(group.jobs) == 1:
             continue
-        _write_note(note, group.jobs[0].key)
+        done: set[str] = set()
         try:
-            saver.add((group.jobs, group.do()))
+            _stack(group, note, saver, done)
         except Exception as error:  # should it come from one of the runs, that fails when it is done by itself
-            room = 1
             alone[in_one_line(error)] += len(group.jobs)
+            found.again.update(done)
+            found = found._replace(room=1)
         else:
-            done |= {job.key for job in group.jobs}
-    return done, room, alone
+            found.done.update(done)
+    return found
+
+
+def _stack(group: JobGroup, note: TextIO, saver: Saver[Finished], done: set[str]) -> None:
+    """Do the jobs of a group together; `done` gets the keys of those that have ended."""
+
+    def hand(jobs: list[Job], table: pa.Table) -> None:
+        saver.add((jobs, table))
+        done.update(job.key for job in jobs)
+        for job in [job for job in group.jobs if job.key not in done][:1]:
+            _write_note(note, job.key)  # should the worker die, it is none of those that have ended
+
+    _write_note(note, group.jobs[0].key)
+    with saver.elsewhere():
+        group.do(hand, lambda: saver.asked)
 
 
 def prepare(settings: Settings, batch: Batch) -> None:
@@ -252,12 +279,12 @@ def write_rows(folder: Path, batch: str, finished: Sequence[Finished]) -> parts.
 
 
 def _numbers(jobs: Sequence[Job]) -> list[int]:
-    """For each row, how many rows of the same job come before it."""
-    before: Counter[str] = Counter()
+    """For each row, how many rows of the same attempt at the same job come before it."""
+    before: Counter[tuple[str, int]] = Counter()
     numbers = []
     for job in jobs:
-        numbers.append(before[job.key])
-        before[job.key] += 1
+        numbers.append(before[job.key, job.attempt])
+        before[job.key, job.attempt] += 1
     return numbers
 
 

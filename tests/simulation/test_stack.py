@@ -46,6 +46,22 @@ def same(scenarios, seeds):
     return together
 
 
+def test_runs_that_are_taken_as_they_end_are_those_of_the_whole_stack():
+    scenarios, seeds = [draw(seed, RULES["subsidy"], steps=60) for seed in range(8)], list(range(8))
+    whole = nest_stacked(StackedRuns(scenarios, seeds).run())
+    stack, taken = StackedRuns(scenarios, seeds), {}
+    while len(stack.runs):
+        stack.step()
+        if len(ended := stack.ended):
+            table = nest_stacked(stack.frames(ended))
+            taken |= {run: table.slice(place, 1) for place, run in enumerate(ended.tolist())}
+            stack.forget(ended)
+            assert not len(stack.ended)
+    assert len(set(whole["steps"].to_pylist())) > 2  # they end at different times
+    for run in range(8):
+        assert taken[run].equals(whole.slice(run, 1))
+
+
 def test_every_mechanism_that_says_so_can_be_stacked():
     said = {kind for name in mechanisms.__all__ if getattr(kind := getattr(mechanisms, name), "stacks", False)}
     assert said == {type(rule) for rule in RULES.values()}

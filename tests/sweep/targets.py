@@ -15,7 +15,7 @@ from fedabm.common.random import generator
 from fedabm.games.accuracy import PowerLaw
 from fedabm.mechanisms import Mechanism, NoPayments
 from fedabm.simulation.activation import Sequential
-from fedabm.strategies import BestResponse, Random, Strategy
+from fedabm.strategies import BestResponse, FixedShare, Random, Strategy
 
 NOTHING, ANYTHING = NoPayments(), Random()
 
@@ -39,6 +39,12 @@ def build(
 def perhaps(seed: int, mechanism: Mechanism | None = None) -> Scenario:
     """With a mechanism or without."""
     return build(seed, mechanism=mechanism or NOTHING)
+
+
+def lasting(seed: int, resting: bool = True) -> Scenario:
+    """Ends at its second step, or does not end; both are of one kind."""
+    people = population([0.1] * 5, 10.0, FixedShare(0.5) if resting else Random())
+    return Scenario(people, PowerLaw(), NOTHING, steps=1_000_000)
 
 
 #: seconds that `slow` takes; no parameter, so that frames can be compared with those of a quick run

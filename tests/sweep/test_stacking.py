@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from fedabm import Scenario, load, population
@@ -17,10 +18,12 @@ from fedabm.results.design import ALONE, read_manifest
 from fedabm.results.round import Round
 from fedabm.simulation import stack
 from fedabm.strategies import BestResponse
-from fedabm.sweep import Grid, Sweep
+from fedabm.sweep import Grid, Sweep, runner, stacking
 from fedabm.sweep.preview import preview
 from fedabm.sweep.stacking import groups_of
+from fedabm.sweep.worker import Batch
 from tests.sweep.helpers import assert_same_frames
+from tests.sweep.targets import lasting
 
 NOTHING = NoPayments()
 
@@ -57,13 +60,47 @@ def test_what_goes_wrong_in_a_stack_is_done_one_by_one(tmp_path, monkeypatch):
 
     sweep = Sweep(small, Grid(mechanism=[NoPayments()]), 12)
     sweep.run(tmp_path / "together", "serial", quiet=True)
-    monkeypatch.setattr(stack.StackedRuns, "run", fails)
+    monkeypatch.setattr(stack.StackedRuns, "step", fails)
     count = sweep.run(tmp_path / "alone", "serial", quiet=True)
     assert count.done == 12
     assert set(count.alone) == {"FloatingPointError: somewhere in all runs; mend what raised it"}
     assert load(tmp_path / "together").runs["stacked"].any()
     assert not load(tmp_path / "alone").runs["stacked"].any()
     assert_same_frames(tmp_path / "together", tmp_path / "alone")
+
+
+def whole(self) -> Batch:
+    """All jobs as one batch."""
+    return Batch("0" * 32, tuple(self._queue.popleft() for _ in range(len(self._queue))))
+
+
+def test_runs_that_a_stack_handed_over_before_it_failed_are_done_again(tmp_path, monkeypatch):
+    def fails(self):
+        if self.steps == 4:
+            raise FloatingPointError("somewhere in all runs")
+        step(self)
+
+    step = stack.StackedRuns.step
+    sweep = Sweep(lasting, Grid(resting=[True, False]), 2, steps=8)
+    sweep.run(tmp_path / "apart", "serial", quiet=True, together=False)
+    monkeypatch.setattr(runner.Runner, "_next", whole)
+    monkeypatch.setattr(stacking, "_LOOK", 0.0)
+    monkeypatch.setattr(stack.StackedRuns, "step", fails)
+    count = sweep.run(tmp_path / "failed", "serial", quiet=True)
+    assert (count.done, count.failed, count.alone.total()) == (4, 0, 4)
+    (part,) = (tmp_path / "failed" / "parts").iterdir()
+    assert sorted(pq.read_table(part)["attempt"].to_pylist()) == [0, 0, 0, 0, 1, 1]  # two runs were handed over before
+    assert not load(tmp_path / "failed").runs["stacked"].any()
+    assert_same_frames(tmp_path / "failed", tmp_path / "apart")
+
+
+def test_a_stack_ends_when_it_is_asked_to_and_hands_over_what_has_ended():
+    (group,), _ = groups_of(Sweep(lasting, Grid(resting=[True, False]), 3).jobs, lambda job: None)
+    handed, asked = [], iter([False] * 3 + [True])
+    group.do(lambda jobs, table: handed.append((jobs, table)), lambda: next(asked))
+    ((jobs, table),) = handed
+    assert [job.parameters for job in jobs] == [{"resting": True}] * 3
+    assert table["steps"].to_pylist() == [2] * 3
 
 
 def largest(round: Round) -> np.ndarray:
@@ -133,7 +170,7 @@ def load_largest(folder: Path) -> pd.Series:
 
 @pytest.mark.parametrize("limit", [{"time_limit": 60.0}, {"memory_limit": 2**32}])
 def test_a_limit_holds_for_one_run_so_nothing_is_stacked(tmp_path, monkeypatch, limit):
-    monkeypatch.setattr(stack.StackedRuns, "run", lambda self: pytest.fail("stacked"))
+    monkeypatch.setattr(stack.StackedRuns, "step", lambda self: pytest.fail("stacked"))
     assert Sweep(small, Grid(mechanism=[NoPayments()]), 3).run(tmp_path, "serial", quiet=True, **limit).done == 3
 
 
