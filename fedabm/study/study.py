@@ -129,18 +129,19 @@ class Study:
                     advance()
                     if keeper:
                         keeper.keep(model)
+            if keeper:
+                keeper.end(model)
+            if self.save_models:
+                run = sum(len(frames.runs) for frames in self._frames)
+                self._models |= model_files(model, run, label, self.note)
+            frames = model.frames(label, self.parameters)
         except KeyboardInterrupt:
             self.add(model.frames(label, self.parameters))
             raise Interrupted from None
         except FedabmError:  # a strategy of the user's own has failed; what was recorded until then is kept
             self.add(model.frames(label, self.parameters))
             raise
-        if keeper:
-            keeper.end(model)
-        if self.save_models:
-            run = sum(len(frames.runs) for frames in self._frames)
-            self._models |= model_files(model, run, label, self.note)
-        self.add(model.frames(label, self.parameters))
+        self.add(frames)
         return model
 
     def _remember(self, label: str, scenario: Scenario) -> None:

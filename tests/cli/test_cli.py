@@ -16,6 +16,7 @@ import fedabm.scenarios
 from fedabm import Federation, InputError, load
 from fedabm.cli import main
 from fedabm.common import device
+from fedabm.simulation.checkpoint import Keeper
 from fedabm.study.library import find, names
 from tests.conftest import assert_equal_frames
 from tests.killing import watched
@@ -264,6 +265,20 @@ def test_a_disk_that_is_full_in_earnest(tmp_path):
 
 
 # Ctrl-C
+
+
+@pytest.mark.parametrize("words", [["free_riding", "--set", "owners=6"], ["first_training", "--steps", "1"]])
+def test_an_interrupt_after_the_last_step_keeps_the_finished_run(words, tmp_path, monkeypatch, capsys):
+    def tired(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Keeper, "end", tired)
+    out = tmp_path / "out"
+    assert main(["run", *words, "--quiet", "--out", str(out)]) == 130
+    assert f"fedabm.load({str(out)!r})" in capsys.readouterr().err
+    frames = load(out)
+    assert len(frames.runs) == 1
+    assert len(frames.steps) == frames.runs["steps"].iloc[0] >= 1
 
 
 def test_an_interrupt_keeps_what_was_recorded_and_says_how_to_see_it(tmp_path, monkeypatch, capsys):
