@@ -23,7 +23,7 @@ import pandas as pd
 
 from fedabm.analysis.rows import last_step
 from fedabm.common.confidence import ConfidenceIntervals, Noise
-from fedabm.common.errors import InputError, check_kind, check_whole, nearest
+from fedabm.common.errors import InputError, check_count, check_kind, nearest
 from fedabm.common.names import snake
 from fedabm.common.notebooks import as_html
 from fedabm.common.random import generator
@@ -426,7 +426,7 @@ def _long_label(mechanism: Mechanism, instead: str) -> str:
 def _numbers(seeds: Any, first: int) -> list[int]:
     """Which seeds, or how many."""
     if isinstance(seeds, Integral):
-        check_whole("seeds", seeds)
+        check_count("seeds", seeds)
         return list(range(first, first + int(seeds)))
     numbers = list(seeds) if isinstance(seeds, Iterable) and not isinstance(seeds, str) else []
     if not numbers or len(set(numbers)) < len(numbers) or not all(isinstance(one, Integral) for one in numbers):

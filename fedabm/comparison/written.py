@@ -45,7 +45,7 @@ import numpy as np
 from fedabm.common.cluster import Cluster, chosen_cluster, on_cluster, was_used
 from fedabm.common.confidence import ConfidenceIntervals, Noise
 from fedabm.common.device import check_written, preferring
-from fedabm.common.errors import InputError, check_range, check_whole
+from fedabm.common.errors import InputError, check_count, check_range, check_whole
 from fedabm.common.random import generator
 from fedabm.common.until import Until
 from fedabm.comparison.comparison import MEASURES, Comparison, compare, labelled
@@ -135,7 +135,7 @@ class Written:
 
     def __post_init__(self) -> None:
         check_written(self.device)
-        Until.read(self.seeds) if isinstance(self.seeds, str) else check_whole("seeds", self.seeds)
+        Until.read(self.seeds) if isinstance(self.seeds, str) else check_count("seeds", self.seeds)
         ConfidenceIntervals(self.noise)
         check_whole("steps", self.steps)
         if not self.owners and not self.groups:

@@ -57,6 +57,8 @@ def locate(text: str, folders: Sequence[Path] = ()) -> Path:
     candidates = [folder / path for folder in (*folders, Path())]  # an absolute path stays as it is
     found = next((one for one in candidates if os.path.isfile(one)), None)
     if found is None:
+        if any(os.path.lexists(one) for one in candidates):
+            raise InputError(f"{text} is no ordinary file; give the path of a Python file")
         hint = nearest(path.name, _scripts(candidates[0].parent))
         raise InputError(f"there is no file {text}; {hint}")
     return found.resolve()

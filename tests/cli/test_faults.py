@@ -80,6 +80,20 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(words, capsys):
     assert "cannot read pipe.toml: it is a pipe or a device" in refused([words[0], "pipe.toml", *words[1:]], capsys)
 
 
+def test_a_pipe_in_place_of_a_script_is_told_as_what_it_is(capsys):
+    os.mkfifo("p.py")
+    assert "p.py is no ordinary file; give the path of a Python file" in refused(["run", "p.py"], capsys)
+
+
+def test_more_seeds_than_a_comparison_can_have_are_refused(capsys):
+    words = "seeds must be a whole number from 1 to 100000"
+    Path("study.toml").write_text(EXAMPLE)
+    for seeds in ("999999999999", "100001"):
+        assert words in refused(["compare", "study.toml", "--seeds", seeds], capsys)
+    Path("study.toml").write_text(EXAMPLE.replace("seeds = 1 ", "seeds = 999999999999 "))
+    assert words in refused(["run", "study.toml"], capsys)
+
+
 def test_more_populations_than_there_are_numbers_are_refused(capsys):
     assert "seeds must be a whole number from 1 to 100000" in refused(["league", "--seeds", "9" * 30], capsys)
 
