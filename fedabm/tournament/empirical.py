@@ -96,6 +96,10 @@ class EmpiricalGame:
 
     def fitness(self, mixture: Any) -> Array:
         """f_k(x) of one mixture (K,), or of many (b, K)."""
+        return self.ahead(mixture) + self._least
+
+    def ahead(self, mixture: Any) -> Array:
+        """f_k(x) less the smallest payoff, so that a constant added to all payoffs takes no digits from differences."""
         x = np.asarray(mixture, dtype=float)
         others, ways, earned = self._among_others
         chance = ways * np.prod(x[..., None, :] ** others, axis=-1)
@@ -107,7 +111,13 @@ class EmpiricalGame:
 
     def regret(self, mixture: Any) -> Array:
         """How much more the best strategy would earn than the mixture does; 0 in a symmetric Nash equilibrium."""
-        return np.max(self.fitness(mixture), axis=-1) - self.mean(mixture)
+        ahead = self.ahead(mixture)
+        return np.max(ahead, axis=-1) - np.sum(np.asarray(mixture) * ahead, axis=-1)
+
+    @property
+    def _least(self) -> float:
+        """The smallest payoff."""
+        return float(np.nanmin(self.payoffs))
 
     @cached_property
     def _places(self) -> dict[tuple[int, ...], int]:
@@ -115,9 +125,9 @@ class EmpiricalGame:
 
     @cached_property
     def _among_others(self) -> tuple[np.ndarray, Array, Array]:
-        """The others' mixtures, in how many ways each can be drawn, and what each strategy earns among them."""
+        """Mixtures of the others, in how many ways each is drawn, and what each strategy earns in it, less the smallest."""
         others = mixtures(self.owners - 1, len(self.strategies))
         ways = [factorial(self.owners - 1) / prod(map(factorial, row)) for row in others.tolist()]
         more = np.eye(len(self.strategies), dtype=np.intp)
         earned = [[self.payoff(row + more[k], k) for k in range(len(more))] for row in others]
-        return others, np.array(ways), np.array(earned)
+        return others, np.array(ways), np.array(earned) - self._least

@@ -58,7 +58,7 @@ def _indifferent(game: EmpiricalGame, support: tuple[int, ...]) -> list[Array]:
 
     def gaps(free: Array) -> Any:
         inner = np.append(free, 1.0 - free.sum())
-        earned = game.fitness(_spread(game, support, inner))[list(support)]
+        earned = game.ahead(_spread(game, support, inner))[list(support)]
         return (earned[1:] - earned[0]) / game.scale
 
     answers = (root(gaps, start[:-1], tol=1e-12) for start in inside(len(support), 5))
@@ -68,7 +68,7 @@ def _indifferent(game: EmpiricalGame, support: tuple[int, ...]) -> list[Array]:
 
 def _roots_on_edge(game: EmpiricalGame, support: tuple[int, ...]) -> list[float]:
     def gap(x: float) -> float:
-        earned = game.fitness(_spread(game, support, np.array([x, 1.0 - x])))
+        earned = game.ahead(_spread(game, support, np.array([x, 1.0 - x])))
         return float(earned[support[0]] - earned[support[1]])
 
     points = np.linspace(0.0, 1.0, 257)

@@ -60,7 +60,7 @@ def velocity(game: EmpiricalGame, mixture: Any) -> Array:
 
 def _growth(game: EmpiricalGame, x: Array) -> Array:
     """d log x / dt: how much more than the average each strategy earns."""
-    earned = game.fitness(x)
+    earned = game.ahead(x)
     earned = earned - np.max(earned, axis=-1, keepdims=True)  # a constant added to all payoffs changes nothing
     return earned - np.sum(x * earned, axis=-1, keepdims=True)
 

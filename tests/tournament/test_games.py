@@ -97,6 +97,14 @@ def test_a_constant_added_to_all_payoffs_changes_no_end(added):
         np.testing.assert_allclose(one.mixture, other.mixture, atol=1e-5)
 
 
+@pytest.mark.parametrize("added", [1e6, 1e8, -1e8])
+def test_nor_does_a_constant_that_takes_most_digits(added):
+    (end,) = ends(of_two(np.array([[-1.0, 2.0], [0.0, 1.0]]) + added))
+    assert end.at_rest
+    np.testing.assert_allclose(end.mixture, 0.5, atol=1e-5)
+    assert end.regret == pytest.approx(0.0, abs=1e-6)
+
+
 @settings(max_examples=10, deadline=None)
 @given(rng=numbers, strategies=st.integers(2, 4))
 def test_what_is_at_rest_is_an_equilibrium(rng, strategies):
