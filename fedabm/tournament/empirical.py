@@ -125,7 +125,7 @@ class EmpiricalGame:
 
     @cached_property
     def _among_others(self) -> tuple[np.ndarray, Array, Array]:
-        """Mixtures of the others, in how many ways each is drawn, and what each strategy earns in it, less the smallest."""
+        """Mixtures of the others, in how many ways each comes, and what each strategy earns there, less the least."""
         others = mixtures(self.owners - 1, len(self.strategies))
         ways = [factorial(self.owners - 1) / prod(map(factorial, row)) for row in others.tolist()]
         more = np.eye(len(self.strategies), dtype=np.intp)
