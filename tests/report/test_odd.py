@@ -195,3 +195,21 @@ def test_files_are_written_by_their_endings_and_wrong_places_refused(tmp_path: P
         run(command_line().parse_args(["describe", "free_riding", "--write", f"{tmp_path}/no/a.md"]))
     with pytest.raises(InputError, match="neither simulates nor solves"):
         described(find("best_lie"), [])
+
+
+EVIL = "Who \x1b[31m <img src=x> [a](javascript:z) \u202e | ![p](q)"
+
+
+def test_no_text_of_a_user_is_markup_or_hidden() -> None:
+    elements_ = (
+        Element(EVIL, (EVIL, Equation(f"{EVIL}\n```\n<b>"), Listing((EVIL,)), Rows((EVIL, "b"), ((EVIL, "`a|b`"),)))),
+    )
+    told = markdown(EVIL, elements_)
+    assert not set(told + latex(EVIL, elements_)) & set("\x1b\u202e")
+    outside = re.sub(r"^````text\n.*?^````$", "", told, flags=re.MULTILINE | re.DOTALL)
+    assert not re.search(r"<|(?<!\\)\[|(?<!\\)\]", outside)
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in outside.splitlines() if line.startswith("|")} == {3}
+    assert "| `a\\|b` |" in told
+    assert (
+        markdown("free_riding", [Element("a `b c` d", ("x `y` z",))]) == "# free_riding\n\n## 1 a `b c` d\n\nx `y` z\n"
+    )

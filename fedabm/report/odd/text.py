@@ -1,9 +1,11 @@
-"""A description as Markdown or LaTeX."""
+"""A description as Markdown or LaTeX, in which no question, name or docstring of a user's is markup but for `code`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
+from fedabm.common.texts import markdown_cell, visible
 from fedabm.report.odd.blocks import Block, Element, Equation, Listing, Rows
 
 __all__ = ["latex", "markdown"]
@@ -22,6 +24,9 @@ _SPECIAL = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
 }
+_CODE = re.compile(r"(?<!`)(`[^`\n]+`)(?!`)")
+#: an escaped underscore within a word, where none is markup
+_WITHIN = re.compile(r"(?<=\w)\\_(?=\w)")
 _LEVELS = ("section", "subsection", "subsubsection")
 
 
@@ -40,14 +45,14 @@ def markdown(title: str, elements: Sequence[Element]) -> str:
     str
         The text, which ends with a line break.
     """
-    lines = [f"# {title}", ""]
+    lines = [f"# {_plain(title)}", ""]
     for place, one in enumerate(elements, 1):
         lines += _markdown(one, f"{place}", 2)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _markdown(one: Element, number: str, level: int) -> Iterator[str]:
-    yield from (f"{'#' * level} {number} {one.title}", "")
+    yield from (f"{'#' * level} {number} {_plain(one.title)}", "")
     for block in one.blocks:
         yield from (*_block(block), "")
     for place, inner in enumerate(one.within, 1):
@@ -57,19 +62,35 @@ def _markdown(one: Element, number: str, level: int) -> Iterator[str]:
 def _block(block: Block) -> Iterator[str]:
     match block:
         case Equation(lines):
-            yield from ("```text", lines, "```")
+            fence = "`" * (1 + max([2, *map(len, re.findall("`+", lines))]))
+            yield from (f"{fence}text", visible(lines), fence)
         case Listing(points):
-            yield from (f"- {point}" for point in points)
+            yield from (f"- {_plain(point)}" for point in points)
         case Rows(columns, rows):
             yield _row(columns)
             yield "|---" * len(columns) + "|"
             yield from map(_row, rows)
         case _:
-            yield block
+            yield _plain(block)
 
 
 def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    return f"| {' | '.join(map(_plain, cells))} |"
+
+
+def _plain(text: str) -> str:
+    """In one line, without links, pictures, HTML or signs that cannot be seen; between backticks signs stand as is."""
+    return "".join(_code(one) if place % 2 else _words(one) for place, one in enumerate(_CODE.split(text))).strip()
+
+
+def _code(text: str) -> str:
+    return visible(text).replace("|", r"\|")
+
+
+def _words(text: str) -> str:
+    """Between two pieces of code blanks at the ends count."""
+    first, last = ("" if text == text.strip() else " " * (text != side) for side in (text.lstrip(), text.rstrip()))
+    return f"{first}{_WITHIN.sub('_', markdown_cell(text))}{last}"
 
 
 def latex(title: str, elements: Sequence[Element]) -> str:
@@ -103,7 +124,7 @@ def _latex(one: Element, level: int) -> Iterator[str]:
 def _set(block: Block) -> Iterator[str]:
     match block:
         case Equation(lines):
-            yield from (r"\begin{verbatim}", lines, r"\end{verbatim}")
+            yield from (r"\begin{verbatim}", visible(lines).replace(r"\end{", r"\end {"), r"\end{verbatim}")
         case Listing(points):
             yield from (r"\begin{itemize}", *(rf"\item {_safe(point)}" for point in points), r"\end{itemize}")
         case Rows(columns, rows):
@@ -119,4 +140,4 @@ def _set(block: Block) -> Iterator[str]:
 
 def _safe(text: str) -> str:
     """Text in which no sign is a command."""
-    return "".join(_SPECIAL.get(sign, sign) for sign in text)
+    return "".join(_SPECIAL.get(sign, sign) for sign in visible(text))
