@@ -10,8 +10,10 @@ A folder that holds nothing but these is a sweep's, however early its leader was
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -25,7 +27,7 @@ from fedabm.results.design import FORMAT, LISTS, SWEEP, write_design
 from fedabm.sweep.designs import plain
 from fedabm.sweep.jobs import Job
 
-__all__ = ["check_target", "claim", "lock", "write_jobs"]
+__all__ = ["check_target", "claim", "lock", "missing", "take_back", "write_jobs"]
 
 _OWN = ("parts", "running", "lock", LISTS)
 
@@ -47,6 +49,22 @@ def claim(folder: str | Path) -> Path:
     except OSError as error:
         raise files.unwritable(folder, error, "choose a writable --out") from None
     return folder
+
+
+def missing(folder: str | Path) -> list[Path]:
+    """The folder and those above it, as far as they are not there yet."""
+    folder = files.as_path("the folder of a sweep", folder)
+    return [one for one in (folder, *folder.parents) if not one.exists()]
+
+
+def take_back(made: Sequence[Path]) -> None:
+    """Remove the folder of a sweep that was made and then refused, and those above it that hold nothing else."""
+    for place, folder in enumerate(made):
+        if place == 0:
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 def check_target(folder: Path, target: Mapping[str, str]) -> None:

@@ -31,7 +31,7 @@ from fedabm.specs.written import written
 from fedabm.sweep.designs import Cell, Design
 from fedabm.sweep.enough import HEADLINE, samples
 from fedabm.sweep.executors import SerialExecutor, Workers, starting
-from fedabm.sweep.folder import check_target, claim, lock, write_jobs
+from fedabm.sweep.folder import check_target, claim, lock, missing, take_back, write_jobs
 from fedabm.sweep.jobs import Job
 from fedabm.sweep.messages import Messages
 from fedabm.sweep.places import check_executor, executor_of
@@ -187,6 +187,7 @@ class Sweep:
             check_executor(executor, workers, address, gpus)
         messages = Messages(quiet=quiet)
         jobs = self.jobs  # before the folder is touched: they may be refused
+        new = missing(folder)
         place = claim(folder)
         with lock(place):
             check_target(place, self.describe()["target"])
@@ -208,7 +209,11 @@ class Sweep:
                 together=together,
                 device=self.device,
             )
-            chosen = executor_of(executor, workers, address, gpus) if isinstance(executor, str) else executor
+            try:
+                chosen = executor_of(executor, workers, address, gpus) if isinstance(executor, str) else executor
+            except FedabmError:  # as of a cluster that cannot be reached
+                take_back(new)
+                raise
             _lead(settings, chosen, left, count, messages, repeat, keep=chosen is executor)
         messages.end(count)
         return count

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import fedabm.cli.audit
-from fedabm import load
+from fedabm import InputError, load
 from fedabm.cli import main
 from fedabm.common import files
 from fedabm.comparison.example import EXAMPLE, GAME
@@ -238,6 +238,21 @@ def test_a_sweep_that_is_refused_leaves_no_folder(here, monkeypatch, capsys):
     assert "shares no GPUs" in refused(["sweep", "spec.toml", "--gpus", "1e3"], capsys)
     assert "workers must be" in refused(["sweep", "spec.toml", "--workers", "0", "--executor", "ray"], capsys)
     assert names(here) == ["spec.toml"]
+
+
+def test_a_sweep_that_its_cluster_refuses_leaves_only_what_was_there(here, monkeypatch, capsys):
+    def refusing(*arguments):
+        raise InputError("a run asks for 1000 GPUs but the cluster has none; leave out --gpus or add a node")
+
+    Path("spec.toml").write_text('scenario = "free_riding"\nseeds = 1\nsteps = 1\n[design]\nrate = [0.1]\n')
+    command = ["sweep", "spec.toml", "--gpus", "1e3", "--executor", "ray", "--quiet", "--out", "a/b/c"]
+    monkeypatch.setattr(cluster.RayExecutor, "__init__", refusing)
+    assert "but the cluster has none" in refused(command, capsys)
+    assert names(here) == ["spec.toml"]
+    assert main(["sweep", "spec.toml", "--executor", "serial", "--quiet", "--out", "a/b/c"]) == 0
+    Path("spec.toml").write_text(Path("spec.toml").read_text().replace("[0.1]", "[0.1, 0.2]"))
+    assert "but the cluster has none" in refused(command, capsys)
+    assert set(load("a/b/c").runs["cell"]) == {"rate=0.1"}
 
 
 def test_a_run_that_is_refused_leaves_no_folder_and_none_above_it(here, capsys):
