@@ -15,6 +15,7 @@ from fedabm.analysis.looks import Look
 from fedabm.analysis.outcomes import aside
 from fedabm.analysis.rows import run_looks
 from fedabm.common.confidence import ConfidenceIntervals
+from fedabm.common.texts import drawable
 from fedabm.games.curves import Array
 from fedabm.results.frames import Frames, shorten
 
@@ -40,7 +41,7 @@ def draw(frames: Frames, ends: pd.DataFrame, titles: Mapping[str, str], interval
             panel.tick_params(axis="x", labelsize="small")
             panel.locator_params(axis="x", nbins=4)
             panel.grid(visible=False, axis="y")
-        panels[0].set_yticks(range(len(labels)), [shorten(label, 34) for label in labels])
+        panels[0].set_yticks(range(len(labels)), [drawable(shorten(label, 34)) for label in labels])
         panels[0].invert_yaxis()
         several = means_over(seeds, intervals) if seeds > 1 else "at the end of one run each"
         figure.supxlabel(several, fontsize="small")
@@ -85,10 +86,10 @@ def draw_owners(
             for panel, (column, title) in zip(row, titles.items(), strict=True):
                 _owner_means(panel, mine.groupby("owner")[column], intervals)
                 panel.set_title(title if row is panels[0] else "", fontsize="small")
-            row[0].set_ylabel(shorten(label, 24), fontsize="small")
+            row[0].set_ylabel(drawable(shorten(label, 24)), fontsize="small")
         names = last.drop_duplicates("owner").sort_values("owner")
         pairs = zip(names["owner"], names["name"].astype(str), strict=True)
-        words = [shorten(name, 14) if name else f"{owner}" for owner, name in pairs]
+        words = [drawable(shorten(name, 14)) if name else f"{owner}" for owner, name in pairs]
         every = -(-len(words) // 12)
         for panel in panels[-1]:
             panel.set_xticks(range(0, len(words), every), words[::every], rotation=40, ha="right", fontsize="x-small")

@@ -281,6 +281,8 @@ def test_names_are_shown_as_what_they_are_on_terminals_and_in_markdown(here, cap
     row = next(line for line in table.splitlines() if "red" in line)
     assert row.startswith("| \\[red\\]\\\\x1b\\[31m\\\\u202e\\|&lt;img src=x&gt;\\[y\\](javascript:z)\\`q\\` | ")
     assert len(re.findall(r"(?<!\\)\|", row)) == len(re.findall(r"\|", table.splitlines()[1]))
+    assert not set((here / "done" / "odd.md").read_text()) & set("\x1b\u202e")
+    assert "<img" not in (here / "done" / "odd.md").read_text()
 
 
 def test_solve_and_audit_take_no_markup_from_names(capsys):
