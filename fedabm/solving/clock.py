@@ -15,6 +15,7 @@ __all__ = ["TimeUp", "Timed", "timed"]
 
 #: a limit is exceeded by this share of it at most, but for single steps that cannot be interrupted
 _GRACE = 0.05
+_LEAST_GRACE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,6 @@ def timed(game: Game, seconds: float | None) -> Timed:
     """The game for this many seconds from now on, or as long as it may be played anyway."""
     until, grace = (game.until, game.grace) if isinstance(game, Timed) else (math.inf, math.inf)
     if seconds is not None and time.perf_counter() + seconds < until:
-        until, grace = time.perf_counter() + seconds, _GRACE * seconds
+        until, grace = time.perf_counter() + seconds, max(_GRACE * seconds, _LEAST_GRACE)
     facts = game.accuracy, game.costs, game.capacities, game.mechanism, game.reported
     return Timed(*facts, until=until, grace=grace)

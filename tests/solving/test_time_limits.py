@@ -86,7 +86,8 @@ def test_a_proof_that_is_cut_short_tells_the_bound_that_it_has_reached(monkeypat
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_whatever_the_method_no_time_leaves_a_profile_that_nothing_is_claimed_of(method):
+def test_whatever_the_method_no_time_leaves_a_profile_that_nothing_is_claimed_of(method, monkeypatch):
+    monkeypatch.setattr(clock, "_LEAST_GRACE", 0.0)
     found = solve(GAMES["quadrature"], method=method, time_limit=1e-9)
     assert found.time_up
     assert found.verdict == "open"
@@ -121,11 +122,10 @@ def test_uniqueness_is_left_open_when_time_is_up(monkeypatch):
     assert found.reason == "time was up"
 
 
-@pytest.mark.parametrize("seconds", [0.5, 2.0, 100.0])
-def test_grace_is_a_twentieth_of_the_limit(seconds):
+def test_grace_is_a_twentieth_of_the_limit():
     before = time.perf_counter()
-    game = clock.timed(GAMES["few totals"], seconds)
-    assert before + 1.05 * seconds <= game.at_last <= time.perf_counter() + 1.05 * seconds
+    game = clock.timed(GAMES["few totals"], 100.0)
+    assert before + 104.999 < game.at_last < time.perf_counter() + 105.001
     inner = clock.timed(game, 1000.0)
     assert inner.at_last == game.at_last
 
