@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from functools import wraps
 from typing import Any
 
 from fedabm.common.errors import check_kind
-from fedabm.common.state import Kind
 from fedabm.games.accuracy.base import Accuracy, Oracle
-from fedabm.games.accuracy.training import RoundResult, State, Training, training_of
+from fedabm.games.accuracy.training import Around, State
 from fedabm.games.curves import Array, Rows
-from fedabm.games.messages import OwnerMessages
 from fedabm.games.traits import forward
 
 __all__ = ["Announced"]
 
 
 @dataclass(frozen=True)
-class Announced(Accuracy, Training[State]):
+class Announced(Accuracy, Around):
     """The accuracies of a `model`, while owners and mechanism go by `curve`, such as a public one.
 
     FedBR of Murhekar et al. 2023, Section 5: `Announced(Trained(engine, rounds=50), MeasuredCurve.measure(...))`.
@@ -65,52 +63,9 @@ class Announced(Accuracy, Training[State]):
         """Both with fewer owners."""
         return Announced(self.model.restrict(rows), self.curve.restrict(rows))
 
-    # As a training: that of the model
-
-    @cached_property
-    def _training(self) -> Training[Any]:
-        return training_of(self.model)
-
-    @property
-    def machine(self) -> str:  # type: ignore[override]
-        """That of the model."""
-        return self._training.machine
-
-    def begin(self, seed: int) -> State:
-        """The model's."""
-        return self._training.begin(seed)
-
-    def round(self, state: State, messages: OwnerMessages) -> tuple[State, RoundResult]:
-        """One of the model."""
-        return self._training.round(state, messages)
-
-    def trial(self, state: State, messages: OwnerMessages) -> tuple[State, RoundResult]:
-        """One of the model."""
-        return self._training.trial(state, messages)
-
     def worth(self, state: State) -> Announced:
         """What the model is worth by now, behind what is told."""
         return replace(self, model=self._training.worth(state))
-
-    def unwrap(self, state: State) -> tuple[Training[Any], State]:
-        """Those of the model."""
-        return self._training.unwrap(state)
-
-    def updates(self, state: State) -> Any:
-        """Those of the model."""
-        return self._training.updates(state)
-
-    def retrained(self, rounds: int, seed: int, state: State | None = None) -> Any:
-        """That of the model."""
-        return self._training.retrained(rounds, seed, state)
-
-    def hand_out(self, state: State, rows: Rows, contributions: Array, promised: Array) -> Array:
-        """As the model."""
-        return self._training.hand_out(state, rows, contributions, promised)
-
-    def state_kind(self) -> Kind:
-        """That of the model."""
-        return self._training.state_kind()
 
 
 def _as_the_model(name: str, method: Callable[..., Any]) -> Callable[..., Any]:

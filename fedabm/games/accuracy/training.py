@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
@@ -23,7 +24,7 @@ from fedabm.games.curves import Array, Flags, Rows
 from fedabm.games.messages import OwnerMessages
 from fedabm.games.traits import forward
 
-__all__ = ["Fixed", "Present", "RoundResult", "State", "Stepwise", "Training", "training_of"]
+__all__ = ["Around", "Fixed", "Present", "RoundResult", "State", "Stepwise", "Training", "training_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,6 +201,66 @@ class Stepwise(Training[Present]):
     def state_kind(self) -> Kind:
         """The fields that change are saved."""
         return FrozenRecord(Present, accuracy=Varied(self, self.changes))
+
+
+class Around(Training[State]):
+    """A training that stands around another one, its field `around`: as that one, unless it says otherwise."""
+
+    around: ClassVar[str] = "model"
+
+    @cached_property
+    def _training(self) -> Training[Any]:
+        return training_of(getattr(self, self.around))
+
+    @property
+    def model_bytes(self) -> int:  # type: ignore[override]
+        """That of the training within."""
+        return self._training.model_bytes
+
+    @property
+    def machine(self) -> str:  # type: ignore[override]
+        """That of the training within."""
+        return self._training.machine
+
+    def begin(self, seed: int) -> State:
+        """That of the training within."""
+        return self._training.begin(seed)
+
+    def round(self, state: State, messages: OwnerMessages) -> tuple[State, RoundResult]:
+        """One of the training within."""
+        return self._training.round(state, messages)
+
+    def trial(self, state: State, messages: OwnerMessages) -> tuple[State, RoundResult]:
+        """One of the training within."""
+        return self._training.trial(state, messages)
+
+    def hand_out(self, state: State, rows: Rows, contributions: Array, promised: Array) -> Array:
+        """As the training within."""
+        return self._training.hand_out(state, rows, contributions, promised)
+
+    def frozen(self, state: State) -> bool:
+        """As the training within."""
+        return self._training.frozen(state)
+
+    def unwrap(self, state: State) -> tuple[Training[Any], State]:
+        """The training that really makes models and its state."""
+        return self._training.unwrap(state)
+
+    def within(self, state: State, inner: State) -> State:
+        """As the training within."""
+        return self._training.within(state, inner)
+
+    def updates(self, state: State) -> Any:
+        """Those of the training within."""
+        return self._training.updates(state)
+
+    def retrained(self, rounds: int, seed: int, state: State | None = None) -> Any:
+        """That of the training within."""
+        return self._training.retrained(rounds, seed, state)
+
+    def state_kind(self) -> Kind:
+        """That of the training within."""
+        return self._training.state_kind()
 
 
 def training_of(source: Oracle) -> Training[Any]:

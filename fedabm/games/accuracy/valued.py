@@ -10,10 +10,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from fedabm.common.errors import InputError, check_kind, check_positive
-from fedabm.common.state import Kind
 from fedabm.common.table import FrozenArray
 from fedabm.games.accuracy.base import Accuracy, Exposure, Oracle
-from fedabm.games.accuracy.training import RoundResult, State, Training, training_of
+from fedabm.games.accuracy.training import Around, RoundResult, State
 from fedabm.games.curves import Array, Curve, Rows, ScaledEach, align_rows
 from fedabm.games.messages import OwnerMessages
 from fedabm.games.traits import forward
@@ -119,7 +118,7 @@ class CurvedPayoff(AccuracyPayoff):
 
 
 @dataclass(frozen=True)
-class Valued(Accuracy, Training[State]):
+class Valued(Accuracy, Around):
     """What models are worth to owners with a payoff: a_i(s) = phi_i(accuracy_i(s)).
 
     Every rule, strategy and proof then computes in that unit: shares of a model are shares of its worth.  Around a
@@ -142,6 +141,7 @@ class Valued(Accuracy, Training[State]):
 
     accuracy: Oracle
     payoff: AccuracyPayoff
+    around: ClassVar[str] = "accuracy"
 
     def __post_init__(self) -> None:
         check_kind("accuracy", self.accuracy, Oracle)
@@ -246,24 +246,6 @@ class Valued(Accuracy, Training[State]):
 
     # As a training: that of the accuracies, whose models are valued
 
-    @cached_property
-    def _training(self) -> Training[Any]:
-        return training_of(self.accuracy)
-
-    @property
-    def model_bytes(self) -> int:  # type: ignore[override]
-        """That of the training."""
-        return self._training.model_bytes
-
-    @property
-    def machine(self) -> str:  # type: ignore[override]
-        """That of the training."""
-        return self._training.machine
-
-    def begin(self, seed: int) -> State:
-        """The training's."""
-        return self._training.begin(seed)
-
     def round(self, state: State, messages: OwnerMessages) -> tuple[State, RoundResult]:
         """One of the training."""
         after, result = self._training.round(state, messages)
@@ -287,35 +269,11 @@ class Valued(Accuracy, Training[State]):
         made = self._training.worth(state)
         return self if made is self.accuracy else replace(self, accuracy=made)
 
-    def frozen(self, state: State) -> bool:
-        """As the training."""
-        return self._training.frozen(state)
-
-    def unwrap(self, state: State) -> tuple[Training[Any], State]:
-        """Those of the training, which knows no payoffs."""
-        return self._training.unwrap(state)
-
-    def within(self, state: State, inner: State) -> State:
-        """As the training."""
-        return self._training.within(state, inner)
-
-    def updates(self, state: State) -> Any:
-        """Those of the training."""
-        return self._training.updates(state)
-
-    def retrained(self, rounds: int, seed: int, state: State | None = None) -> Any:
-        """That of the training, in accuracy."""
-        return self._training.retrained(rounds, seed, state)
-
     def hand_out(self, state: State, rows: Rows, contributions: Array, promised: Array) -> Array:
         """phi_i of the models that are handed to who is promised phi_i^-1 of the promise."""
         payoff = self.payoff.take(rows)
         accuracy = payoff.inverse_of(promised / payoff.weights)
         return payoff.weights * payoff.of(self._training.hand_out(state, rows, contributions, accuracy))
-
-    def state_kind(self) -> Kind:
-        """That of the training."""
-        return self._training.state_kind()
 
 
 forward(Valued, Oracle, "accuracy", None)
