@@ -14,6 +14,7 @@ from matplotlib.patches import Rectangle
 
 from fedabm.analysis.looks import Look, strategy_looks
 from fedabm.analysis.rows import called, last_step, needed, numbers
+from fedabm.common.texts import visible
 from fedabm.results.frames import Frames, shorten
 
 __all__ = ["owner_bars"]
@@ -54,7 +55,7 @@ def owner_bars(frames: Frames, columns: dict[str, str], axis: str = "owner") -> 
         mine = final[final["run"] == run.run]
         for panel, column in zip(panels, columns, strict=True):
             _bars(panel, mine, column, looks)
-        panels[0].set_ylabel(run.label)
+        panels[0].set_ylabel(visible(str(run.label)))
     owners = len(final[["run", "owner"]].drop_duplicates()) // rows
     for panel in axes[-1]:
         panel.set_xlabel(f"{axis} ({numbers(owners=owners)})")

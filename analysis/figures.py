@@ -31,6 +31,7 @@ from fedabm.analysis.over_time import contributions_over_time, convergence
 from fedabm.analysis.rows import last_step, needed
 from fedabm.analysis.shaping import offer_frame, value_shaping
 from fedabm.common.errors import check_whole
+from fedabm.common.texts import visible
 from fedabm.results.frames import COLUMNS, Frames, shorten
 
 __all__ = [
@@ -126,7 +127,7 @@ def side_by_side(
         spare.remove()
     for place, (panel, (name, members)) in enumerate(zip(panels, chosen, strict=False)):
         draw(of_runs(frames, list(members)), ax=panel)
-        title = shorten(str(name), 40)
+        title = shorten(visible(str(name)), 40)
         panel.set_title(title if len(chosen) == len(groups) else f"{title}\n({len(chosen)} of {len(groups)} shown)")
         if place % columns:
             panel.set_ylabel("")

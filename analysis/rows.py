@@ -13,6 +13,7 @@ from matplotlib.transforms import ScaledTranslation
 import fedabm
 from fedabm.analysis.looks import Look, kind_of, mechanism_looks
 from fedabm.common.errors import InputError
+from fedabm.common.texts import visible
 from fedabm.results.frames import Frames, shorten
 
 __all__ = [
@@ -121,7 +122,7 @@ def called(owners: pd.DataFrame) -> dict[int, str]:
     """
     first = owners.drop_duplicates("owner")
     names = first["name"].astype(str) if "name" in first else [""] * len(first)
-    return {int(owner): name or str(int(owner)) for owner, name in zip(first["owner"], names, strict=True)}
+    return {int(owner): visible(name) or str(int(owner)) for owner, name in zip(first["owner"], names, strict=True)}
 
 
 def numbers(**counts: int) -> str:

@@ -47,6 +47,7 @@ from fedabm.common.confidence import ConfidenceIntervals, Noise
 from fedabm.common.device import check_written, preferring
 from fedabm.common.errors import InputError, check_count, check_range, check_whole
 from fedabm.common.random import generator
+from fedabm.common.texts import visible
 from fedabm.common.until import Until
 from fedabm.comparison.comparison import MEASURES, Comparison, compare, labelled
 from fedabm.comparison.wanted import Wanted
@@ -388,7 +389,7 @@ def _money_picture(found: Comparison) -> Any:
     for panel, run in zip(panels, runs.itertuples(), strict=True):
         mine, owners = (frame[frame["run"] == run.run] for frame in (paid, found.frames.owners))
         money_graph(mine, owners, ax=panel, heaviest=heaviest)
-        panel.set_title(run.label)
+        panel.set_title(visible(run.label))
     legends = [panel.get_legend() for panel in panels]
     entries = {
         text.get_text(): mark for one in legends for text, mark in zip(one.texts, one.legend_handles, strict=True)

@@ -268,7 +268,7 @@ def test_a_run_that_is_refused_leaves_no_folder_and_none_above_it(here, capsys):
 EVIL = "[red]\x1b[31m\u202e|<img src=x>[y](javascript:z)`q`"
 
 
-@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.filterwarnings("error:Glyph")
 def test_names_are_shown_as_what_they_are_on_terminals_and_in_markdown(here, capsys):
     name = json.dumps(EVIL)
     Path("study.toml").write_text(EXAMPLE.replace('"subsidy" =', f"{name} =").replace('"St. Mary"', name))
