@@ -8,6 +8,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -25,6 +26,17 @@ _FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND",  # as if without a network
 )
 
+#: the protocol reads from 3 and writes to 4.  A process of its own puts the pipes there: in a fork of this one, what is
+#: collected as garbage may close these two
+_START = """
+import os, sys
+theirs, path = [os.dup(int(one)) for one in sys.argv[1:3]], sys.argv[3]
+for one, number in zip(theirs, (3, 4)):
+    os.dup2(one, number)
+    os.set_inheritable(number, True)  # also where it was there already
+os.execv(path, sys.argv[3:])
+"""
+
 
 class Browser:
     """One page in one browser; `events` holds all that it told."""
@@ -39,16 +51,11 @@ class Browser:
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
 
-        def give_pipes() -> None:  # the protocol reads from 3 and writes to 4; copies first, in case these are taken
-            first, second = os.dup(theirs_in), os.dup(theirs_out)
-            os.dup2(first, 3)
-            os.dup2(second, 4)
-
         width, height = self._size
+        flags = [*_FLAGS, f"--user-data-dir={self._home.name}", f"--window-size={width},{height}", "about:blank"]
         self._process = subprocess.Popen(
-            [CHROMIUM, *_FLAGS, f"--user-data-dir={self._home.name}", f"--window-size={width},{height}", "about:blank"],
-            preexec_fn=give_pipes,
-            close_fds=False,
+            [sys.executable, "-S", "-c", _START, str(theirs_in), str(theirs_out), CHROMIUM, *flags],
+            pass_fds=(theirs_in, theirs_out),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -20,6 +20,8 @@ _MEASURES = ("contribution", "accuracy", "cost", "transferred", "welfare", "outs
 _MOST = 100
 #: studies of more runs with repeated labels are summed up by label
 _FEW = 12
+#: pixels: of a phone's page, of a letter, of a cell's edges, and of the first column at least, as style.css has them
+_PAGE, _LETTER, _EDGES, _FIRST = 300, 8, 18, 136
 #: smaller numbers are what rounding leaves
 _ROUNDING = 1e-15
 
@@ -33,6 +35,17 @@ class Shown:
     numeric: tuple[bool, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+
+    @property
+    def wide(self) -> bool:
+        """Whether a phone's page may be too narrow: numbers do not break over lines, words do."""
+        columns = list(zip(self.columns, *self.rows, strict=True))
+        return _FIRST + sum(map(_narrowest, columns[1:], self.numeric[1:])) > _PAGE
+
+
+def _narrowest(cells: Sequence[str], numeric: bool) -> int:
+    parts = cells if numeric else [word for cell in cells for word in cell.split()]
+    return _EDGES + _LETTER * max(map(len, parts), default=0)
 
 
 def shown(frame: pd.DataFrame, title: str, note: str = "", most: int = _MOST, figures: Sequence[str] = ()) -> Shown:
