@@ -302,7 +302,7 @@ def main() -> int:
     """Measure, print, and say whether the targets are met."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=PARTS, nargs="*", default=PARTS)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=11)
     parser.add_argument("--turn", type=float, default=1.0, metavar="SECONDS", help="how long a turn is, at least")
     parser.add_argument("--no-rivals", dest="rivals", action="store_false")
     parser.add_argument("--table", type=Path, metavar="FOLDER", help="write what was measured as CSV")

@@ -56,7 +56,8 @@ class Rival:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
-            env=os.environ | {"PYTHONPATH": str(modules), "OMP_NUM_THREADS": str(threads)},
+            # a Ray of its own, whatever cluster ran here before
+            env=os.environ | {"PYTHONPATH": str(modules), "OMP_NUM_THREADS": str(threads), "RAY_ADDRESS": "local"},
             start_new_session=True,
         )
         self.unread = b""
