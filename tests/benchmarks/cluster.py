@@ -289,12 +289,13 @@ def memory_met(rows: Rows) -> bool:
         command = [sys.executable, "-m", "tests.benchmarks.cluster", "--peak", str(workers)]
         words = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
         found = peaks[workers] = Peak(*map(float, words.split()))
-        print(f"  {workers} workers: {found.together:.2f} GB in all, {found.largest:.2f} GB the largest worker")
+        each = f"{found.workers / workers:.2f} GB a worker, {found.largest:.2f} GB the largest"
+        print(f"  {workers} workers: {found.together:.2f} GB in all, {each}")
         rows.memory.append({"owners": MANY, "workers": workers} | {k: round(v, 3) for k, v in found._asdict().items()})
     good = judge("all processes and the object store", peaks[2].together, MOST, least=False, unit=" GB")
     for few, many in ((1, 2), (2, 4)):
-        words = f"memory of the largest worker of {many} in that of {few}"
-        good &= judge(words, peaks[many].largest / peaks[few].largest, 0.95, least=False)
+        words, less = f"memory per worker of {many} in that of {few}", few / many
+        good &= judge(words, less * peaks[many].workers / peaks[few].workers, 1.0, least=False)
     return good
 
 
