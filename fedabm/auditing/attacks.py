@@ -20,6 +20,7 @@ from fedabm.learning.rules.base import Rule
 from fedabm.learning.rules.coordinate_median import CoordinateMedian
 from fedabm.learning.rules.detectors import Detector, caught
 from fedabm.learning.rules.fed_avg import FedAvg
+from fedabm.learning.rules.fl_trust import FLTrust
 from fedabm.learning.rules.fools_gold import FoolsGold
 from fedabm.learning.rules.geometric_median import GeometricMedian
 from fedabm.learning.rules.krum import Krum
@@ -45,14 +46,15 @@ _HIDDEN: Mapping[str, Callable[[Strategy], Strategy]] = {
     "delta noise": lambda own: Attacker(own, "delta_noise", trains=False),
 }
 _WAYS = {**_HIDDEN, **BEHAVIOURS}
-#: how the server learns from what it is sent; the last four look for bad updates.  The trimmed mean leaves out one
-#: of six owners at each end: with two it would be the median
+#: how the server learns from what it is sent; the last five look for bad updates.  The trimmed mean leaves out one
+#: of six owners at each end: with two it would be the median.  FLTrust knows data of the last owner, which is honest
 DEFENCES: Mapping[str, Rule] = {
     "FedAvg": FedAvg(),
     "CoordinateMedian": CoordinateMedian(),
     "TrimmedMean": TrimmedMean(1 / 6),
     "GeometricMedian": GeometricMedian(),
     "Krum": Krum(),
+    "FLTrust": FLTrust(root=-1),
     "FoolsGold": FoolsGold(),
     "NormBound": NormBound(),
     "NormBound, refusing": NormBound(refuses=True),

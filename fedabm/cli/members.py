@@ -55,6 +55,7 @@ TOPICS = {
     "fedabm.strategies.attackers": "lies and attacks",
     "fedabm.strategies": "fixed behaviour",
     "fedabm.learning.rules.coordinate_median": "robust to bad updates",
+    "fedabm.learning.rules.fl_trust": "robust to bad updates",
     "fedabm.learning.rules.fools_gold": "robust to bad updates",
     "fedabm.learning.rules.no_duplicates": "robust to bad updates",
     "fedabm.learning.rules.norm_bound": "robust to bad updates",

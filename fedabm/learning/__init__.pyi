@@ -64,6 +64,7 @@ from fedabm.learning.rules.fed_avg import FedAvg as FedAvg
 from fedabm.learning.rules.fed_nova import FedNova as FedNova
 from fedabm.learning.rules.fed_prox import FedProx as FedProx
 from fedabm.learning.rules.fed_yogi import FedYogi as FedYogi
+from fedabm.learning.rules.fl_trust import FLTrust as FLTrust
 from fedabm.learning.rules.fools_gold import FoolsGold as FoolsGold
 from fedabm.learning.rules.geometric_median import GeometricMedian as GeometricMedian
 from fedabm.learning.rules.krum import Krum as Krum

@@ -4,8 +4,19 @@ import numpy as np
 import pytest
 import torch
 
+from fedabm.common.errors import InputError
 from fedabm.data import Backdoor
-from fedabm.learning import FedAvg, FoolsGold, FromUpdates, NoDuplicates, NormBound, Received, attack_success, caught
+from fedabm.learning import (
+    FedAvg,
+    FLTrust,
+    FoolsGold,
+    FromUpdates,
+    NoDuplicates,
+    NormBound,
+    Received,
+    attack_success,
+    caught,
+)
 from fedabm.learning.rules.aggregate import screen
 from tests.knowledge.worlds import engine
 from tests.learning.knowledge.test_from_updates import scores
@@ -70,6 +81,38 @@ def test_duplicates_are_found_with_the_one_that_was_copied_and_noise_hides_them(
     assert caught(trust, np.arange(6) == 5, least=0.75) == (0.5, 1.0)
     hidden = np.vstack([updates, updates[:1] + 0.1 * unlike(1, seed=6)])
     assert NoDuplicates().trust(received(hidden)).numpy().tolist() == [1.0] * 6
+
+
+def test_trust_by_root_data_by_hand():
+    """Cosines 4 / 5, 5 / 13 and -1 with the root's (3, 0); all are cut to length 3; a flipped sign counts nothing."""
+    sent = [[3.0, 0.0], [4.0, 3.0], [5.0, -12.0], [-3.0, 0.0]]
+    rule = FLTrust(root=0)
+    change = 3.0 * (4 / 5 * np.array([4, 3]) / 5 + 5 / 13 * np.array([5, -12]) / 13) / (4 / 5 + 5 / 13)
+    np.testing.assert_allclose(rule.step(received(sent), ()).change, change, rtol=1e-6)
+    np.testing.assert_allclose(rule.trust(received(sent)), [1.0, 1.0, 25 / 52, 0.0], rtol=1e-6)
+    turned = FLTrust(root=-1).step(received(sent[::-1]), ()).change
+    np.testing.assert_allclose(turned, change, rtol=1e-6)
+
+
+def test_root_data_stop_scaling_miss_what_goes_along_and_leave_out_who_is_unlike():
+    honest = np.ones((5, 200)) + unlike()
+    scaled = np.vstack([honest, -1e6 * honest[:1]])
+    stopped = [FLTrust().step(received(rows), ()).change for rows in (honest, scaled)]
+    torch.testing.assert_close(*stopped)
+    along = np.vstack([honest, honest.mean(axis=0, keepdims=True)])  # delta weights: nothing was trained
+    assert FLTrust().trust(received(along))[5] == 1.0
+    one_sided = np.vstack([np.eye(4, 200), np.eye(4, 200)[:1]])  # every owner has a class of its own
+    assert FLTrust().trust(received(one_sided)).tolist() == [1.0, 0.0, 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("root", [[np.nan, 0.0], [0.0, 0.0]])
+def test_without_an_update_of_the_root_nothing_is_learned(root):
+    assert FLTrust().step(received([root, [1.0, 2.0]]), ()).change.tolist() == [0.0, 0.0]
+
+
+def test_the_root_is_one_of_the_owners():
+    with pytest.raises(InputError, match="root must be one of 3 owners, got 3"):
+        FLTrust(root=3).begin(torch.zeros(2), 3)
 
 
 def test_root_data_find_flipped_signs_and_trust_what_is_sent_on():
