@@ -34,7 +34,7 @@ from tests.papers.rows import IDS, NUMBERS, TINY, run, verdicts
 
 
 def test_every_artefact_has_its_rows_in_order() -> None:
-    assert (len(NUMBERS), len(IDS)) == (126, 129)
+    assert (len(NUMBERS), len(IDS)) == (128, 131)
     assert [one.id for one in ledger()] == IDS
     assert all(one.claim and one.kind in ("c", "t", "c,t") for one in ledger())
 
@@ -85,6 +85,7 @@ def test_an_id_cannot_be_taken_twice() -> None:
         ("R25", "reproduced after correction", "(0.003, 0.037, 0.168, 0.443)"),
         ("R26", "reproduced", "M^Shap 4 of 4, M^BG 0"),
         ("R27", "reproduced", "M^Shap (6.17, 1.318, 0)"),
+        ("R28", "reproduced after correction", "17,179,869,183 models of 1.72 MB"),
         ("K17", "reproduced in part", "n = 10,000, of value shaping: best p (1, 0, 0.995)"),
         ("K23", "reproduced", "4 of 4"),
         ("K24", "reproduced in part", "625.90"),
@@ -92,6 +93,7 @@ def test_an_id_cannot_be_taken_twice() -> None:
         ("K26", "reproduced", "4 of 4"),
         ("K27", "reproduced after correction", "(10171)"),
         ("P29", "reproduced after correction", "51.2 % higher"),
+        ("P30", "reproduced", "iPFL 9 and 9, FedAvg 9 and 9"),
         ("P04", "not reproducible", "0.2358"),
         ("P06", "reproduced after correction", "violated for 0 of"),
         ("P17a", "reproduced after correction", "45.88"),
