@@ -34,7 +34,7 @@ from tests.papers.rows import IDS, NUMBERS, TINY, run, verdicts
 
 
 def test_every_artefact_has_its_rows_in_order() -> None:
-    assert (len(NUMBERS), len(IDS)) == (128, 131)
+    assert (len(NUMBERS), len(IDS)) == (131, 134)
     assert [one.id for one in ledger()] == IDS
     assert all(one.claim and one.kind in ("c", "t", "c,t") for one in ledger())
 
@@ -82,6 +82,8 @@ def test_an_id_cannot_be_taken_twice() -> None:
         ("K11", "reproduced after correction", "48 (k=1), 1084 (k=100)"),
         ("K13", "reproduced after correction", "1.56"),
         ("D21", "reproduced in part", "q = 1.95"),
+        ("D22", "reproduced", "100: (99.02, 99.02, 79.99)"),
+        ("D23", "reproduced", "48% to 70% of owners pay"),
         ("R25", "reproduced after correction", "(0.003, 0.037, 0.168, 0.443)"),
         ("R26", "reproduced", "M^Shap 4 of 4, M^BG 0"),
         ("R27", "reproduced", "M^Shap (6.17, 1.318, 0)"),
@@ -122,7 +124,7 @@ def generous(self: ContributionSubsidy, accuracy, reports):  # type: ignore[no-u
 @pytest.mark.parametrize(
     ("target", "name", "broken", "ids"),
     [
-        (ContributionSubsidy, "offers", generous, ("D04", "D06")),
+        (ContributionSubsidy, "offers", generous, ("D04", "D06", "D23")),
         (PowerLaw, "curve_slope", lambda self, x: 1.02 * (x + self.offset) ** -2.0, ("R02", "R03")),
         (
             PacBound,

@@ -95,6 +95,11 @@ def test_absent_data_are_named_and_nothing_is_played(monkeypatch, tmp_path) -> N
     assert {one.id for one in results} >= {"D07", "M12", "M13", "R23", "P08", "P11", "P15", "P21"}
     assert {one.verdict for one in results} == {"not run here"}
     assert all("fedabm data list" in one.reason and "FEDABM_DATA" in one.reason for one in results)
+    reasons = {one.id: one.reason for one in results}
+    assert "put LEAF's femnist/train/*.json and femnist/test/*.json" in reasons["D24"]
+    assert "SHA-256 of sent140_leaf_k30_test.csv.gz: 8f6a138b" in reasons["D13"]
+    assert "run `fedabm data get cifar10`" in reasons["P08"]
+    assert not any(str(tmp_path) in reason for reason in reasons.values()), "the page names no folder of a machine"
 
 
 def test_a_play_is_trained_in_another_process_and_judged(monkeypatch) -> None:

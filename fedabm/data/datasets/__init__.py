@@ -6,7 +6,7 @@ Files are looked for in one folder: the environment variable FEDABM_DATA, or `fe
 from fedabm.data.datasets.base import Dataset
 from fedabm.data.datasets.files import data_folder
 from fedabm.data.datasets.hub import from_flower, from_hub, from_table
-from fedabm.data.datasets.registry import DatasetRow, download, load_dataset, names, status
+from fedabm.data.datasets.registry import DatasetRow, download, load_dataset, names, status, where_to_get
 
 __all__ = [
     "Dataset",
@@ -19,4 +19,5 @@ __all__ = [
     "load_dataset",
     "names",
     "status",
+    "where_to_get",
 ]

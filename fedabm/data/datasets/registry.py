@@ -15,7 +15,7 @@ from fedabm.data.datasets.base import Dataset
 from fedabm.data.datasets.download import Progress, Remote, fetch, open_url
 from fedabm.data.datasets.files import data_folder, matches
 
-__all__ = ["DatasetRow", "download", "load_dataset", "names", "status"]
+__all__ = ["DatasetRow", "download", "load_dataset", "names", "status", "where_to_get"]
 
 _QMNIST = "https://raw.githubusercontent.com/facebookresearch/qmnist/master/"
 _MNIST_GZ = {
@@ -80,7 +80,8 @@ class Origin:
     sha256: str = ""
 
     def __str__(self) -> str:
-        return f"from {self.source}" + (f"; SHA-256 of {self.file}: {self.sha256}" if self.sha256 else "")
+        known = f"SHA-256 of {self.file}: {self.sha256}" if self.sha256 else "no checksum is known"
+        return f"from {self.source}; {known}"
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,11 @@ class _Spec:
 
     def remedy(self, folder: Path) -> str:
         """What to put where, and whence it comes."""
-        return f"put {self.put} into {folder}" + (f" ({self.origin})" if self.origin else "")
+        return self.wanted(str(folder))
+
+    def wanted(self, place: str) -> str:
+        """The same for a place in words."""
+        return f"put {self.put} into {place}" + (f" ({self.origin})" if self.origin else "")
 
 
 _IDX = tuple(f"{file}*" for file in idx.MNIST_MD5)
@@ -289,6 +294,26 @@ def status(folder: str | os.PathLike[str] | None = None) -> list[DatasetRow]:
         One row per set.
     """
     return [_row(name, spec, data_folder(folder)) for name, spec in _SPECS.items()]
+
+
+def where_to_get(name: str) -> str:
+    """Which files a set needs, whence they come and with which checksum, without a folder of this machine.
+
+    >>> where_to_get("cifar10_subset")[:66]
+    'put cifar10_subset/cifar10_2k_1k.npz (x_train, y_train, x_test, y_'
+
+    Parameters
+    ----------
+    name : str
+        The set.
+
+    Returns
+    -------
+    str
+        In one line.
+    """
+    spec = _spec(name)
+    return f"run `fedabm data get {name}`" if spec.remotes else spec.wanted("the data folder")
 
 
 def download(

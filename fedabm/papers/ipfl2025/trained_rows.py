@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from fedabm.data.datasets import where_to_get
 from fedabm.papers.ipfl2025.attacks import attacked
 from fedabm.papers.ipfl2025.evidence import RunEvidence
 from fedabm.papers.ipfl2025.judges import (
@@ -55,7 +56,7 @@ _BY_CONSTRUCTION = (
 )
 _SEEN = "seed 10 was seen before the plan was committed and is left out; rivals are those of the earlier seeds"
 _LETTERS = (
-    "the letters of FEMNIST, which are not here (`fedabm data list` says what to put where), then fedabm record "
+    f"the letters of FEMNIST: {where_to_get('femnist')}, then fedabm record "
     "market_comparison --set preset=paper --set data=femnist --set splits=natural --set owners=20"
 )
 _WRITERS = _SHORT.replace("50 of 200", "50 rounds of as many")

@@ -125,8 +125,7 @@ def trained(
         chosen = anew or plays
         absent = missing(chosen)
         if absent:
-            where = "`fedabm data list` says what to put where (FEDABM_DATA sets the folder)"
-            return not_run(f"needs training on {', '.join(absent)}, not here: {where}, then: {command}")
+            return not_run(f"needs training on {', '.join(absent)}, not here: {_how_to_get(absent)}, then: {command}")
         if anew:
             studies = [(tables(one), dict(one.parameters).get("preset") == "paper") for one in anew]
             found = (decide or judge)(*(one for one, _ in studies))
@@ -201,6 +200,14 @@ def missing(plays: Iterable[Play]) -> list[str]:
 
     absent = {known.name for known in status() if known.state == "missing"}
     return sorted({name for one in plays for name in one.data if name in absent})
+
+
+def _how_to_get(names: list[str]) -> str:
+    """Which files these sets need, whence and with which checksums."""
+    from fedabm.data.datasets import where_to_get
+
+    each = "; ".join(map(where_to_get, names))
+    return f"{each} (FEDABM_DATA sets the folder, `fedabm data list` says what is there)"
 
 
 def tables(one: Play) -> Tables:
