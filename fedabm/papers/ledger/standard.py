@@ -92,6 +92,10 @@ RULES = (
     "",
     "**Rules that were fixed beforehand go first**, where they are not the standard above, in these rows.",
     *(f"*{ids}*: {rule}." for ids, rule in EXCEPTIONS.items()),
+    "",
+    "**Without rows.** Wang et al. 2025 (Paid with Models: Optimal Contract Design for Collaborative Machine",
+    "Learning): of its text only the abstract was to be had, which prints no number, and its authors' code shows",
+    "results as pictures.",
 )
 
 
