@@ -41,11 +41,12 @@ def comparison(utility: float, accuracy: float, spread: float = 0.0) -> dict[str
     table = pd.DataFrame(rows, columns=["split", "label", "seeds", "accuracy", "utility"])
     change = {0: spread, 1: -spread}
     seeds = [
-        {"label": row[1], "seed": seed, "step": 1, "welfare": 9 * (row[4] + (change[seed] if row[1] == "iPFL" else 0))}
-        for row in rows
+        (label, seed, 1, 9 * (mean + (change[seed] if label == "iPFL" else 0)), right)
+        for _, label, _, right, mean in rows
         for seed in change
     ]
-    return {"summary": table.assign(**{"accuracy s.d.": 0.01}), "rounds": pd.DataFrame(seeds)}
+    rounds = pd.DataFrame(seeds, columns=["label", "seed", "step", "welfare", "accuracy"])
+    return {"summary": table.assign(**{"accuracy s.d.": 0.01}), "rounds": rounds}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,10 @@ def test_figure_2_needs_the_highest_utility_and_comparable_accuracy(
     found = best_of_all(comparison(utility, accuracy), evidence, "Cluster", 9)
     assert (found.verdict, "best other FedAvg 70 +- 1" in found.ours) == (verdict, True)
     ahead = f"ahead of FedAMP by {100 * (accuracy - 0.6):+.2f} points and {utility - 1:+.4g} in utility"
-    assert ahead in found.ours
+    assert f"{ahead} (printed: +1.75 points and +217.4)" in found.ours
+    assert [one.mean for one in found.intervals] == (
+        pytest.approx([100 * (accuracy - 0.6), utility - 1]) if evidence.decisive else []
+    )
     assert (verdict in ("not run here", "undecided")) == ("at the paper's size: fedabm run x" in found.reason)
 
 
@@ -248,7 +252,7 @@ def test_trade_must_have_settled_under_the_best_rival_of_every_seed() -> None:
     names = ["label", "seed", "utility", "moved"]
     rows = [("iPFL", 0, 4.0, 0), ("FedAvg", 0, 2.0, 0), ("FedAMP", 0, 3.9, 0.5)]
     rows += [("iPFL", 1, 4.0, 0), ("FedAvg", 1, 3.0, 0), ("FedAMP", 1, -3.0, 0.5)]
-    last = pd.DataFrame(rows, columns=names).assign(step=4).assign(welfare=lambda one: 9 * one["utility"])
+    last = pd.DataFrame(rows, columns=names).assign(step=4, accuracy=0.7).assign(welfare=lambda one: 9 * one["utility"])
     early = last.assign(welfare=last["welfare"] * (1 - last["moved"]))
     found["rounds"] = pd.concat([*(early.assign(step=step) for step in (1, 2, 3)), last])
     assert best_rivals(utilities(found["rounds"], None)) == ["FedAMP", "FedAvg"]

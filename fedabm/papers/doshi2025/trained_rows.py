@@ -16,7 +16,7 @@ import pandas as pd
 
 from fedabm.papers.doshi2025.order import TOTAL, without_costs
 from fedabm.papers.doshi2025.panels import BIT_FOR_BIT, COSTS, NAMES, decided, gap_course, length_of, with_costs
-from fedabm.papers.doshi2025.settings import doshi_facts
+from fedabm.papers.doshi2025.settings import PRESETS, doshi_facts
 from fedabm.papers.ledger.rows import Finding, Play
 from fedabm.papers.ledger.standard import ClaimPart, joined, part_of
 from fedabm.papers.ledger.training import Tables, judged, paper, seeds, too_small, trained
@@ -35,6 +35,8 @@ _PLANNED = {
     ),
     "D19": (Play.of("welfare_by_subsidy", preset="decisive", data="cifar10", protocols="as_printed", seed=4),),
 }
+#: of the quick runs of Figure 2, in which a first phase without training comes on top
+_QUICK = replace(length_of("mnist"), run=PRESETS["quick"].rounds)
 
 
 def _play(what: str, data: str) -> Play:
@@ -176,11 +178,19 @@ def _all() -> None:
     claim = "Fig. 2: payments non-decreasing in contribution; contributors are paid, consumers pay (FEMNIST)"
     command, play = paper("payments_by_contribution"), Play.of("payments_by_contribution", data="mnist", seeds=2)
     published = "payments rise with contribution"
-    trained("D16", claim, published, (play,), lambda found: rising(found, command), command)
+    trained("D16", claim, published, (play,), lambda found: rising(found, command), command, length=_QUICK)
     claim = "Fig. 2, FEMNIST, its own writers and 62 classes: payments rise with contribution, contributors are paid"
     writers = paper("payments_by_contribution", data="femnist")
     play = Play.of("payments_by_contribution", data="femnist", seeds=2)
-    trained("D24", claim, published, (play,), partial(rising, command=writers, data="FEMNIST, 10 writers"), writers)
+    trained(
+        "D24",
+        claim,
+        published,
+        (play,),
+        partial(rising, command=writers, data="FEMNIST, 10 writers"),
+        writers,
+        length=_QUICK,
+    )
     claim = "Section 5: full contribution for beta below the theoretical threshold; FedAvg poor in strategic settings"
     full = paper("welfare_by_subsidy", data="cifar10")
     plays = (_play("subsidy", "mnist"),)

@@ -14,15 +14,28 @@ from typing import Literal
 
 import pandas as pd
 
-from fedabm.papers.ledger.rows import Finding, undecided
+from fedabm.papers.ledger.rows import ClaimInterval, Finding, undecided
 from fedabm.papers.ledger.standard import SETTLED, drift
 from fedabm.papers.ledger.training import on_a_gpu, too_small
 from fedabm.papers.presets import more_seeds, spread
 
-__all__ = ["COMPARABLE", "SETTLED", "RunEvidence", "Stage", "best_rivals", "highest", "trade_moved", "utilities"]
+__all__ = [
+    "AHEAD_OF_FED_AMP",
+    "COMPARABLE",
+    "SETTLED",
+    "RunEvidence",
+    "Stage",
+    "ahead_of_fed_amp",
+    "best_rivals",
+    "highest",
+    "trade_moved",
+    "utilities",
+]
 
 #: what three quarters of the rounds said of accuracies; nothing where a claim is not about them
 Stage = Literal["", "same", "unmeasured"]
+#: by how many points and how much utility the text has the market ahead of FedAMP, in a setting that it does not name
+AHEAD_OF_FED_AMP = (1.75, 217.4)
 #: how many points of accuracy count as comparable
 COMPARABLE = 1.0
 
@@ -112,6 +125,20 @@ def best_rivals(utility: pd.DataFrame) -> list[str]:
     """The rules that come nearest to the market on average or in a seed, on which the lead over them turns."""
     others = utility.drop(columns="iPFL")
     return sorted({str(others.mean().idxmax()), *map(str, others.idxmax(axis=1))})
+
+
+def ahead_of_fed_amp(rounds: pd.DataFrame, length: int | None, owners: int) -> tuple[ClaimInterval, ...]:
+    """By how many points, and how much utility, the market is ahead of FedAMP over seeds, beside what is printed."""
+    utility = utilities(rounds, length) / owners
+    if "FedAMP" not in utility:
+        return ()
+    last = rounds[rounds["step"] == rounds["step"].max()].pivot(index="seed", columns="label", values="accuracy")
+    gaps = (100 * (last["iPFL"] - last["FedAMP"]), utility["iPFL"] - utility["FedAMP"])
+    names = ("points ahead of FedAMP", "utility ahead of FedAMP")
+    return tuple(
+        ClaimInterval(name, *spread(gap.to_numpy()), printed)
+        for name, gap, printed in zip(names, gaps, AHEAD_OF_FED_AMP, strict=True)
+    )
 
 
 def _lead(rounds: pd.DataFrame, length: int | None) -> pd.Series:

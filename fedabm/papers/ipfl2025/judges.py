@@ -13,15 +13,17 @@ import pandas as pd
 
 from fedabm.common.confidence import half_width
 from fedabm.papers.ipfl2025.evidence import (
+    AHEAD_OF_FED_AMP,
     COMPARABLE,
     SETTLED,
     RunEvidence,
+    ahead_of_fed_amp,
     best_rivals,
     highest,
     trade_moved,
     utilities,
 )
-from fedabm.papers.ledger.rows import Finding
+from fedabm.papers.ledger.rows import ClaimInterval, Finding
 from fedabm.papers.ledger.training import Tables, seeds
 from fedabm.papers.presets import more_seeds
 
@@ -42,7 +44,8 @@ def best_of_all(found: Tables, evidence: RunEvidence, part: str, owners: int) ->
     )
     if "FedAMP" in rows.index:
         points, utility = (own[name] - rows.loc["FedAMP", name] for name in ("accuracy", "utility"))
-        ours += f"; ahead of FedAMP by {100 * points:+.2f} points and {utility:+.4g} in utility"
+        printed = "{:+} points and {:+}".format(*AHEAD_OF_FED_AMP)
+        ours += f"; ahead of FedAMP by {100 * points:+.2f} points and {utility:+.4g} in utility (printed: {printed})"
     richest = bool(own["utility"] > others.loc[first, "utility"])
     close = bool(behind <= COMPARABLE)
     criterion = (
@@ -50,16 +53,19 @@ def best_of_all(found: Tables, evidence: RunEvidence, part: str, owners: int) ->
         f"(up to {COMPARABLE:g} counts as comparable)"
     )
     within, moved = "", 0.0
+    beside: tuple[ClaimInterval, ...] = ()
     if evidence.decisive:
         words, within = highest(found["rounds"], evidence.rounds, owners)
+        beside = ahead_of_fed_amp(found["rounds"], evidence.rounds, owners)
         criterion += f"; {words}{_unsettled(others)}"
         rivals = best_rivals(utilities(found["rounds"], evidence.rounds))
         moved = trade_moved(found["rounds"], "iPFL", *rivals)
         criterion += f"; the best rivals of a seed: {', '.join(rivals)}"
     claim = richest and close
-    return evidence.verdict(
+    finding = evidence.verdict(
         ours, claim, criterion, moved=moved, by_accuracy=richest, within=within, accuracy="unmeasured"
     )
+    return replace(finding, intervals=beside)
 
 
 def at_length(found: Tables, longer: Tables | None = None, *, evidence: RunEvidence, part: str, owners: int) -> Finding:

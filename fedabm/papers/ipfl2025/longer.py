@@ -10,7 +10,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from fedabm.papers.ipfl2025.evidence import COMPARABLE, SETTLED, RunEvidence, best_rivals, trade_moved, utilities
+from fedabm.papers.ipfl2025.evidence import (
+    COMPARABLE,
+    SETTLED,
+    RunEvidence,
+    ahead_of_fed_amp,
+    best_rivals,
+    trade_moved,
+    utilities,
+)
 from fedabm.papers.ipfl2025.judges import at_length, improved
 from fedabm.papers.ledger.rows import Finding
 from fedabm.papers.ledger.standard import ClaimPart, Course, joined, part_of
@@ -37,9 +45,12 @@ def at_half(found: Tables, longer: Tables, *fresh: Tables, evidence: RunEvidence
     )
     seeds, many = f"fresh seeds {rounds['seed'].min()} to {rounds['seed'].max()}", int(rounds["step"].max())
     ours = f"{evidence.what}, {part}, {owners} owners, {seeds}, {many} rounds: utility (accuracy) {shown}"
+    beside = ahead_of_fed_amp(rounds, evidence.rounds, owners)
+    said = ", ".join(f"{one.name} {one.mean:+.4g} +- {one.half:.2g} (printed {one.printed:+g})" for one in beside)
     richest = replace(_richest(rounds, utility), interval=spread(_lead(utility).to_numpy()))
     parts = (richest, _comparable(rounds, accuracy))
-    return joined(f"{ours}; earlier: {before.ours}", parts, "planned beforehand", every=True)
+    finding = joined(f"{ours}; {said}; earlier: {before.ours}", parts, "planned beforehand", every=True)
+    return replace(finding, intervals=(*finding.intervals, *beside))
 
 
 def _richest(rounds: pd.DataFrame, utility: pd.DataFrame) -> ClaimPart:

@@ -52,6 +52,7 @@ __all__ = [
     "too_small",
     "trained",
     "waiting",
+    "with_length",
 ]
 
 Judge = Callable[..., Finding]
@@ -117,7 +118,7 @@ def trained(
             fresh = [one for one in map(record_of, planned) if one is not None]
             runs = (*known, *fresh)
             found = waiting((decide or judge)(*(one.tables for one in runs)), planned, len(fresh))
-            found = _with_length(found, length, _studies(known), _studies(fresh))
+            found = with_length(found, length, _studies(known), _studies(fresh))
             return from_record(_with_hours(found, length, known[0], command), runs)
         if not budget.trains:
             return not_run(f"needs training, which was left out; run it with: {command}")
@@ -129,8 +130,11 @@ def trained(
         if anew:
             studies = [(tables(one), dict(one.parameters).get("preset") == "paper") for one in anew]
             found = (decide or judge)(*(one for one, _ in studies))
-            return _with_length(found, length, studies[: len(decisive)], studies[len(decisive) :])
-        return _with_need(judge(*(tables(one) for one in chosen)), decisive)
+            return with_length(found, length, studies[: len(decisive)], studies[len(decisive) :])
+        found = _with_need(judge(*(tables(one) for one in chosen)), decisive)
+        if decisive or found.verdict == "not run here":  # the length is that of runs that decide, and they are not here
+            return found
+        return with_length(found, length, [(tables(one), False) for one in chosen], [])
 
     preset = shown[0].command if shown else command
     runs = {"plays": plays, "decisive": decisive, "planned": planned}
@@ -142,7 +146,7 @@ def _studies(runs: Iterable[RecordedRun]) -> list[Study]:
     return [(one.tables, one.size == "paper") for one in runs]
 
 
-def _with_length(finding: Finding, length: Length | None, known: list[Study], fresh: list[Study]) -> Finding:
+def with_length(finding: Finding, length: Length | None, known: list[Study], fresh: list[Study]) -> Finding:
     """The same, saying how long the runs that it rests on are beside the paper's."""
     if length is None:
         return finding

@@ -16,7 +16,8 @@ from fedabm.games.accuracy import GroupWeighted
 from fedabm.mechanisms import CostSharing, NoPayments, ShapleyShare
 from fedabm.papers.ledger.records import RecordedRun, records_of
 from fedabm.papers.ledger.rows import Budget, Finding, Play, corrected, holds, refuted, row
-from fedabm.papers.ledger.training import from_record, missing, paper, tables
+from fedabm.papers.ledger.standard import Length
+from fedabm.papers.ledger.training import from_record, missing, paper, tables, with_length
 from fedabm.papers.ledger.trials import close, numbers, play
 from fedabm.papers.murhekar2025.printed import PRINTED, RULES
 from fedabm.papers.murhekar2025.trained_tables import by_mechanism, fitted_weights
@@ -30,6 +31,8 @@ _PLAYS = {name: Play.of(_TRAINED, data=name) for name in (*_PICTURES, "lumpy_ski
 LUMPY_RUN = Play.of(_TRAINED, preset="decisive", data="lumpy_skin", rounds=50, seeds=5)
 #: weights of Appendix E for lumpy skin disease; the first owner's data are worth more to both together
 _LUMPY = PRINTED["lumpy_skin"].weights
+#: of the recorded training, beside the 100 epochs that Appendix E states
+_LENGTH = Length(100, (2, 2), run=50)
 _JUDGED = ("share %", "data gain", "reciprocity")
 
 
@@ -141,6 +144,13 @@ def cifar10(budget: Budget) -> Finding:
     return _compare(budget, "cifar10", 100.0, 1.0, active=10)
 
 
+def _from_record(finding: Finding, known: list[RecordedRun]) -> Finding:
+    """The same with the length of the recorded training, and where it is."""
+    if not known:
+        return finding
+    return from_record(with_length(finding, _LENGTH, [(one.tables, False) for one in known], []), known)
+
+
 def _recorded(budget: Budget) -> list[RecordedRun]:
     """The recorded training on lumpy skin disease."""
     return [] if budget.decisive else records_of((LUMPY_RUN,))
@@ -173,7 +183,7 @@ def lumpy_skin(budget: Budget) -> Finding:
         f"and in equilibrium (certified, unique) everybody gives all it has: {_text(solved)}; {ours_words}"
     )
     finding = refuted(f"iterates: {_text(table)}", right, reason, as_printed=bool(ratio[1] < 0.1) or _agrees(solved))
-    return from_record(finding, known)
+    return _from_record(finding, known)
 
 
 #: standard deviations of M^Shap's statistics in Tables 2 to 4: share, accuracy, reciprocity, data gain, accuracy gain
@@ -252,9 +262,9 @@ def better_data(budget: Budget) -> Finding:
         f"{ours}; on weights fitted to our own trainings the better owner gives less under M^Shap in {good} of {count}"
     )
     if 2 * good > count:
-        return from_record(holds(said, as_printed, note), known)
+        return _from_record(holds(said, as_printed, note), known)
     lost = "who has better data, and whether it gives less, changes with the sample; Appendix E's weights are one draw"
-    return from_record(refuted(said, as_printed, f"{lost}; {note}"), known)
+    return _from_record(refuted(said, as_printed, f"{lost}; {note}"), known)
 
 
 def _less_under_shares(known: list[RecordedRun]) -> tuple[int, int]:
