@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from fedabm.common.errors import InputError
-from fedabm.learning.oracles.memory import AnswerCache, digest
+from fedabm.learning.oracles.memory import AnswerCache, digest, recalled
 
 QUESTIONS = np.array([[1, 2], [3, 4], [1, 2], [5, 6]])
 
@@ -45,6 +46,30 @@ def test_many_are_found_at_once_and_kept_in_one_file(tmp_path: Path) -> None:
     assert len(work.asked) == 2
 
 
+def test_what_an_earlier_study_had_found_is_counted_once_with_the_time_it_took(tmp_path: Path) -> None:
+    """Two answers of a file by somebody before, of which one is asked for twice, and one of one's own."""
+    with recalled() as own:
+        AnswerCache(tmp_path, "a").answers(QUESTIONS[:2], Work(), at_once=2)
+        AnswerCache(tmp_path, "a").answers(QUESTIONS[:2], Work())
+    assert (own.answers, own.seconds) == (0, 0.0)
+    (path,) = tmp_path.iterdir()
+    os.utime(path, (0, 0))
+    with np.load(path) as stored:
+        before = dict(stored)
+    with recalled() as found:
+        memory = AnswerCache(tmp_path, "a")
+        memory.answers(QUESTIONS[[0, 0, 3]], Work())
+        memory.answers(QUESTIONS[[0]], Work())
+    assert (found.answers, found.untimed) == (1, 0)
+    assert found.seconds == pytest.approx(float(before["seconds"]) / 2)
+    del before["seconds"]
+    np.savez(path, **before)
+    os.utime(path, (0, 0))
+    with recalled() as untimed:
+        AnswerCache(tmp_path, "a").answers(QUESTIONS[:2], Work())
+    assert (untimed.answers, untimed.untimed, untimed.seconds) == (2, 2, 0.0)
+
+
 def test_an_answer_that_fails_leaves_those_before_it(tmp_path: Path) -> None:
     def fail(rows: np.ndarray) -> np.ndarray:
         raise KeyboardInterrupt if rows[0, 0] == 5 else AssertionError
@@ -60,12 +85,15 @@ def test_an_answer_that_fails_leaves_those_before_it(tmp_path: Path) -> None:
 def test_a_damaged_file_is_found_again_and_written_anew(tmp_path: Path, damage) -> None:  # type: ignore[no-untyped-def]
     AnswerCache(tmp_path).answers(QUESTIONS, Work(), at_once=9)
     (file,) = tmp_path.iterdir()
-    whole = file.read_bytes()
-    file.write_bytes(damage(whole))
+    with np.load(file) as stored:
+        whole = {name: stored[name] for name in ("questions", "answers")}
+    file.write_bytes(damage(file.read_bytes()))
     memory = AnswerCache(tmp_path)
     assert len(memory) == 0
     memory.answers(QUESTIONS, Work(), at_once=9)
-    assert file.read_bytes() == whole
+    with np.load(file) as stored:
+        assert set(stored.files) == {"questions", "answers", "seconds"}
+        assert all(np.array_equal(stored[name], array) for name, array in whole.items())
 
 
 def test_objects_on_disk_are_not_unpickled(tmp_path: Path) -> None:

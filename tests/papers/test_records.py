@@ -122,6 +122,31 @@ def test_a_record_is_made_read_and_replayed(small, tmp_path, monkeypatch, capsys
     assert "first rounds as recorded" in capsys.readouterr().out
 
 
+def test_a_record_says_what_was_remembered_and_what_it_would_have_cost_alone(tmp_path, monkeypatch) -> None:
+    """The second has the runs of one seed of the first, all remembered; alone it costs what those had taken more."""
+    monkeypatch.setattr(recording, "clean_commit", lambda: "0" * 40)
+    monkeypatch.setenv("FEDABM_TRAINED", str(tmp_path / "trained"))
+    settings = ["data=digits", "subsidies=0,2"]
+    make = partial(recording.make_record, "welfare_by_subsidy", folder=tmp_path, quiet=True)
+    first = make([*settings, "seeds=2"], 3)
+    assert "remembered" not in first.manifest
+    assert (first.alone, first.is_counted) == (first.manifest["seconds"], True)
+    again = make([*settings, "seeds=1"], 3)
+    found = again.manifest["remembered"]
+    assert found["answers"] > 0 == found["untimed"]
+    assert 0 < found["seconds"] <= first.manifest["seconds"]
+    assert again.alone == pytest.approx(again.manifest["seconds"] + found["seconds"])
+    words = f"{found['answers']:,} results of other studies remembered, alone {again.alone:,.0f} s)"
+    assert again.origin.endswith(words)
+    assert again.is_counted
+
+
+def test_an_older_record_says_that_nothing_was_counted() -> None:
+    older = next(one for one in KNOWN if isinstance(one.manifest.get("remembered"), str))
+    assert older.origin.endswith("perhaps more alone: what other studies had left was not counted)")
+    assert (older.alone, older.is_counted) == (older.manifest["seconds"], False)
+
+
 def test_a_recording_that_was_broken_off_goes_on_to_the_same_record(small, tmp_path, monkeypatch) -> None:
     """Broken off after its second run, which is kept; on another commit it does not go on."""
     steps, settings = [], small.manifest["settings"]

@@ -48,8 +48,8 @@ class ClaimCard:
 
     @property
     def hours(self) -> float:
-        """How long these took on one core."""
-        return sum(float(one.manifest["seconds"]) for one in self.records) / 3600
+        """How long these take on one core, with what other studies had trained as far as that was counted."""
+        return sum(one.alone for one in self.records) / 3600
 
     @property
     def ours(self) -> list[str]:

@@ -24,6 +24,7 @@ from typing import Any
 
 from fedabm.common.errors import FedabmError, InputError
 from fedabm.common.files import clear_drafts, new_folder, write
+from fedabm.learning.oracles.memory import recalled
 from fedabm.papers.ledger.records import MANIFEST, ROUNDS, RecordedRun, home
 from fedabm.papers.ledger.replays import replay, rounds_of
 from fedabm.results.frames import versions
@@ -37,7 +38,6 @@ __all__ = ["clean_commit", "machine_words", "make_record", "seal_record"]
 #: steps of a replay, unless a record says otherwise
 _STEPS = 2
 _DIGITS = "%.9g"
-_REMEMBERED = "rounds that another study had left in FEDABM_TRAINED were not trained again and are not in the seconds"
 _WENT_ON = "it was broken off and went on from what it had saved; the seconds are those since then"
 #: after how many seconds a run is saved while it goes on
 _SAVE_EVERY = 60.0
@@ -80,14 +80,16 @@ def make_record(
         "versions": {**versions(), "torch": version("torch")},
         "short": {"settings": given, "steps": steps},
     }
-    if remembers:
-        manifest["remembered"] = _REMEMBERED
     if begun_before:
         manifest["went_on"] = _WENT_ON
     with new_folder(place), resume.unfinished(place, at_work, study, _SAVE_EVERY) as running:
         begun = time.perf_counter()
-        script.run(study, **parameters)
+        with recalled() as known:
+            script.run(study, **parameters)
         manifest["seconds"] = round(time.perf_counter() - begun, 1)
+        if remembers and known.answers:
+            seconds = round(known.seconds, 1)
+            manifest["remembered"] = {"answers": known.answers, "seconds": seconds, "untimed": known.untimed}
         study.close()
         trouble = _keep(place, running / place.name, study, manifest)
     if trouble is not None:

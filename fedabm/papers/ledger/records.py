@@ -1,6 +1,8 @@
 """What was run at a size that decides, kept with the package in `analysis/recorded/NAME/` and read by the ledger.
 
     manifest.json    scenario, settings, seed, command, commit, versions, seconds, machine, how to replay it in short;
+                     `remembered` where results of other studies were not trained again: how many, the seconds that they
+                     had taken, and how many of them do not say so (before that was counted: a sentence);
                      `landed` where the commit that ran was rebased on others before it landed; `files`, the digests
                      of the tables, and `seal`, the digest of all that
     TABLE.csv        the tables of the study, by name
@@ -78,11 +80,33 @@ class RecordedRun:
     def origin(self) -> str:
         """Command, commit and seconds in one line."""
         known = self.manifest
-        shared = ", rounds of other studies remembered" if "remembered" in known else ""
         commit = known["commit"][:7]
         if "landed" in known:  # what ran was rebased before it landed: the same change on another base
             commit += f", landed as {known['landed'][:7]}"
-        return f"recorded: {known['command']} (commit {commit}, {known['seconds']:,.0f} s{shared})"
+        return f"recorded: {known['command']} (commit {commit}, {known['seconds']:,.0f} s{self._remembered})"
+
+    @property
+    def _remembered(self) -> str:
+        """What other studies had trained before, and what the run would have cost alone, as far as it was counted."""
+        found = self.manifest.get("remembered")
+        if found is None:
+            return ""
+        if isinstance(found, str):
+            return ", perhaps more alone: what other studies had left was not counted"
+        least = "at least " if found["untimed"] else ""
+        return f", {found['answers']:,} results of other studies remembered, alone {least}{self.alone:,.0f} s"
+
+    @property
+    def alone(self) -> float:
+        """Seconds with those of what other studies had trained, as far as they were counted."""
+        found = self.manifest.get("remembered")
+        return float(self.manifest["seconds"]) + (float(found["seconds"]) if isinstance(found, dict) else 0.0)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether `alone` is all."""
+        found = self.manifest.get("remembered")
+        return found is None or (isinstance(found, dict) and not found["untimed"])
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:

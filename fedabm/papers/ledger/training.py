@@ -159,8 +159,8 @@ def _with_hours(finding: Finding, length: Length | None, record: RecordedRun, co
     if length is None or finding.verdict != "undecided" or "more rounds" not in finding.reason:
         return finding
     times = length.times((record.tables, record.size == "paper"), record.rounds["seed"].nunique())
-    hours = float(record.manifest["seconds"]) * times / 3600
-    some = "more than" if "remembered" in record.manifest else "some"  # what others had trained is not in its seconds
+    hours = record.alone * times / 3600
+    some = "some" if record.is_counted else "more than"  # what others had trained was not counted
     words = f"the paper's size: {command}, {some} {float(f'{hours:.1g}'):,.10g} hours of one core at the record's pace"
     return replace(finding, reason=f"{finding.reason}; {words}")
 
