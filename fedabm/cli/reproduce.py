@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,8 @@ __all__ = ["run"]
 
 #: processes that train while the other rows are run
 _WORKERS = 2
+#: seconds over which the pace of rows is taken
+_WHOLE_RUN = 1e9
 
 
 def run(options: argparse.Namespace) -> int:
@@ -99,10 +102,15 @@ def _with_progress(rows: list[Row], budget: Budget) -> list[Result]:
 
     What was trained for them is told in lines of its own.
     """
-    times = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
-    columns = (TextColumn("{task.description:<6}"), BarColumn(), MofNCompleteColumn(), *times)
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with _bar(Console(stderr=True)) as bar:
         task = bar.add_task("", total=len(rows))
         done = partial(bar.update, task, advance=1)
         say = partial(bar.console.print, highlight=False, markup=False)
         return reproduce(rows, budget, lambda result: done(description=result.id), _WORKERS, say)
+
+
+def _bar(console: Console, clock: Callable[[], float] | None = None) -> Progress:
+    """What is left is told by the pace of the whole run, as rows take from a moment to minutes."""
+    times = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
+    columns = (TextColumn("{task.description:<6}"), BarColumn(), MofNCompleteColumn(), *times)
+    return Progress(*columns, console=console, transient=True, speed_estimate_period=_WHOLE_RUN, get_time=clock)

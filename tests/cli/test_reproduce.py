@@ -156,3 +156,17 @@ def test_only_what_needs_a_gpu_asks_for_one() -> None:
     waiting = [one for one in ledger() if one.kind == "t" and one.decisive and records_of(one.decisive)]
     asks = {one.id for one in reproduce(waiting, TINY) if "on a GPU" in one.reason}
     assert asks <= {"P14", "P16", "P17b", "P18b"}
+
+
+def test_what_is_left_is_told_by_the_pace_of_the_whole_run() -> None:
+    """Three of ten rows are done, at 1, 2 and 102 s: two in 101 s, so that seven take 353.5; also after a long row."""
+    now = [0.0]
+    bar = command._bar(Console(file=StringIO()), lambda: now[0])
+    task = bar.add_task("", total=10)
+    bar.start_task(task)
+    for second in (1.0, 2.0, 102.0):
+        now[0] = second
+        bar.update(task, advance=1)
+    assert bar.tasks[0].time_remaining == 354
+    now[0] = 500.0
+    assert bar.tasks[0].time_remaining == 354
