@@ -53,10 +53,10 @@ def best_of_all(found: Tables, evidence: RunEvidence, part: str, owners: int) ->
         f"(up to {COMPARABLE:g} counts as comparable)"
     )
     within, moved = "", 0.0
-    beside: tuple[ClaimInterval, ...] = ()
+    leads: tuple[ClaimInterval, ...] = ()
     if evidence.decisive:
         words, within = highest(found["rounds"], evidence.rounds, owners)
-        beside = ahead_of_fed_amp(found["rounds"], evidence.rounds, owners)
+        leads = ahead_of_fed_amp(found["rounds"], evidence.rounds, owners)
         criterion += f"; {words}{_unsettled(others)}"
         rivals = best_rivals(utilities(found["rounds"], evidence.rounds))
         moved = trade_moved(found["rounds"], "iPFL", *rivals)
@@ -65,7 +65,7 @@ def best_of_all(found: Tables, evidence: RunEvidence, part: str, owners: int) ->
     finding = evidence.verdict(
         ours, claim, criterion, moved=moved, by_accuracy=richest, within=within, accuracy="unmeasured"
     )
-    return replace(finding, intervals=beside)
+    return replace(finding, intervals=leads)
 
 
 def at_length(found: Tables, longer: Tables | None = None, *, evidence: RunEvidence, part: str, owners: int) -> Finding:

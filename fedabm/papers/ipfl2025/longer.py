@@ -45,12 +45,12 @@ def at_half(found: Tables, longer: Tables, *fresh: Tables, evidence: RunEvidence
     )
     seeds, many = f"fresh seeds {rounds['seed'].min()} to {rounds['seed'].max()}", int(rounds["step"].max())
     ours = f"{evidence.what}, {part}, {owners} owners, {seeds}, {many} rounds: utility (accuracy) {shown}"
-    beside = ahead_of_fed_amp(rounds, evidence.rounds, owners)
-    said = ", ".join(f"{one.name} {one.mean:+.4g} +- {one.half:.2g} (printed {one.printed:+g})" for one in beside)
+    leads = ahead_of_fed_amp(rounds, evidence.rounds, owners)
+    said = ", ".join(f"{one.name} {one.mean:+.4g} +- {one.half:.2g} (printed {one.printed:+g})" for one in leads)
     richest = replace(_richest(rounds, utility), interval=spread(_lead(utility).to_numpy()))
     parts = (richest, _comparable(rounds, accuracy))
     finding = joined(f"{ours}; {said}; earlier: {before.ours}", parts, "planned beforehand", every=True)
-    return replace(finding, intervals=(*finding.intervals, *beside))
+    return replace(finding, intervals=(*finding.intervals, *leads))
 
 
 def _richest(rounds: pd.DataFrame, utility: pd.DataFrame) -> ClaimPart:
