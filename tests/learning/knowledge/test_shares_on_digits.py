@@ -1,6 +1,6 @@
-"""Shapley shares by a measured curve against retraining all coalitions, on digits: 4 owners, 5 seeds.
+"""Shapley shares by a measured curve against retraining all coalitions, on digits: 4 owners, 2 of 5 seeds.
 
-Shares are those of the mean accuracy, 0.2 on average.  All errors beside the bands that the server states:
+Shares are those of the mean accuracy, 0.2 on average.  All errors of all seeds beside the bands that the server states:
 
     python -m tests.learning.knowledge.test_shares_on_digits
 """
@@ -60,7 +60,7 @@ def shares(partition: Partition, seed: int) -> Shares:
 
 @pytest.mark.parametrize("parts", PARTS)
 def test_measured_shares_are_close_to_retraining_and_the_stated_band_contains_their_error(parts):
-    found = [shares(PARTS[parts], seed) for seed in range(5)]
+    found = [shares(PARTS[parts], seed) for seed in range(2)]
     assert np.mean([one.exact for one in found]) == pytest.approx(0.2, abs=0.02)
     assert max(one.error for one in found) <= MOST.get(parts, np.inf)
     for one in found:
