@@ -128,7 +128,7 @@ def gains_are_those_of_the_potential_where_promised(mechanism: Mechanism, seed: 
 
 
 def benefits_are_affine_in_the_own_cost_where_promised(mechanism: Mechanism, seed: int) -> None:
-    """What a contribution changes in benefit, at three rates of the own cost; the others' costs change as well."""
+    """At several draws of all costs, what a contribution changes in benefit lies on a line in the own one."""
     if not (mechanism.traits.affine_in_cost and mechanism.promises):
         return
     rng = np.random.default_rng(seed)
@@ -138,18 +138,21 @@ def benefits_are_affine_in_the_own_cost_where_promised(mechanism: Mechanism, see
         power = np.full(len(rates), exponent)
         x = np.column_stack([reports.contribution, reports.size[:, None] * np.linspace(0.0, 1.0, 9)])
         for name, accuracy in ACCURACIES.items():
-            for owner in range(len(rates)):
-                changes = []
-                for part in (0.4, 1.0, 1.6):
-                    drawn = rates * rng.uniform(0.3, 2.0, len(rates))
-                    drawn[owner] = rates[owner] * part
-                    stated = replace(reports, cost=PowerCost(drawn, power), cache=TermsCache())
-                    worth = mechanism.offers(accuracy, stated).benefit.value(x)[owner]
-                    changes.append(worth - worth[0])
-                low, middle, high = changes
-                straight = np.allclose(low + high, 2.0 * middle, rtol=1e-8, atol=1e-9 * (1.0 + np.abs(x).max()))
-                bends = f"what a contribution changes bends with the own cost, or moves with the others', under {name}"
-                expect(straight, f"{bends}; set affine_in_cost = False")
+            drawn = rates * rng.uniform(0.3, 2.0, (4, len(rates)))
+            stated = [replace(reports, cost=PowerCost(one, power), cache=TermsCache()) for one in drawn]
+            worth = np.array([mechanism.offers(accuracy, one).benefit.value(x) for one in stated])
+            straight = _on_a_line(drawn, worth - worth[..., :1], 1e-9 * (1.0 + np.abs(x).max()))
+            bends = f"what a contribution changes bends with the own cost, or moves with the others', under {name}"
+            expect(straight, f"{bends}; set affine_in_cost = False")
+
+
+def _on_a_line(rates: Array, values: Array, tolerance: float) -> bool:
+    """Whether values (draws, owners, points) are affine in the own rates (draws, owners)."""
+    order = np.argsort(rates, axis=0)
+    x = np.take_along_axis(rates, order, axis=0)
+    y = np.take_along_axis(values, order[..., None], axis=0)
+    share = ((x - x[0]) / (x[-1] - x[0]))[..., None]
+    return np.allclose(y, y[0] + share * (y[-1] - y[0]), rtol=1e-8, atol=tolerance)
 
 
 TRAIT_CHECKS: tuple[Check, ...] = (
