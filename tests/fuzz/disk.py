@@ -33,6 +33,7 @@ from fedabm.cli import main as fedabm
 from fedabm.comparison.example import EXAMPLE, GAME
 from fedabm.results import parts
 from fedabm.sweep import runner
+from tests.dots import draw_dots
 from tests.fuzz.injector import _CHANGES, _WRITING
 from tests.sweep.helpers import assert_same_frames
 
@@ -250,13 +251,17 @@ def _afterwards(command: Command, folder: Path, whole: Path) -> str:
     return ""
 
 
-def hunt(faults: int, seed: int = 0, told: Callable[[str], None] = print, only: str = "") -> Tally:
+def hunt(
+    faults: int, seed: int = 0, told: Callable[[str], None] = print, only: str = "", *, dots: bool = False
+) -> Tally:
     """Refuse operations of one command after the other, at points drawn at random, until there are this many faults."""
     tally, rng = Tally(), random.Random(seed)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
         root = Path(name).resolve()
         patch.setattr(runner, "BATCH_SECONDS", 1e-9)
         patch.setattr(parts, "MANY", 2)
+        if dots:
+            draw_dots(patch)
         chosen = [one for one in commands(root) if only in ("", one.name)]
         if any(one.name == "audit" for one in chosen):
             patch.setattr(audit_command, "audit", _card_once())
@@ -293,29 +298,23 @@ def _sound(chosen: list[Command], wholes: dict[str, Path], root: Path) -> None:
 
 
 def _operations(command: Command, root: Path) -> dict[int, int]:
-    """How many operations there are to refuse, by reason."""
-    counts = {}
-    for reason in FAILS:
-        folder = root / "faulty" / "here"
-        command.prepare(folder)
-        seen = folder.with_name("count")
-        counts[reason] = _counted(command, Fault(str(folder), sys.maxsize, reason, lasting=False), seen)
-    return counts
-
-
-def _counted(command: Command, fault: Fault, seen: Path) -> int:
-    """Let a copy of this process count."""
+    """How many operations there are to refuse, by reason, as a copy of this process counts them."""
+    folder = root / "faulty" / "here"
+    command.prepare(folder)
+    seen = folder.with_name("count")
     child = os.fork()
     if child == 0:
+        counting = [Fault(str(folder), sys.maxsize, reason, lasting=False) for reason in FAILS]
         with contextlib.suppress(BaseException):
             sys.stdout = sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
-            os.chdir(fault.folder)
-            fault.install()
+            os.chdir(folder)
+            for fault in counting:
+                fault.install()
             fedabm(command.words)
-        seen.write_text(str(fault.count))
+        seen.write_text(" ".join(str(fault.count) for fault in counting))
         os._exit(0)
     os.waitpid(child, 0)
-    return int(seen.read_text())
+    return dict(zip(FAILS, map(int, seen.read_text().split()), strict=True))
 
 
 def _card_once() -> Callable[..., Card]:
@@ -339,9 +338,10 @@ def main() -> int:
     parser.add_argument("--faults", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="one command only")
+    parser.add_argument("--dots", action="store_true", help="pictures are dots, to be quick")
     options = parser.parse_args()
     began = time.perf_counter()
-    tally = hunt(options.faults, options.seed, only=options.only)
+    tally = hunt(options.faults, options.seed, only=options.only, dots=options.dots)
     seconds = time.perf_counter() - began
     print(
         f"{tally.faults} faults {tally.by_command} in {seconds:.0f} s: {tally.went_on} went on, "
