@@ -17,6 +17,7 @@ from fedabm.common.random import Streams, generator
 from fedabm.learning import AdamW, Engine, Recipe
 from fedabm.learning.engine.batches import TrainingLength
 from fedabm.learning.rules.rounds import one_round
+from fedabm.learning.shards import pool as pools
 from fedabm.learning.shards.pool import WorkerLost
 from fedabm.mechanisms import ContributionSubsidy, NoPayments
 from fedabm.sweep import Grid, Seeds, Sweep, runner
@@ -157,7 +158,8 @@ class Unreadable(torch.nn.Linear):
         super().__setstate__(state)
 
 
-def test_what_no_worker_can_read_is_told_and_not_tried_for_ever(cluster, capsys):
+def test_what_no_worker_can_read_is_told_and_not_tried_for_ever(cluster, capsys, monkeypatch):
+    monkeypatch.setattr(pools, "_PAUSE", 0.0)  # no node is dead that Ray would have to notice
     data = random_data((4,), classes=3, sizes=(5, 5), tests=(1, 1))
     made = Engine(Unreadable(4, 3), data, device="cpu", workers=2)
     with pytest.raises(InputError, match="8 times in a row"):

@@ -33,6 +33,8 @@ _START, _LOOK = 300.0, 1.0
 _ANSWER = 10.0
 #: how often in a row the same work is begun anew
 _TRIES = 8
+#: seconds by which the pauses between them grow, from none before the second
+_PAUSE = 1.0
 
 
 class WorkerLost(Exception):
@@ -206,7 +208,7 @@ class Pool:
     def attempt(self, work: Callable[[], Result]) -> Result:
         """Do some work; where a worker is lost it is replaced and the work done again."""
         for lost in range(_TRIES):
-            time.sleep(float(lost - 1 if lost else 0))  # a dead node is offered until Ray has noticed
+            time.sleep(_PAUSE * max(lost - 1, 0))  # a dead node is offered until Ray has noticed
             self._check_head()
             try:
                 return work()
