@@ -118,11 +118,30 @@ def assert_equal_frames(one: Frames, other: Frames) -> None:
     pd.testing.assert_frame_equal(*runs, check_exact=True)
 
 
+#: files of few tests that take long, which nobody should begin when all others are done
+LONG = (
+    "tests/fuzz/test_kills.py",
+    "tests/sweep/test_ray.py",
+    "tests/docs/test_tutorials.py",
+    "tests/test_notebooks.py",
+    "tests/fuzz/test_disk.py",
+    "tests/audit/test_definitive.py",
+    "tests/sweep/test_kills.py",
+    "tests/test_walks.py",
+    "tests/live/test_browser.py",
+    "tests/live/test_server.py",
+    "tests/fuzz/test_specs.py",
+    "tests/audit/test_contradictions.py",
+    "tests/audit/test_looks_everywhere.py",
+)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """With several processes (`make test`), tests that share what they have made go to the same one.
 
-    Those are the tests of a file, or of a folder whose own conftest makes things.
+    Those are the tests of a file, or of a folder whose own conftest makes things.  The longest come first, then those
+    of most tests, so that all processes end together.
     """
     from xdist.scheduler import LoadScopeScheduling
 
@@ -131,6 +150,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             file = Path(nodeid.partition("::")[0])
             shared = len(file.parts) > 2 and (config.rootpath / file.parent / "conftest.py").exists()
             return str(file.parent if shared else file)
+
+        def _assign_work_unit(self, node: Any) -> None:
+            first = next((scope for scope in LONG if scope in self.workqueue), None)
+            if first is not None:
+                self.workqueue.move_to_end(first, last=False)
+            super()._assign_work_unit(node)
 
     return Together(config, log)
 
