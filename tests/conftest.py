@@ -35,6 +35,7 @@ from fedabm.strategies import (
     Strategy,
 )
 from fedabm.views import Action, OwnerView, Reports
+from tests.dots import draw_dots
 
 mpl.use("Agg")
 settings.register_profile("fedabm", deadline=None, max_examples=25, derandomize=True)
@@ -116,6 +117,12 @@ def assert_equal_frames(one: Frames, other: Frames) -> None:
         pd.testing.assert_frame_equal(getattr(one, name), getattr(other, name), check_exact=True)
     runs = [frames.runs.drop(columns="wall_time") for frames in (one, other)]
     pd.testing.assert_frame_equal(*runs, check_exact=True)
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures are dots, for tests that do not look at them."""
+    draw_dots(monkeypatch)
 
 
 #: files of few tests that take long, which nobody should begin when all others are done

@@ -21,6 +21,8 @@ from fedabm.study.library import find, names
 from tests.conftest import assert_equal_frames
 from tests.killing import watched
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 ROOT = Path(__file__).parents[2]
 SHORT = ["--steps", "3", "--set", "owners=5", "--quiet"]
 

@@ -21,6 +21,8 @@ from fedabm.results import streams
 from fedabm.sweep import cluster
 from tests.cli.test_cli import refused
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 LONG = "x" * 300
 
 

@@ -12,6 +12,8 @@ from fedabm import Frames, load
 from fedabm.cli import main
 from scenarios import market_attacks, market_comparison
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def study(tmp_path, name: str, *settings: str) -> tuple[pd.DataFrame, Frames]:
     out = tmp_path / name
