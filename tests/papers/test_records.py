@@ -7,9 +7,11 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -74,7 +76,26 @@ def test_every_record_names_a_commit_of_the_history() -> None:
         assert in_the_history(known["commit"]) or in_the_history(known.get("landed", "0" * 40)), manifest.parent.name
 
 
-@pytest.mark.parametrize("record", KNOWN, ids=NAMES)
+def one_of_each_kind(known: Sequence[RecordedRun]) -> list[RecordedRun]:
+    """The shortest of those of the same scenario, preset, data and rules; the others differ in seeds and attacks."""
+    found: dict[tuple[Any, ...], RecordedRun] = {}
+    for one in sorted(known, key=lambda one: one.manifest["short"]["seconds"]):
+        named = (one.settings.get(name) for name in ("data", "sets", "splits", "rules"))
+        found.setdefault((one.manifest["scenario"], one.size, *named), one)
+    return [one for one in known if one in found.values()]
+
+
+REPLAYED = one_of_each_kind(KNOWN)
+
+
+def test_every_kind_of_record_is_replayed() -> None:
+    assert {one.manifest["scenario"] for one in REPLAYED} == {one.manifest["scenario"] for one in KNOWN}
+    alike = [one for one in KNOWN if one.name.startswith("market_attacks") and one.settings.get("rules") == "iPFL"]
+    assert len(alike) >= 4
+    assert len(one_of_each_kind(alike)) == len(set(REPLAYED) & set(alike)) == 1
+
+
+@pytest.mark.parametrize("record", REPLAYED, ids=lambda one: one.name)
 def test_a_short_replay_gives_the_recorded_first_rounds(record: RecordedRun) -> None:
     absent = {row.name for row in status() if row.state != "present"} & set(record.settings.values())
     if absent:
@@ -89,12 +110,20 @@ def test_every_record_decides_a_row(record: RecordedRun) -> None:
     assert any(record.answers(play) for one in ledger() for play in (*one.decisive, *one.planned))
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> RecordedRun:
+    """A record of a small scenario, as if nothing were uncommitted; nobody changes it."""
+    settings, folder = ["data=digits", "seeds=2", "subsidies=0,2"], tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recording, "clean_commit", lambda: "0" * 40)
+        return recording.make_record("welfare_by_subsidy", settings, 3, ["seeds=1"], folder=folder, quiet=True)
+
+
 @pytest.fixture
-def small(tmp_path, monkeypatch) -> RecordedRun:
-    """A record of a small scenario, as if nothing were uncommitted."""
+def small(made, tmp_path, monkeypatch) -> RecordedRun:
+    """A copy of it."""
     monkeypatch.setattr(recording, "clean_commit", lambda: "0" * 40)
-    settings = ["data=digits", "seeds=2", "subsidies=0,2"]
-    return recording.make_record("welfare_by_subsidy", settings, 3, ["seeds=1"], folder=tmp_path, quiet=True)
+    return RecordedRun(Path(shutil.copytree(made.folder, tmp_path / made.name)))
 
 
 def test_a_record_is_made_read_and_replayed(small, tmp_path, monkeypatch, capsys) -> None:
