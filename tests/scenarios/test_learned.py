@@ -48,6 +48,8 @@ from fedabm.study import resume
 from fedabm.study.study import Study
 from tests.conftest import assert_equal_frames, run
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 COSTS = [0.2, 0.4, 0.6, 0.8]
 
 
