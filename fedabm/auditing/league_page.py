@@ -145,7 +145,8 @@ def _pictures(leagues: dict[str, League]) -> list[Inline]:
             "owner has, by 95% intervals. Cannot fail: the rule does not read it, so that nothing changes, in no seed. "
             "Rules that survive the most come first; those in brackets are counted apart."
         )
-        empty = [name for name in dict.fromkeys(one.rows["deviation"]) if name not in survival(one)]
+        judged = survival(one)
+        empty = [name for name in dict.fromkeys(one.rows["deviation"]) if name not in judged]
         caption += f" Left out, as they mean nothing under any rule: {', '.join(empty)}." if empty else ""
         drawn = from_figure(survival_picture({title: one}), words, alt, caption)
         found.append(replace(drawn, width=round(_LARGER * drawn.width), height=round(_LARGER * drawn.height)))
