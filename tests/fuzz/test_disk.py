@@ -15,7 +15,7 @@ from tests.fuzz.disk import COMMANDS, Command, End, Fault, Tally, attempt
 def test_a_disk_that_refuses_costs_a_warning_or_one_line_and_nothing_else():
     """In a process of its own: copies of a process that has run other tests inherit their threads and handlers."""
     command = [sys.executable, "-m", "tests.fuzz.disk", "--faults", "10", "--seed", "1", "--dots"]
-    ended = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
+    ended = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=900)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "10 faults" in ended.stdout
     assert "0 went wrong" in ended.stdout
