@@ -17,7 +17,7 @@ __all__ = ["Announced"]
 
 
 @dataclass(frozen=True)
-class Announced(Accuracy, Around):
+class Announced(Accuracy, Around[State]):
     """The accuracies of a `model`, while owners and mechanism go by `curve`, such as a public one.
 
     FedBR of Murhekar et al. 2023, Section 5: `Announced(Trained(engine, rounds=50), MeasuredCurve.measure(...))`.

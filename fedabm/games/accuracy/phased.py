@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from fedabm.common.errors import InputError, check_kind, check_positive, check_whole, finite_vector
 from fedabm.common.state import FLAG, WHOLE, FrozenRecord, Kind
 from fedabm.games.accuracy.base import Accuracy, Oracle
-from fedabm.games.accuracy.training import RoundResult, State, Training, training_of
-from fedabm.games.curves import Array, Rows
+from fedabm.games.accuracy.training import Around, RoundResult, State
+from fedabm.games.curves import Array
 from fedabm.games.messages import OwnerMessages
 from fedabm.games.traits import forward
 
@@ -30,7 +28,7 @@ class PhasedState(State):
 
 
 @dataclass(frozen=True)
-class Phased(Training[PhasedState]):
+class Phased(Around[PhasedState]):
     """Phase 1: owners decide while the weights are frozen.  Phase 2: the weights are trained.
 
     Phase 1 ends once everybody claims at least `full`, or nobody's claim moved (with `rising`: rose) by more than
@@ -70,24 +68,17 @@ class Phased(Training[PhasedState]):
         if not isinstance(self.model, Oracle):
             check_kind("the model", self.model, Accuracy)
 
-    @cached_property
-    def _training(self) -> Training[Any]:
-        return training_of(self.model)
-
     @property
     def owners(self) -> int | None:
         """As the model, or as many as `full` has entries."""
         return self.model.owners if self.full is None else len(self.full)
 
-    @property
-    def model_bytes(self) -> int:  # type: ignore[override]
-        """That of the model."""
-        return self._training.model_bytes
+    def _inner(self, state: PhasedState) -> State:
+        return state.model
 
-    @property
-    def machine(self) -> str:  # type: ignore[override]
-        """That of the model."""
-        return self._training.machine
+    def _outer(self, state: PhasedState, inner: State) -> PhasedState:
+        """The same if the model is, so that everybody sees that nothing was learned."""
+        return state if inner is state.model else replace(state, model=inner)
 
     def begin(self, seed: int) -> PhasedState:
         """Phase 1, if there is one."""
@@ -100,9 +91,7 @@ class Phased(Training[PhasedState]):
         work = replace(messages, now=messages.before) if self.early else messages
         # What owners would measure from now on moves nobody any more.
         work = replace(work, measured=False) if self._waits else work
-        model, result = self._training.round(state.model, work)
-        begun = state if state.begun else replace(state, begun=True)
-        return _around(begun, model), result
+        return super().round(state if state.begun else replace(state, begun=True), work)
 
     def _wait(self, state: PhasedState, messages: OwnerMessages) -> tuple[PhasedState, RoundResult]:
         # Who waits for full data only waits for the owners to move, so that a run in which nobody does can end.
@@ -110,36 +99,15 @@ class Phased(Training[PhasedState]):
         waiting = replace(state, waited=state.waited + 1) if counts else state
         if not self.tries:
             return waiting, RoundResult.of(messages)
-        model, result = self._training.trial(state.model, messages)
-        return _around(waiting, model), result
+        return self.trial(waiting, messages)
 
     def worth(self, state: PhasedState) -> Accuracy:
         """That of the model."""
         return self._training.worth(state.model)
 
-    def updates(self, state: PhasedState) -> Any:
-        """Those of the model."""
-        return self._training.updates(state.model)
-
-    def retrained(self, rounds: int, seed: int, state: PhasedState | None = None) -> Any:
-        """That of the model."""
-        return self._training.retrained(rounds, seed, None if state is None else state.model)
-
-    def hand_out(self, state: PhasedState, rows: Rows, contributions: Array, promised: Array) -> Array:
-        """As the model."""
-        return self._training.hand_out(state.model, rows, contributions, promised)
-
     def frozen(self, state: PhasedState) -> bool:
         """Whether phase 2 has begun."""
         return state.begun and self._waits
-
-    def unwrap(self, state: PhasedState) -> tuple[Training[Any], State]:
-        """Those of the model."""
-        return self._training.unwrap(state.model)
-
-    def within(self, state: PhasedState, inner: State) -> PhasedState:
-        """Around a state of the model that is around another one of the training within."""
-        return _around(state, self._training.within(state.model, inner))
 
     def state_kind(self) -> Kind:
         """That of the model, and how long owners have waited."""
@@ -163,11 +131,6 @@ class Phased(Training[PhasedState]):
 
 
 forward(Phased, Oracle, "model", None)
-
-
-def _around(state: PhasedState, model: State) -> PhasedState:
-    """Around another state of the model; the same if it is, so that everybody sees that nothing was learned."""
-    return state if model is state.model else replace(state, model=model)
 
 
 @dataclass(frozen=True)

@@ -203,14 +203,25 @@ class Stepwise(Training[Present]):
         return FrozenRecord(Present, accuracy=Varied(self, self.changes))
 
 
-class Around(Training[State]):
-    """A training that stands around another one, its field `around`: as that one, unless it says otherwise."""
+class Around(Training[S]):
+    """A training that stands around another one, its field `around`: as that one, unless it says otherwise.
+
+    Its state is that of the training within, or holds it: then it says where, by `_inner` and `_outer`.
+    """
 
     around: ClassVar[str] = "model"
 
     @cached_property
     def _training(self) -> Training[Any]:
         return training_of(getattr(self, self.around))
+
+    def _inner(self, state: S) -> State:
+        """The state of the training within."""
+        return state
+
+    def _outer(self, state: S, inner: State) -> S:
+        """The state with another one of the training within."""
+        return cast(S, inner)
 
     @property
     def model_bytes(self) -> int:  # type: ignore[override]
@@ -222,41 +233,43 @@ class Around(Training[State]):
         """That of the training within."""
         return self._training.machine
 
-    def begin(self, seed: int) -> State:
+    def begin(self, seed: int) -> S:
         """That of the training within."""
-        return self._training.begin(seed)
+        return cast(S, self._training.begin(seed))
 
-    def round(self, state: State, messages: OwnerMessages) -> tuple[State, RoundResult]:
+    def round(self, state: S, messages: OwnerMessages) -> tuple[S, RoundResult]:
         """One of the training within."""
-        return self._training.round(state, messages)
+        inner, result = self._training.round(self._inner(state), messages)
+        return self._outer(state, inner), result
 
-    def trial(self, state: State, messages: OwnerMessages) -> tuple[State, RoundResult]:
+    def trial(self, state: S, messages: OwnerMessages) -> tuple[S, RoundResult]:
         """One of the training within."""
-        return self._training.trial(state, messages)
+        inner, result = self._training.trial(self._inner(state), messages)
+        return self._outer(state, inner), result
 
-    def hand_out(self, state: State, rows: Rows, contributions: Array, promised: Array) -> Array:
+    def hand_out(self, state: S, rows: Rows, contributions: Array, promised: Array) -> Array:
         """As the training within."""
-        return self._training.hand_out(state, rows, contributions, promised)
+        return self._training.hand_out(self._inner(state), rows, contributions, promised)
 
-    def frozen(self, state: State) -> bool:
+    def frozen(self, state: S) -> bool:
         """As the training within."""
-        return self._training.frozen(state)
+        return self._training.frozen(self._inner(state))
 
-    def unwrap(self, state: State) -> tuple[Training[Any], State]:
+    def unwrap(self, state: S) -> tuple[Training[Any], State]:
         """The training that really makes models and its state."""
-        return self._training.unwrap(state)
+        return self._training.unwrap(self._inner(state))
 
-    def within(self, state: State, inner: State) -> State:
+    def within(self, state: S, inner: State) -> S:
         """As the training within."""
-        return self._training.within(state, inner)
+        return self._outer(state, self._training.within(self._inner(state), inner))
 
-    def updates(self, state: State) -> Any:
+    def updates(self, state: S) -> Any:
         """Those of the training within."""
-        return self._training.updates(state)
+        return self._training.updates(self._inner(state))
 
-    def retrained(self, rounds: int, seed: int, state: State | None = None) -> Any:
+    def retrained(self, rounds: int, seed: int, state: S | None = None) -> Any:
         """That of the training within."""
-        return self._training.retrained(rounds, seed, state)
+        return self._training.retrained(rounds, seed, None if state is None else self._inner(state))
 
     def state_kind(self) -> Kind:
         """That of the training within."""

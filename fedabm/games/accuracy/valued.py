@@ -118,7 +118,7 @@ class CurvedPayoff(AccuracyPayoff):
 
 
 @dataclass(frozen=True)
-class Valued(Accuracy, Around):
+class Valued(Accuracy, Around[State]):
     """What models are worth to owners with a payoff: a_i(s) = phi_i(accuracy_i(s)).
 
     Every rule, strategy and proof then computes in that unit: shares of a model are shares of its worth.  Around a
